@@ -98,7 +98,7 @@ def replay(times: Sequence[float], slower: float, gates: int, seed: int) -> list
 
 def run(argv: Sequence[str] | None = None) -> int:
     """The tool."""
-    p: argparse.ArgumentParser = parser(TOOL, __doc__)
+    p: argparse.ArgumentParser = parser(f"dev/{TOOL}", __doc__)
     p.add_argument("record", type=Path, metavar="FILE")
     p.add_argument("--slower", type=float, nargs="+", default=[0, 3, 5], metavar="P")
     p.add_argument("--gates", type=int, default=500, metavar="N")

@@ -113,7 +113,7 @@ def summary(label: str, rows: Sequence[Row]) -> str:
 
 def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     """Parses the command line."""
-    p = parser(TOOL, __doc__)
+    p = parser(f"dev/{TOOL}", __doc__)
     p.add_argument("--label")
     p.add_argument("--trials", type=int, default=100)
     p.add_argument("--most", type=int, default=10**6, metavar="N", help="trials in this go")

@@ -1,12 +1,12 @@
-"""Holds a kernel against PyTorch on a file of tensors.
+"""Compares a kernel with PyTorch on a file of tensors.
 
     scripts/eval_torch operands.safetensors --problem mask=causal,softcap=30 --kernel flash,naive
 
 FILE is what `attnbench eval --input` takes (docs/eval.md), --problem what the tensors do not say.
 The file goes through each kernel, and through scaled_dot_product_attention of PyTorch, its math
 backend in float64; scores that it does not know (softcap, sinks) through plain tensor operations
-in float64.  Operands are rounded to the problem's dtype first.  Printed are the largest
-differences of O and of LSE, for each kernel.
+in float64.  Operands are rounded to the problem's dtype first.  It prints the
+largest differences of O and of LSE for each kernel.
 
 PyTorch is that of scripts/rivals/setup torch.
 

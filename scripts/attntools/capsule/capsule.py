@@ -6,8 +6,8 @@
 The folder, a capsule, has capsule.json: the row, the line of its session (machine, build, command),
 and the digests of the other files, which the row needs: the plug-in that its kernel came from and
 the tensors of its input.  `replay` runs (or checks) the row's cell by its `repro` line, with those
-files, and prints both side by side; between machines it is the share of the ceiling that can be
-compared.  The new results are replay-1.jsonl in the capsule, and so on.
+files, and prints both side by side; between machines compare shares of the ceiling, not times.
+The new results are replay-1.jsonl in the capsule, and so on.
 
 Exit codes: 0 packed, or the same state as before, 1 another state, 3 output, 4 usage or input.
 """

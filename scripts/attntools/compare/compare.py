@@ -21,15 +21,15 @@ A change is that of the time per call: +3 % is slower.  Verdicts, at a threshold
     WRONG            the new cell computed something wrong, crashed or timed out
     UNCLEAR          none of these: the reason says why
 
-Cells that were not launched in the same rounds, as those of two files, are UNCLEAR too where either
-was disturbed by something else on the machine, and where they differ by no more than a build did
-from itself in these sessions (their noise lines).
+Cells of two files are UNCLEAR too if something else on the machine disturbed either, or if they
+differ by no more than a build differed from itself in these sessions (their noise lines); so are
+cells of one file that were not launched in the same rounds.
 
 Launches of two files are independent samples (Hodges-Lehmann, interval of Moses); within a file
 they are compared round by round (sign-test interval; with three to five rounds Student's t).  An
 interval covers the noise between launches of these sessions: another day's session may differ by
-more.  Below a comparison of files is printed how often sessions of one build, one after the other,
-were told apart.
+more.  Below a comparison of files stands how often two sessions of one build, run one after the
+other, seemed to differ.
 
 For CI: --fail-on slower exits with 1 where a cell is SLOWER, --fail-on wrong where one is WRONG
 that was not in the base, --fail-on unclear where one is UNCLEAR, and with 0 where none is, whether

@@ -8,13 +8,12 @@ $XDG_CACHE_HOME/attnbench/gate), programs or build folders; or shared objects, O
 NEW/mine.so: then this tree's build is run with each as its --plugin.  Both are
 launched in pairs, base new new base, and each pair gives ln(new / base) of every cell, from the 5th
 percentile of each launch's samples, since what disturbs a launch only adds time.  A cell is
-SLOWER if the sign-test interval of their median lies above 0, also with all cells considered
-(Holm), and the median is above the threshold: the larger of --threshold and what launches of one
-build differ by in this very session; and if all that holds again on fresh pairs.  A cell whose 99 %
-interval holds the threshold is undecided: it is measured again with as many pairs, all of which
-count, for up to --sessions rounds or --patience seconds.  One that is still undecided then may
-be slower by more than the threshold: then the answer is 3, not 0, unless --noise-limit allows
-for it.
+SLOWER if the sign-test interval of the pairs' median lies above 0 (by Holm's method for the number
+of cells), the median is above the threshold, and fresh pairs agree.  The threshold is --threshold
+or, where that is more, what launches of one build differ by in this session.  A cell whose 99 %
+interval contains the threshold is undecided: it gets more pairs, for up to --sessions rounds or
+--patience seconds, and all of them count.  If one is still undecided then, the answer is 3, unless
+a slow-down by --noise-limit is ruled out.
 
     scripts/gate --base origin/main --new HEAD --metric instructions
 
@@ -62,11 +61,20 @@ def add_to(p: argparse.ArgumentParser) -> None:
     """Adds the options that say what is gated, and how."""
     selection.add_to(p)
     selection.add_memory_to(p)
-    p.add_argument("--metric", choices=METRICS, default="time")
-    p.add_argument("-n", "--pairs", type=pair_count, default=PAIRS, metavar="N", help="20")
-    p.add_argument("--sessions", type=int, default=SESSIONS, metavar="N", help="15")
-    p.add_argument("--patience", type=float, default=PATIENCE_S, metavar="S", help="150")
-    p.add_argument("--threshold", type=percentage, default=THRESHOLD, metavar="P", help="2 %%")
+    p.add_argument("--metric", choices=METRICS, default="time", help="what is compared (time)")
+    p.add_argument(
+        "-n", "--pairs", type=pair_count, default=PAIRS, metavar="N",
+        help="pairs of launches of each cell in a round (20)",
+    )  # fmt: skip
+    p.add_argument("--sessions", type=int, default=SESSIONS, metavar="N", help="rounds (15)")
+    p.add_argument(
+        "--patience", type=float, default=PATIENCE_S, metavar="S",
+        help="seconds after which no round begins (150)",
+    )  # fmt: skip
+    p.add_argument(
+        "--threshold", type=percentage, default=THRESHOLD, metavar="P",
+        help="the least slow-down that counts (2 %%)",
+    )  # fmt: skip
     p.add_argument(
         "--noise-limit", type=percentage, metavar="P",
         help="a slow-down of this size must be ruled out, else the answer is 3 (the threshold)",
@@ -78,8 +86,9 @@ def add_to(p: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     p.add_argument("--equal", action="store_true",
                    help="measure also where both are the same program to the byte")  # fmt: skip
-    p.add_argument("--seed", type=int, default=1)
-    p.add_argument("--allow", action="append", default=[], choices=("build",))
+    p.add_argument("--seed", type=int, default=1, help="of the order of launches (1)")
+    p.add_argument("--allow", action="append", default=[], choices=("build",),
+                   help="compare builds of different compilers or flags")  # fmt: skip
     p.add_argument("--output", default="-", metavar="FILE", help="the summary, Markdown")
 
 
@@ -96,8 +105,9 @@ def parse(p: argparse.ArgumentParser, argv: Sequence[str] | None) -> argparse.Na
 def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     """Parses the gate's own."""
     p = parser(TOOL, __doc__)
-    p.add_argument("--base", required=True, metavar="REF|BUILD")
-    p.add_argument("--new", required=True, metavar="REF|BUILD")
+    what = "a commit, a program, a build folder or a plug-in"
+    p.add_argument("--base", required=True, metavar="REF|BUILD", help=what)
+    p.add_argument("--new", required=True, metavar="REF|BUILD", help="likewise")
     p.add_argument("--junit", metavar="FILE", help="the same as JUnit XML, one test per cell")
     p.add_argument(
         "--dry-run", action="store_true", help="build, check, say how long it takes, and end"

@@ -1,8 +1,8 @@
 """Keeps sessions in a database, and shows how times changed.
 
-    scripts/history add FILE.jsonl [...]            adds sessions; one that is known is replaced, if
-                                                    the file has all of its cells, or --force is
-                                                    given; unusable files keep no others out
+    scripts/history add FILE.jsonl [...]            adds sessions; one that is known is replaced if
+                                                    the file has all of its cells, or by --force; a
+                                                    file that is refused does not stop the others
     scripts/history list                            all sessions
     scripts/history show SESSION                    the cells of one session
     scripts/history trend [TEXT] [--plot DIR]       change points of cells with TEXT in their names

@@ -1,4 +1,4 @@
-"""The page of experiments, a folder's or a file's: each question, its figure, findings and method."""
+"""The page of a folder or file of experiments: each question, its figure, findings and method."""
 
 import json
 from collections.abc import Iterable, Iterator

@@ -65,7 +65,7 @@ Row = dict[str, Any]
 
 def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     """Parses the command line."""
-    p = parser(TOOL, __doc__)
+    p = parser("dev/mutate", __doc__)
     p.add_argument("--count", type=int, default=320, help="size of the sample (default: 320)")
     p.add_argument("--seed", type=int, default=1, help="which sample (default: 1)")
     p.add_argument("--commit", default="HEAD", metavar="REF", help="whose files (default: HEAD)")
