@@ -115,7 +115,7 @@ static bool fail_hash(struct check_timed *timed, size_t set)
         snprintf(where, sizeof where,
                  " at %s (b %zu, h %zu, i %zu) element %zu: got %.*g, first %.*g%s", d.tensor, at.b,
                  at.h, at.i, d.element, check_digits(p), sign * d.a, check_digits(p), sign * d.b,
-                 d.a == -d.b && is_o ? ": as before V was negated: a kept result is not computed"
+                 d.a == -d.b && is_o ? ": as before V was negated, so it was kept, not computed"
                                      : "");
     }
     check_kept_free(&spoiled);

@@ -58,7 +58,7 @@ static bool add_beside(struct wanted *w, const char *text)
     if (!process_beside(name, guest.path, sizeof guest.path) || access(guest.path, R_OK) != 0)
         return refuse(
             w->message, sizeof w->message,
-            "%s, which it takes, is not beside the program: scripts/build release builds it", name);
+            "%s, which it needs, is not beside the program: scripts/build release builds it", name);
     snprintf(guest.arguments, sizeof guest.arguments, "%s",
              text + length + strspn(text + length, " "));
     if (w->plugin_count == MOST_BESIDE)

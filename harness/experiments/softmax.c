@@ -266,11 +266,11 @@ static bool report(const json_t *rows)
         const struct peak peak = find_peak(rows, *input);
         if (peak.keys > 0 && peak.multiplier == peak.last_multiplier)
             report_sentence(
-                "Of %.0f %s logits of spread 1 softmax lets more gradient through the "
+                "With %.0f %s logits of spread 1 softmax lets more gradient through the "
                 "larger the multiplier, up to %g (%.3g), where the largest weight is %.2g.",
                 peak.keys, *input, peak.multiplier, peak.gradient, peak.last_largest);
         else if (peak.keys > 0)
-            report_sentence("Of %.0f %s logits of spread 1 softmax lets the largest gradient "
+            report_sentence("With %.0f %s logits of spread 1 softmax lets the largest gradient "
                             "through at a multiplier of %g (%.3g); at %g the largest weight is "
                             "%.2g and the gradient %.2g of that.",
                             peak.keys, *input, peak.multiplier, peak.gradient, peak.last_multiplier,

@@ -129,7 +129,7 @@ static bool read_mask(struct piece value, struct input *input, const char **why)
         return false;
     if (!scan_float(more ? piece_split(&value, ":", &more) : (struct piece){"", 0}, &visible, why))
         return false;
-    *why = "has no blocks, or a P outside 0..1, or something else than full at its end";
+    *why = "has no blocks, a P outside 0..1, or an ending other than full";
     if (!block || !(visible >= 0 && visible <= 1) || (more && !piece_is(value, "full")))
         return false;
     const bool usual = block == 1 && visible == USUAL_VISIBLE && !more;

@@ -221,7 +221,7 @@ static void print_caveats(const struct cell *cells, size_t count)
         char words[512] = "";
         for (size_t k = 0; k < json_array_size(caveats); k++)
             message_add(words, sizeof words, " %s", json_string_value(json_array_get(caveats, k)));
-        report_wrapped(0, "%s is not judged by what it admits:%s", cells[i].kernel_name, words);
+        report_wrapped(0, "%s is not checked for what it declares:%s", cells[i].kernel_name, words);
     }
 }
 

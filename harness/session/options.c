@@ -218,8 +218,8 @@ void options_print_commands(FILE *out)
         fprintf(out, "  %-11s %s\n", options_commands[i].name, options_commands[i].summary);
     fprintf(out, "\nattnbench COMMAND --help tells more, attnbench help explains the tables;\n"
                  "attnbench --version names the build.\n\n"
-                 "ATTN_ISA_MASK=avx2 in the environment: as on a host that has of all instruction\n"
-                 "sets but the baseline those named, comma separated (attnbench list).\n");
+                 "ATTN_ISA_MASK=avx2,... in the environment: as if the host had the baseline and\n"
+                 "these instruction sets alone (attnbench list names them).\n");
 }
 
 void options_print_options(FILE *out, enum command command, const struct option *own)

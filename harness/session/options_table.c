@@ -31,11 +31,11 @@ const struct options_command options_commands[COMMAND_COUNT] = {
     [COMMAND_CHECK] =
         {"check", "check kernels, on every adversarial input, without timing them", "[OPTION]...",
          "Without --suite and --problem the suite is `conformance`: every mask, option,\n"
-         "type and layout in small cases; about two minutes a kernel with --isa all.\n"
-         "Behind them come problems drawn at random (--draw).\n"
-         "What a kernel does not claim to compute is unsupported, which is no failure,\n"
-         "unless that is all there is: exit status 1 if nothing of a kernel that --kernel\n"
-         "names was checked.\n"
+         "type and layout in small cases, about two minutes a kernel with --isa all.\n"
+         "Then come problems drawn at random (--draw).\n"
+         "\n"
+         "What a kernel does not claim to compute is unsupported, which is no failure; a\n"
+         "kernel named by --kernel of which nothing was checked is (exit status 1).\n"
          "\n"
          "Also prints the largest difference between any two kernels of a case.\n"
          "Otherwise the exit status is as for run.\n"
@@ -115,8 +115,8 @@ const struct option options_table[] = {
      .help = "rotate through more operands than caches hold"},
     {"check", "DEPTH", "full", .kind = OPTION_WORD, .words = checks, FIELD(checked),
      .commands = IN(RUN),
-     .help = "of a kernel before it is timed: full; or case, the case's own input alone, which "
-             "rows say (depth)"},
+     .help = "of a kernel before it is timed: full, or case: only the case's own input, which the "
+             "column check then says"},
     {"seconds", "T", .kind = OPTION_SECONDS, .lo = 1e-3, .hi = 1e7, FIELD(seconds),
      .commands = IN(RUN),
      .help = "session length to aim for (default: enough for six launches per cell)"},
@@ -133,13 +133,14 @@ const struct option options_table[] = {
     {"seed", "N", "1", .kind = OPTION_COUNT, .hi = 9e15, FIELD(seed), .commands = IN(EXPERIMENT),
      .help = "seed of all random numbers"},
     {"draw", "N", .kind = OPTION_COUNT, .hi = 1e4, FIELD(draws), .commands = IN(CHECK),
-     .help = "and so many problems drawn at random from --seed, each on its own input; a failure "
-             "is reduced to a simple problem (default: 500, with --suite, --problem or --case 0)"},
+     .help = "so many more problems, drawn at random from --seed, each with an input of its own; a "
+             "failure is reduced to a simple problem (default: 500; 0 with --suite, --problem or "
+             "--case)"},
     {"threads", "N", "0", .kind = OPTION_COUNT, .hi = 4096, FIELD(team), .commands = IN(EXPERIMENT),
      .help = "threads of a worker; 0: one per core"},
     {"if-busy", "WHAT", "wait", .kind = OPTION_WORD, .words = busy, FIELD(if_busy),
      .commands = IN(RUN) | IN(EXPERIMENT),
-     .help = "for times, if another session measures on this machine: wait or go-on"},
+     .help = "if another session measures on this machine, before times are taken: wait or go-on"},
     {"quick", .kind = OPTION_FLAG, FIELD(quick), .commands = IN(EXPERIMENT),
      .help = "smaller numbers, in seconds"},
     {"input", "FILE[:P]", .kind = OPTION_TEXT, FIELD(input), .commands = IN(EVAL),

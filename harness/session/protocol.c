@@ -207,7 +207,7 @@ json_t *protocol_answer(const char *text, const char *token, char *message, size
     else if (!cell_state_parse(text_at(answer, "state"), &state))
         wrong = "has no state";
     else if (!take_token(answer, token))
-        wrong = "is not its own: the kernel wrote to descriptor 4";
+        wrong = "was not written by it: the kernel wrote to descriptor 4";
     if (!wrong)
         return answer;
     snprintf(message, message_size, "the worker's answer %s", wrong);

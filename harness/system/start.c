@@ -61,7 +61,7 @@ static void demand_stack(void)
 static void give_up(int number)
 {
     (void)number;
-    say("attnbench: a library cannot be initialised, for lack of memory it seems: allow more "
+    say("attnbench: a library cannot be initialised, apparently for lack of memory: allow more "
         "(ulimit -v, -d), or ask for less (OPENBLAS_NUM_THREADS=1)\n");
     _exit(STATUS);
 }

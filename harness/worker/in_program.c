@@ -118,7 +118,7 @@ static const struct attn_kernel *open_program(struct worker *worker, char *why, 
     if (!kernel)
         snprintf(why, why_size, "%s no longer has %s", r->plugin, r->kernel);
     else if (!capabilities_parse(json_object_get(kernel, "caps"), &k->caps, wrong, sizeof wrong))
-        snprintf(why, why_size, "%s describes %s with wrong %s", r->plugin, r->kernel, wrong);
+        snprintf(why, why_size, "%s describes %s with a wrong %s", r->plugin, r->kernel, wrong);
     else {
         self.ceilings = json_is_true(json_object_get(kernel, "ceilings"));
         if (r->c.problem.dtype == ATTN_F32)
@@ -218,7 +218,7 @@ static json_t *ceilings(const struct worker *worker, const struct tensor_set *se
 }
 
 const struct backend in_program_backend = {
-    .no_huge_pages = "the operands of a program lie in a file in memory of its own",
+    .no_huge_pages = "operands of a program lie in a memory file of their own",
     .describe = describe,
     .open = open_program,
     .close = close_program,

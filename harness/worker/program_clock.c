@@ -179,7 +179,7 @@ static double single(struct program_clock *clock, size_t set, struct check_resul
     if (!check_rows(worker->kernel, p, &clock->sets[set].tensors, SINGLE_ROWS,
                     worker->request.seed + clock->turned, checked))
         worker_abandon(worker, checked->unfinished ? CELL_SKIPPED : CELL_FAILED,
-                       "in a timed call on exchanged operands: %s", checked->why);
+                       "in a timed call on new operands: %s", checked->why);
     return time.wall_s;
 }
 

@@ -211,7 +211,7 @@ class Beside(CommandTest):
 
     def test_a_plugin_that_is_absent_is_named(self) -> None:
         program = str(shutil.copy(PROGRAM, self.directory))
-        absent = "attnbench_plugins/layouts/again_1.so, which it takes, is not beside the program"
+        absent = "attnbench_plugins/layouts/again_1.so, which it needs, is not beside the program"
         self.refused(["experiment", "layouts"], 3, absent, program=program)
 
 

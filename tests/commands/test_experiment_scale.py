@@ -125,7 +125,7 @@ class Softmax(Experiments):
             uniform[0]["largest"] * 256, math.exp(a) * a / math.sinh(a), delta=0.2
         )
         self.assertTrue(2 < uniform[1]["effective_keys"] < 6)
-        self.assertIn("Of 256 normal logits of spread 1", self.printed)
+        self.assertIn("With 256 normal logits of spread 1", self.printed)
         self.assertRegex(self.printed, r"uniform logits of spread 1 softmax lets more\s+gradient")
         self.assertLessEqual(max(v["jacobian"] for v in (*published, *normal, *uniform)), 0.5)
 

@@ -40,7 +40,12 @@ EXPECTED = [
     ("exits", "crashed", r"ended without an answer \(exit status 0\)", r"exit status 0"),
     ("exits_at_once", "crashed", r"ended without an answer \(exit status 3\)", r"exit status 3"),
     ("lacks_threads", "skipped", r"it printed 'libgomp: Thread creation failed", "creation failed"),
-    ("forges", "crashed", r"not its own: the kernel wrote to descriptor 4", "not its own"),
+    (
+        "forges",
+        "crashed",
+        r"not written by it: the kernel wrote to descriptor 4",
+        "not written by it",
+    ),
     ("corrupts_heap", "crashed", r"SIGABRT while .*; it printed '.*free\(\)", "exit status"),
     ("sleeps", "timeout", TIMEOUT, TIMEOUT),
     ("cached_output", "failed", r": got .*, expected ", "expected"),

@@ -197,7 +197,7 @@ class Usage(CommandTest):
                 for n in stacks
             ),
             *(("STACK", (n * kib, 4096 * kib), 0, "") for n in (stacks[0], 64)),
-            ("AS", (150_000 * kib, 150_000 * kib), 3, "for lack of memory it seems"),
+            ("AS", (150_000 * kib, 150_000 * kib), 3, "apparently for lack of memory"),
         ):
             if SANITIZED and name == "AS":
                 continue

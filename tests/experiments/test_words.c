@@ -59,34 +59,32 @@ static void one_place_is_named_with_its_weight(void **state)
     assert_close(looks.seen, 5);
     const double entropy = -0.8 * log(0.8) - 0.2 * log(0.05);
     assert_close(looks.in_use, (5 + 4 * exp(entropy)) / 5);
-    assert_string_equal(
-        looks.text, "looks at the previous token with 0.64 of its weight (even rows: 0.16), the "
-                    "largest in 4 of 5 rows; a row uses 2.7 of 5 keys");
+    assert_string_equal(looks.text,
+                        "looks at the previous token with 0.64 of its weight (uniform: 0.16), the "
+                        "largest in 4 of 5 rows; a row uses 2.7 of 5 keys");
     plant(p, false, 0.8, -1, 0);
     expect(
         p, false,
-        "looks at the token itself with 0.80 of its weight (even rows: 0.2), the largest in 5 of 5 "
+        "looks at the token itself with 0.80 of its weight (uniform: 0.2), the largest in 5 of 5 "
         "rows; a row uses 2.2 of 5 keys");
     plant(p, false, 0.8, -1, 1);
-    expect(
-        p, false,
-        "looks at the next token with 0.64 of its weight (even rows: 0.16), the largest in 4 of 5 "
-        "rows; a row uses 2.7 of 5 keys");
+    expect(p, false,
+           "looks at the next token with 0.64 of its weight (uniform: 0.16), the largest in 4 of 5 "
+           "rows; a row uses 2.7 of 5 keys");
     plant(p, false, 0.8, 4, 0);
     expect(p, false,
-           "looks at the separator [SEP] with 0.80 of its weight (even rows: 0.2), the largest in "
+           "looks at the separator [SEP] with 0.80 of its weight (uniform: 0.2), the largest in "
            "5 of "
            "5 rows; a row uses 2.2 of 5 keys");
     plant(p, false, 0.8, 0, 0);
     expect(p, false,
-           "looks at the first token, '[CLS]' with 0.80 of its weight (even rows: 0.2), the "
+           "looks at the first token, '[CLS]' with 0.80 of its weight (uniform: 0.2), the "
            "largest in "
            "5 of 5 rows; a row uses 2.2 of 5 keys");
     plant(p, false, 0.8, 2, 0);
-    expect(
-        p, false,
-        "looks at the token 'cat' with 0.80 of its weight (even rows: 0.2), the largest in 5 of 5 "
-        "rows; a row uses 2.2 of 5 keys");
+    expect(p, false,
+           "looks at the token 'cat' with 0.80 of its weight (uniform: 0.2), the largest in 5 of 5 "
+           "rows; a row uses 2.2 of 5 keys");
 }
 
 static void even_rows_spread(void **state)
@@ -111,8 +109,9 @@ static void even_rows_spread(void **state)
     /* Half as much again as an even share is not twice as much. */
     plant(p, false, 0.35, 2, 0);
     expect(p, false,
-           "spreads its weight, a row uses 4.7 of 5 keys; most beyond even rows goes to the token "
-           "'cat', 0.35 (even rows: 0.2)");
+           "spreads its weight, a row uses 4.7 of 5 keys; most above uniform weights goes to the "
+           "token "
+           "'cat', 0.35 (uniform: 0.2)");
 }
 
 static void equal_tokens_and_a_second_place(void **state)
@@ -131,7 +130,7 @@ static void equal_tokens_and_a_second_place(void **state)
     assert_close(looks.places[LOOKS_EQUAL].even, 2 * 0.2 / 5);
     assert_int_equal(looks.places[LOOKS_EQUAL].largest, 2);
     assert_string_equal(
-        looks.text, "looks at the separator [SEP] with 0.64 of its weight (even rows: 0.2), the "
+        looks.text, "looks at the separator [SEP] with 0.64 of its weight (uniform: 0.2), the "
                     "largest in 3 of 5 rows; then at equal tokens elsewhere with 0.36 (0.08); a "
                     "row uses 1.2 of 5 keys");
 }

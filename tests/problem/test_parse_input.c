@@ -154,8 +154,8 @@ static const struct {
      "clause mask: '0.5' is neither elements:P nor blocks:N:P; expected mask:elements:P or "
      "mask:blocks:N:P, with :full for each sequence and head"},
     {"normal+mask:elements:1.5", 7,
-     "clause mask: 'elements:1.5' has no blocks, or a P outside 0..1, or something else than full "
-     "at its end; expected mask:elements:P or mask:blocks:N:P, with :full for each sequence and "
+     "clause mask: 'elements:1.5' has no blocks, a P outside 0..1, or an ending other than full"
+     "; expected mask:elements:P or mask:blocks:N:P, with :full for each sequence and "
      "head"},
     {"normal+bias:head", 7,
      "clause bias: 'head' is no such bias; expected bias:keys, bias:full or bias:causal"},

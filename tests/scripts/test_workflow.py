@@ -124,7 +124,7 @@ case "$*" in *history.sqlite*) exit $UPLOAD;; esac
     ],
 )
 def test_record_step(tmp_path: Path, trend: int, upload: int, code: int, said: list[str]) -> None:
-    """A slow-down is a warning, and so is another run that replaces the history at the same time."""
+    """A slow-down is a warning, and so is another run that replaces the history meanwhile."""
     (tmp_path / "scripts").mkdir()
     quiet = "#!/bin/sh\n"
     programs = {"gh": GH_OF_RELEASES, "scripts/history": HISTORY}

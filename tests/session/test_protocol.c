@@ -143,9 +143,9 @@ static void answers_need_version_state_and_token(void **state)
         {"{\"protocol\":1,\"state\":\"fine\"}", "the worker's answer has no state"},
         {"{\"protocol\":1}", "the worker's answer has no state"},
         {"{\"protocol\":1,\"state\":\"ok\"}",
-         "the worker's answer is not its own: the kernel wrote to descriptor 4"},
+         "the worker's answer was not written by it: the kernel wrote to descriptor 4"},
         {"{\"protocol\":1,\"state\":\"ok\",\"token\":\"abd\"}",
-         "the worker's answer is not its own: the kernel wrote to descriptor 4"},
+         "the worker's answer was not written by it: the kernel wrote to descriptor 4"},
         {"[]", "the worker's answer has another protocol version"},
     };
     char message[256];

@@ -1,5 +1,5 @@
 /*
- * looks: sums of weights by place, against what even rows would give.
+ * looks: sums of weights by place, against what uniform weights would give.
  */
 #include "looks.h"
 
@@ -135,14 +135,14 @@ static void say(struct looks *looks, size_t n, const char *const *tokens)
     }
     if (stands_out(looks, best))
         snprintf(looks->text, sizeof looks->text,
-                 "looks at %s with %.2f of its weight (even rows: %.2g), the largest in %zu of %zu "
+                 "looks at %s with %.2f of its weight (uniform: %.2g), the largest in %zu of %zu "
                  "rows%s; a row uses %.1f of %.3g keys",
                  place, weight, even, looks->places[best].largest, n, other, looks->in_use,
                  looks->seen);
     else
         snprintf(looks->text, sizeof looks->text,
-                 "spreads its weight, a row uses %.1f of %.3g keys; most beyond even rows "
-                 "goes to %s, %.2f (even rows: %.2g)",
+                 "spreads its weight, a row uses %.1f of %.3g keys; most above uniform weights "
+                 "goes to %s, %.2f (uniform: %.2g)",
                  looks->in_use, looks->seen, place, weight, even);
 }
 

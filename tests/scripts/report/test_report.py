@@ -59,8 +59,8 @@ def test_machine_and_trust_are_three_lines(tool: Tool, tmp_path: Path) -> None:
     path = sample.write(tmp_path / "a.jsonl", session, *rows, twin, end=False)
     text = tool(report, path, "--output", "-").out
     for line in (
-        "Test CPU, 2 cores, 2 threads, 17.2 GB, avx2 avx512 amx avx512_fp16, under KVM; aaaaaaaaaaaa, "
-        "GNU 12.2.0 -O3 -DNDEBUG; 2026-01-02",
+        "Test CPU, 2 cores, 2 threads, 17.2 GB, avx2 avx512 amx avx512_fp16, under KVM; "
+        "aaaaaaaaaaaa, GNU 12.2.0 -O3 -DNDEBUG; 2026-01-02",
         "3 cells, 2 with a time; 1 unsupported; largest error 0.00400 of its bound",
         "a kernel and its twin differ by 5.00 % in the median; a difference of 3.10 % would have "
         "been seen; half an interval is 0 %; 1 cells have too few launches for an interval; the "
