@@ -14,14 +14,11 @@
 
 #include "session/options.h"
 
-struct machine;
-
 /* What a worker lends to the computation of a step. */
 struct experiment_work {
     int threads;
-    const struct machine *machine; /* bound to */
-    char message[256];             /* why a step failed: "out of memory" unless it says otherwise */
-    void **memory;                 /* of experiment_alloc() */
+    char message[256]; /* why a step failed: "out of memory" unless it says otherwise */
+    void **memory;     /* of experiment_alloc() */
     size_t blocks;
 };
 
@@ -147,8 +144,5 @@ bool experiment_is(const json_t *object, const char *key, const char *text);
 
 /* A list of whole numbers into x, at most `capacity`; returns how many. */
 size_t experiment_counts(const json_t *object, const char *key, size_t *x, size_t capacity);
-
-/* Whether two objects have equal values at these keys, a space between. */
-bool experiment_same(const json_t *a, const json_t *b, const char *keys);
 
 #endif

@@ -122,17 +122,6 @@ size_t experiment_counts(const json_t *object, const char *key, size_t *x, size_
     return json_array_size(list) < capacity ? json_array_size(list) : capacity;
 }
 
-bool experiment_same(const json_t *a, const json_t *b, const char *keys)
-{
-    bool same = true;
-    char key[KEY];
-    while (next_key(&keys, key)) {
-        const json_t *x = json_object_get(a, key), *y = json_object_get(b, key);
-        same &= x ? json_equal(x, y) : !y;
-    }
-    return same;
-}
-
 void experiment_add(json_t *rows, json_t *params, json_t *values)
 {
     json_array_append_new(rows, json_pack("{s:o, s:o}", "params", params, "values", values));

@@ -110,12 +110,6 @@ static void short_name(const json_t *params, char text[TABLE_CELL])
              (int)strcspn(prefix, "."), prefix);
 }
 
-/* The row of a part that is of the layer of `like`. */
-static bool same_layer(const struct experiment_part *a, const json_t *like)
-{
-    return experiment_same(a->params, like, "layer");
-}
-
 /* Whether a difference is what rounding explains, where there is one; says so where it is not. */
 static bool within(const struct experiment_part *head, const char *difference,
                    const char *tolerance, const char *what)
@@ -139,7 +133,7 @@ static bool print_looks(const json_t *rows, const struct experiment_part *layer)
     short_name(layer->params, name);
     report_heading("%s: what each head looks at", name);
     while (experiment_part_next(&part)) {
-        if (!same_layer(&part, layer->params))
+        if (!experiment_is(part.params, "layer", experiment_text(layer->params, "layer")))
             continue;
         const bool causal = experiment_is(part.params, "mask", "causal");
         report_sentence("Head %.0f%s %s.", experiment_number(part.params, "head"),
@@ -172,9 +166,8 @@ static bool report(const json_t *rows)
 {
     struct experiment_part layer = {.rows = rows, .where = "part=tokens"};
     bool right = true;
-    while (experiment_part_next(&layer)) {
+    while (experiment_part_next(&layer))
         right &= print_looks(rows, &layer);
-    }
     return right;
 }
 

@@ -11,8 +11,7 @@ void worker_experiment(struct worker *worker)
     const struct protocol_request *r = &worker->request;
     const struct experiment *experiment = experiment_find(r->experiment);
     const struct calculation *calculation = experiment ? experiment->calculation : NULL;
-    struct experiment_work work = {
-        .threads = r->threads, .machine = worker->machine, .message = "out of memory"};
+    struct experiment_work work = {.threads = r->threads, .message = "out of memory"};
     json_t *step = json_loads(r->step, 0, NULL), *rows = json_array();
     worker_stage("computing");
     if (!calculation || !step)
