@@ -135,7 +135,7 @@ static void run_experiment(struct running *r, const struct experiment *experimen
     run_steps(r, steps);
     progress_clear();
     if (json_array_size(r->rows)) {
-        report_heading("experiment %s: %s", experiment->name, experiment->question);
+        report_sentence("experiment %s: %s", experiment->name, experiment->question);
         if (!experiment->calculation->report(r->rows))
             r->code = EXIT_KERNEL;
     }

@@ -140,7 +140,7 @@ static bool conclude(const struct wanted *w)
     const char *output = w->given.output;
     const char *file = output && strcmp(output, "-") != 0 ? output : "FILE";
     char message[256];
-    report_heading("experiment %s: %s", w->experiment->name, w->experiment->question);
+    report_sentence("experiment %s: %s", w->experiment->name, w->experiment->question);
     experiment_print_method(report_output.out, w->experiment);
     report_sentence("%scripts/plot %s draws the figure and says what is fitted; scripts/report %s "
                     "makes a page of all cells.",

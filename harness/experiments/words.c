@@ -131,7 +131,7 @@ static bool print_looks(const json_t *rows, const struct experiment_part *layer)
     bool right = true;
     char name[TABLE_CELL];
     short_name(layer->params, name);
-    report_heading("%s: what each head looks at", name);
+    report_sentence("%s: what each head looks at", name);
     while (experiment_part_next(&part)) {
         if (!experiment_is(part.params, "layer", experiment_text(layer->params, "layer")))
             continue;

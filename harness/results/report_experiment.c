@@ -1,5 +1,5 @@
 /*
- * report_experiment: headings, tables and sentences of experiments.
+ * report_experiment: tables and sentences of experiments.
  */
 #include "report_experiment.h"
 
@@ -8,18 +8,6 @@
 
 #include "base/progress.h"
 #include "report_rows.h"
-
-void report_heading(const char *format, ...)
-{
-    va_list arguments;
-    progress_clear();
-    fputc('\n', report_output.out);
-    va_start(arguments, format);
-    vfprintf(report_output.out, format, arguments);
-    va_end(arguments);
-    fputc('\n', report_output.out);
-    report_flush();
-}
 
 void report_table(const struct table *table)
 {

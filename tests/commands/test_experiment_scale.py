@@ -158,6 +158,7 @@ class Saturation(Experiments):
             if row["params"]["part"] == "real" and row["params"]["scale"] == "d^-1/2"
         }
         self.assertEqual(len(at), 10)
+        self.assertLessEqual(max(map(len, self.printed.splitlines())), 80)
         # tests/data/README.md: head 2 of layer 0 uses 1.4 keys (a mean of e^entropy).
         self.assertLess(at["layer0.", 2]["effective_keys"], 1.4)
         self.assertGreater(at["layer0.", 1]["effective_keys"], 150)

@@ -89,7 +89,7 @@ void listing_print(const json_t *rows, const char *where, const char *keys, cons
     while (table.rows && experiment_part_next(&of))
         add_row(&l, &of, &table.rows[table.row_count++]);
     if (table.row_count) {
-        report_heading("%s", heading);
+        report_sentence("%s", heading);
         report_table(&table);
     }
     free(table.rows);
