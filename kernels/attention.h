@@ -88,8 +88,8 @@ enum attn_isa {
     ATTN_ISA_COUNT
 };
 
-/* The instruction set whose vectors the compiler may use in the file that includes this header, as its flags say: what
- * a plug-in that is one source compiled once claims. */
+/* The instruction set whose vectors the compiler may use in the file that includes this header, as its flags
+ * say: what a plug-in that is one source compiled once claims. */
 #if defined __AVX512BF16__ && defined __AVX512VL__
 #define ATTN_ISA_COMPILED ATTN_ISA_AVX512_BF16
 #elif defined __AVX512BW__ && defined __AVX512CD__ && defined __AVX512DQ__ && defined __AVX512VL__
@@ -477,8 +477,8 @@ const char *attn_isa_name(enum attn_isa isa);
 bool attn_isa_parse(const char *name, enum attn_isa *isa);
 
 /* Whether this host can run it, and the environment variable ATTN_ISA_MASK, if there is one, names it.  For
- * ATTN_ISA_AMX this asks Linux to let the process use tiles, which holds until exec; signal stacks (sigaltstack) then
- * need room for them, and where one has none the answer is no. */
+ * ATTN_ISA_AMX this asks Linux to let the process use tiles, which holds until exec; signal stacks
+ * (sigaltstack) then need room for them, and where one has none the answer is no. */
 bool attn_isa_available(enum attn_isa isa);
 
 /* All ATTN_ISA_COUNT instruction sets, in this processor's order of preference; wider is not always
@@ -529,8 +529,8 @@ size_t attn_workspace_size(const struct attn_kernel *kernel, const struct attn_p
 bool attn_plan_init(struct attn_plan *plan, const struct attn_kernel *kernel,
                     const struct attn_problem *problem, int threads, void *workspace,
                     size_t workspace_bytes, const char **why);
-/* A variant of this library for ATTN_ISA_AMX configures the tiles of each thread that it runs on, the caller's
- * too, and then releases them: what a caller had in its tiles is lost. */
+/* A variant of this library for ATTN_ISA_AMX configures the tiles of each thread that it runs on, the
+ * caller's too, and then releases them: what a caller had in its tiles is lost. */
 void attn_execute(const struct attn_plan *plan, const struct attn_tensors *tensors);
 void attn_plan_destroy(struct attn_plan *plan);
 

@@ -29,8 +29,8 @@ enum attn_isa attn_isa_instructions(enum attn_isa isa);
 /* attn_isa_preference() of the processors of a vendor, as __builtin_cpu_is() names it: "intel", "amd". */
 const enum attn_isa *attn_isa_preference_of(const char *vendor);
 
-/* The first in the order of preference that this host can run, by its instructions: not ATTN_ISA_AVX512_2FMA, which
- * has those of ATTN_ISA_AVX512. */
+/* The first in the order of preference that this host can run, by its instructions: not ATTN_ISA_AVX512_2FMA,
+ * which has those of ATTN_ISA_AVX512. */
 enum attn_isa attn_isa_preferred(void);
 
 #endif

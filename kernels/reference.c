@@ -28,7 +28,8 @@
  *   LSE        dLSE = sum_j p_j delta_j + (the sum l: g(Skv) + c_exp u + u_p) + 4u (|m| + |log l|)
  *              (m and log2 l times ln 2, the logarithm itself) + u |LSE| + Skv 2^-126.
  *   weight j   p_j (delta_j + sum_k p_k delta_k + g(Skv) + 2 c_exp u + 2u + u_p) + 2^-126; where what is in
- *              brackets is above 1, to all orders: anything from 0 to p_j times its exponential, and at most 1.
+ *              brackets is above 1, to all orders: anything from 0 to p_j times its exponential, and at most
+ *              1.
  *
  * What options add to delta_j, and to the rest:
  *

@@ -1,15 +1,15 @@
 /*
- * direct.h: part of kernel flash: scores that become weights in the registers where they are, for two units of
- * 512 bits (FLASH_DIRECT).
+ * direct.h: part of kernel flash: scores that become weights in the registers where they are, for two units
+ * of 512 bits (FLASH_DIRECT).
  *
  * Sums of products begin at -m, which saves the subtraction, and the sum of the weights tells whether m
  * has to rise, which saves the maximum.  Where m rises, the register tile's scores are computed again
  * without m, and the block's earlier weights are scaled. A lane that has seen no key begins at infinity,
  * which shows in any sum of weights.
  *
- * Weights too small to be normal become 0 (MXCSR.FTZ): they would cost 150 cycles, and as much in each product with
- * a value.  What is stored meanwhile are weights alone: scores lose nothing that an exponent would notice, and
- * results, which may be subnormal, are scaled and summed as elsewhere.
+ * Weights too small to be normal become 0 (MXCSR.FTZ): they would cost 150 cycles, and as much in each
+ * product with a value.  What is stored meanwhile are weights alone: scores lose nothing that an exponent
+ * would notice, and results, which may be subnormal, are scaled and summed as elsewhere.
  */
 #ifndef ATTN_FLASH_DIRECT_H
 #define ATTN_FLASH_DIRECT_H

@@ -12,14 +12,15 @@
  *   scratch   per thread one block of scores and FLASH_TILES tiles of queries and results
  *   instead   split_kv for decode: a few queries leave most lanes and threads idle here
  *
- * flash.c takes tasks (flash_tasks.h), and shared/prefetch.h fetches what they will read.  flash_tile.h has the sizes
- * and maximum.h a tile's softmax, strips.h, direct.h and tile_block.h take a tile through a block of keys, mask_runs.h,
- * score_passes.h and flash_terms.h do so where masks, bias, ALiBi or a cap change scores, products.h and the
- * arithmetic of the variant (products_f32.h, on AArch64 with lanes.h, products_bf16.h or matrices.h) compute it, tile_operands.h moves rows
- * in and out, and results.h ends a tile.
+ * flash.c takes tasks (flash_tasks.h), and shared/prefetch.h fetches what they will read.  flash_tile.h has
+ * the sizes and maximum.h a tile's softmax, strips.h, direct.h and tile_block.h take a tile through a block
+ * of keys, mask_runs.h, score_passes.h and flash_terms.h do so where masks, bias, ALiBi or a cap change
+ * scores, products.h and the arithmetic of the variant (products_f32.h, on AArch64 with lanes.h,
+ * products_bf16.h or matrices.h) compute it, tile_operands.h moves rows in and out, and results.h ends a
+ * tile.
  *
- * What a block of keys adds to l and o is summed by itself: errors of sums over Skv keys are at most FLASH_KEYS +
- * Skv / FLASH_KEYS unit roundoffs, where a sum from key to key would have Skv.
+ * What a block of keys adds to l and o is summed by itself: errors of sums over Skv keys are at most
+ * FLASH_KEYS + Skv / FLASH_KEYS unit roundoffs, where a sum from key to key would have Skv.
  *
  * Why these sizes.  A vector of scores (one key, VF_LANES queries) stands for D + Dv multiply-adds
  * in the two products: 128 at D = Dv = 64, as below where nothing else is said.
@@ -54,8 +55,8 @@
  *   prefetches     between register tiles; in avx512_2fma, where nothing else is idle, one line each two
  *                  steps of a product.
  *
- * Measured on AMD Zen 4, S = 1024, D = 64, one thread: scores and weights 52 % of the time, values 45; on Intel
- * with two units 51 and 44.  `attnbench experiment tiles` times other sizes of avx512.
+ * Measured on AMD Zen 4, S = 1024, D = 64, one thread: scores and weights 52 % of the time, values 45; on
+ * Intel with two units 51 and 44.  `attnbench experiment tiles` times other sizes of avx512.
  */
 #include <omp.h>
 

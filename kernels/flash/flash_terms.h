@@ -122,8 +122,8 @@ static void tile_block_with_terms(const struct block *block, struct tile *t, boo
     value_strips(block, t, strips, n);
 }
 
-/* Rows of the block up to the last that a query of the tile sees by its place, in whole pairs: what lies behind
- * belongs to other tiles of the task, and a mask there must not change how this one is computed. */
+/* Rows of the block up to the last that a query of the tile sees by its place, in whole pairs: what lies
+ * behind belongs to other tiles of the task, and a mask there must not change how this one is computed. */
 static int keys_seen_by_place(const struct block *block, const struct tile *t)
 {
     ptrdiff_t hi = t->column[0].seen.hi;

@@ -74,8 +74,8 @@ VF_INLINE void score_lanes(const int rows, const int cols, const bool first, con
     }
 }
 
-/* The first `dim` dimensions of a register tile, a multiple of KEY_FACTORS.  The very first products are not added
- * to 0 where products do without an addition. */
+/* The first `dim` dimensions of a register tile, a multiple of KEY_FACTORS.  The very first products are not
+ * added to 0 where products do without an addition. */
 VF_INLINE void score_fours(const int rows, const int cols, const struct score_args *a, int dim,
                            vf acc[FLASH_HIGHEST][FLASH_COLS])
 {

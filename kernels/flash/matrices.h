@@ -1,9 +1,10 @@
 /*
- * matrices.h: part of kernel flash: the arithmetic in bfloat16 with products of matrices, for variant neon_bf16.
+ * matrices.h: part of kernel flash: the arithmetic in bfloat16 with products of matrices, for variant
+ * neon_bf16.
  *
- * BFMMLA multiplies two keys by two queries over four dimensions, or two value dimensions by two queries over four
- * keys: 16 multiply-adds where BFDOT has 8, at the same rate on Neoverse V1, V2 and N2.  Its sums are 2 x
- * 2 blocks: a finished register tile is split into rows of queries by one permutation per vector, and
+ * BFMMLA multiplies two keys by two queries over four dimensions, or two value dimensions by two queries over
+ * four keys: 16 multiply-adds where BFDOT has 8, at the same rate on Neoverse V1, V2 and N2.  Its sums are 2
+ * x 2 blocks: a finished register tile is split into rows of queries by one permutation per vector, and
  * joined again where results are added to.  Weights are rounded and joined four rows at a time.
  *
  * Defines what products.h lists, as products_f32.h and products_bf16.h do.
@@ -24,7 +25,8 @@ typedef uint16_t key_element; /* of K, as it is multiplied */
 #define SUMS_ROWS ((FLASH_ROWS + 1) / 2)
 #define SUMS_COLS (2 * FLASH_COLS)
 
-/* Adds the products of matrices `rows` at a, one behind `stride` elements each, and of those of the columns at b. */
+/* Adds the products of matrices `rows` at a, one behind `stride` elements each, and of those of the columns
+ * at b. */
 VF_INLINE void multiply(const int rows, const int cols, const uint16_t *a, ptrdiff_t stride,
                         const float *b, vf acc[SUMS_ROWS][SUMS_COLS])
 {

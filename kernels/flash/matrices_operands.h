@@ -1,11 +1,11 @@
 /*
- * matrices_operands.h: part of kernel flash: queries, keys and values as matrices of two rows by four bfloat16,
- * which one instruction multiplies (BFMMLA).
+ * matrices_operands.h: part of kernel flash: queries, keys and values as matrices of two rows by four
+ * bfloat16, which one instruction multiplies (BFMMLA).
  *
- * Every operand is such matrices: of two queries by four dimensions, of two keys by four dimensions, of two value
- * dimensions by four keys.  K and V are packed once per block for all tiles of a task: K by pairs of keys, V in
- * panels of BF16_PANEL value dimensions, in each panel one line per four keys.  The last matrices are
- * filled up with zeros.
+ * Every operand is such matrices: of two queries by four dimensions, of two keys by four dimensions, of two
+ * value dimensions by four keys.  K and V are packed once per block for all tiles of a task: K by pairs of
+ * keys, V in panels of BF16_PANEL value dimensions, in each panel one line per four keys.  The last matrices
+ * are filled up with zeros.
  */
 #ifndef ATTN_FLASH_MATRICES_OPERANDS_H
 #define ATTN_FLASH_MATRICES_OPERANDS_H
@@ -40,8 +40,8 @@ VF_INLINE vf load_up_to(const uint16_t *p, int n)
     return (vf)bf16_load(x);
 }
 
-/* Rows of Q become a column of a tile: four dimensions are two matrices, of the column's first two queries and of
- * its others, each in a row of the tile. */
+/* Rows of Q become a column of a tile: four dimensions are two matrices, of the column's first two queries
+ * and of its others, each in a row of the tile. */
 VF_NOINLINE void load_queries(const struct job *job, struct tile *t)
 {
     const int dim = job->qk_dim;
@@ -74,13 +74,15 @@ static void pack_two_keys(uint16_t *to, const uint16_t *a, const uint16_t *b, in
     }
 }
 
-/* How far the matrix of dimension d is from the first of its line, where panels are `panel` elements apart. */
+/* How far the matrix of dimension d is from the first of its line, where panels are `panel` elements
+ * apart. */
 static ptrdiff_t in_panels(ptrdiff_t panel, int d)
 {
     return d / BF16_PANEL * panel + d % BF16_PANEL * PAIR;
 }
 
-/* Values of four keys, zeros where there is none, become a line of each panel: those of a dimension side by side. */
+/* Values of four keys, zeros where there is none, become a line of each panel: those of a dimension side by
+ * side. */
 static void pack_four_values(uint16_t *to, ptrdiff_t panel, const uint16_t *const rows[PAIR],
                              int dim)
 {

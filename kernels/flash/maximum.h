@@ -21,8 +21,8 @@
  * one. */
 #define FORGET_LIMIT 256.0f
 
-/* Where weights are made before m has risen, those of a lane that add up to more than this for each key are too
- * large: 2^LAZY_LIMIT, so that sums of weights stay as small as where each is looked at. */
+/* Where weights are made before m has risen, those of a lane that add up to more than this for each key are
+ * too large: 2^LAZY_LIMIT, so that sums of weights stay as small as where each is looked at. */
 #define WEIGHTS_LIMIT 256.0f
 
 /* No key seen yet.  Columns without queries never ask for m to rise. */
@@ -105,9 +105,9 @@ static inline const vf *tile_raise(struct tile *t, const vf top[FLASH_COLS], vf 
     return shift;
 }
 
-/* Lets m follow top, the maximum of scores themselves, as tile_raise() does, where they exceed it by more than
- * `limit`, if they were seen before.  They are kept as they are, so that nothing is left to be subtracted but m.
- * Old weights are times `factor`. */
+/* Lets m follow top, the maximum of scores themselves, as tile_raise() does, where they exceed it by more
+ * than `limit`, if they were seen before.  They are kept as they are, so that nothing is left to be
+ * subtracted but m.  Old weights are times `factor`. */
 static inline void tile_follow(struct tile *t, const vf top[FLASH_COLS], float limit, float unit,
                                int v_dim, vf factor[FLASH_COLS])
 {

@@ -341,8 +341,8 @@ static inline bool raise_meanwhile(const struct block *block, struct tile *t, fl
 #define EXP_STACK \
     (2 * FLASH_STACK) /* register tiles of a call: each saves and restores registers */
 
-/* Scores of a whole register tile, less m, become weights in registers; sum grows by them.  False where one exceeds
- * its limit: they are stored as scores. */
+/* Scores of a whole register tile, less m, become weights in registers; sum grows by them.  False where one
+ * exceeds its limit: they are stored as scores. */
 VF_INLINE bool score_then_exp(const struct score_args *a, vf sum[FLASH_COLS])
 {
     vf x[FLASH_HIGHEST][FLASH_COLS];
@@ -393,10 +393,10 @@ static inline void find_top(const float *s, vf top[FLASH_COLS])
 }
 
 /*
- * Scores and weights of a block that all queries see whole, in whole register tiles, with l.  What an exponential
- * does takes the pipes of the multiply-adds, so that nothing is gained by doing both at once; but scores that are
- * made weights where they are need not be stored.  If they make m rise, weights in float32 that exist already are
- * scaled; joined ones cannot be.  False: as below.
+ * Scores and weights of a block that all queries see whole, in whole register tiles, with l.  What an
+ * exponential does takes the pipes of the multiply-adds, so that nothing is gained by doing both at once; but
+ * scores that are made weights where they are need not be stored.  If they make m rise, weights in float32
+ * that exist already are scaled; joined ones cannot be.  False: as below.
  */
 VF_NOINLINE bool score_and_exp_block(const struct block *block, struct tile *t)
 {

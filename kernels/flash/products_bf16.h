@@ -1,6 +1,6 @@
 /*
- * products_bf16.h: part of kernel flash: the arithmetic in bfloat16 with the dot product of pairs, for variant
- * avx512_bf16; matrices.h is neon_bf16's.
+ * products_bf16.h: part of kernel flash: the arithmetic in bfloat16 with the dot product of pairs, for
+ * variant avx512_bf16; matrices.h is neon_bf16's.
  *
  * A lane of 32 bits holds two neighbouring elements of the dimension that is summed over.  Along
  * D, for the scores, they are neighbours in K and Q already.  Along the keys, for the results,

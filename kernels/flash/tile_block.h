@@ -156,8 +156,8 @@ static bool may_speculate(const struct block *block, const struct strip *strip)
 }
 #endif
 
-/* The first rows of a block that is not seen whole, as many as all queries see, in whole register tiles; 0 where
- * these are not worth a pass over the results of their own. */
+/* The first rows of a block that is not seen whole, as many as all queries see, in whole register tiles; 0
+ * where these are not worth a pass over the results of their own. */
 static int rows_seen_first(const struct block *block, const struct strip *strip)
 {
     if (!VF_FACTOR_IN_LANE || !FLASH_SPECULATES || strip->cols != FLASH_COLS ||

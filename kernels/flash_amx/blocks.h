@@ -1,6 +1,6 @@
 /*
- * blocks.h: part of kernel flash for matrix units: blocks of queries, and the jobs that they have in the keys that
- * are packed.
+ * blocks.h: part of kernel flash for matrix units: blocks of queries, and the jobs that they have in the keys
+ * that are packed.
  *
  * A job is four strips of keys of which some query of the block sees a key; strips hidden from all
  * queries, by position, boolean mask or a bias of -inf, belong to no job.  Jobs that all queries see

@@ -17,7 +17,8 @@ static inline size_t result_at(int d, int i)
            (size_t)(tile * TILE_ROWS + i % TILE_ROWS) * TILE_ROWS + (size_t)column;
 }
 
-/* One row of results, times `factor`, which is 0 for a row that saw nothing.  0 is added so that 0 has no sign. */
+/* One row of results, times `factor`, which is 0 for a row that saw nothing.  0 is added so that 0 has no
+ * sign. */
 VF_INLINE void store_row(const struct block *block, int i, float factor, size_t dim, uint16_t *to)
 {
     const float *o = block->o + (i / TILE_ROWS * 2 * TILE_ROWS + i % TILE_ROWS) * TILE_ROWS;

@@ -1,12 +1,12 @@
 /*
  * flash for matrix units (AMX): one pass over the keys in blocks of queries and strips of keys, in bfloat16.
  *
- * The algorithm is that of flash (FlashAttention-2, Dao 2023, arXiv:2307.08691): scores are made, exponentiated and
- * used while they are in the first-level cache.  Its geometry is not: there queries lie in the lanes and K and V
- * are read where they lie, one element for many lanes.  A matrix unit multiplies tiles of 16 rows, and wants one
- * factor in rows and the other in pairs of rows.  So scores are S = Q K^T and results O = P V with queries in rows;
- * K and V are packed once for many queries; a row of scores becomes a row of weights, which is a row of the next
- * product's factor as it is.
+ * The algorithm is that of flash (FlashAttention-2, Dao 2023, arXiv:2307.08691): scores are made,
+ * exponentiated and used while they are in the first-level cache.  Its geometry is not: there queries lie in
+ * the lanes and K and V are read where they lie, one element for many lanes.  A matrix unit multiplies tiles
+ * of 16 rows, and wants one factor in rows and the other in pairs of rows.  So scores are S = Q K^T and
+ * results O = P V with queries in rows; K and V are packed once for many queries; a row of scores becomes a
+ * row of weights, which is a row of the next product's factor as it is.
  *
  *   memory    reads K and V once per TASK_ROWS query rows, and packs them; skips what no query sees
  *   parallel  over (batch, KV head, TASK_ROWS query rows), those with the most keys of a head first
@@ -15,9 +15,9 @@
  *   instead   split_kv for a few queries and long caches: one thread works on all keys of a KV head here
  *
  * scratch.h has sizes and what is kept, pack.h makes tiles, weigh.h the softmax, multiply.h runs it beside
- * products, whole.h where nothing is in their way, blocks.h finds what a block of queries has to do, finish.h ends
- * it, and exactly.h does what is rare.  line.h puts jobs in line: while the softmax of one is computed, the unit
- * makes the scores of the next and adds up the results of the one before.
+ * products, whole.h where nothing is in their way, blocks.h finds what a block of queries has to do, finish.h
+ * ends it, and exactly.h does what is rare.  line.h puts jobs in line: while the softmax of one is computed,
+ * the unit makes the scores of the next and adds up the results of the one before.
  *
  * A caller's tiles do not survive a call: each thread configures the unit and releases it in the end.
  */
@@ -135,8 +135,8 @@ static void pack_once(const struct call *call, const struct keys *keys, struct p
     *packed = now;
 }
 
-/* What follows a task whose keys are packed at once.  Longer ones are read in a stream, which the processor fetches by
- * itself: there more requests made D = 576 a fifth slower. */
+/* What follows a task whose keys are packed at once.  Longer ones are read in a stream, which the processor
+ * fetches by itself: there more requests made D = 576 a fifth slower. */
 static struct after after_task(const struct call *call, const struct group_block *task)
 {
     const struct group_block next = tasks_peek(&call->tasks);
@@ -205,7 +205,8 @@ static struct call make_call(const struct attn_plan *plan, const struct attn_ten
         .unit = natural ? (float)M_LOG2E : 1,
         .strips = packed_strips(p),
         .in_parts = in_parts(p),
-        /* Two strips where products are short beside the softmax, or where a query may see nothing of the first. */
+        /* Two strips where products are short beside the softmax, or where a query may see nothing of the
+         * first. */
         .ahead = p->qk_dim <= 2 * STEP_DIMS || p->options & ATTN_OPTION_WINDOW ? 2 : 1,
     };
     call.whole =

@@ -1,8 +1,8 @@
 /*
  * line.h: part of kernel flash for matrix units: the pipeline of jobs.
  *
- * In a turn the softmax of one job is computed beside the scores of the next strips and the results of the job
- * before.  Weights have two places, for the job under way and the one before; scores a ring of strips.
+ * In a turn the softmax of one job is computed beside the scores of the next strips and the results of the
+ * job before.  Weights have two places, for the job under way and the one before; scores a ring of strips.
  */
 #ifndef ATTN_FLASH_AMX_LINE_H
 #define ATTN_FLASH_AMX_LINE_H
@@ -70,7 +70,8 @@ static bool next_score(struct line *line, int total, struct product *product)
     return true;
 }
 
-/* Products of a turn: scores up to those that are to be ahead of `job`, and results of the job before, in turns. */
+/* Products of a turn: scores up to those that are to be ahead of `job`, and results of the job before, in
+ * turns. */
 static int list_products(struct line *line, const struct job *job, const struct job *before,
                          const uint16_t *weights, struct product *list)
 {
@@ -148,8 +149,8 @@ static bool all_finite(const struct scratch *scratch, const struct job *job)
     return finite;
 }
 
-/* Plans what to fetch during the jobs of a block: the lines of its results, the queries of the next and its part of
- * the keys that will be packed next. */
+/* Plans what to fetch during the jobs of a block: the lines of its results, the queries of the next and its
+ * part of the keys that will be packed next. */
 static void plan_prefetch(struct line *line, const struct block *block)
 {
     const struct call *call = line->source.call;
@@ -222,7 +223,8 @@ static void whole_turn(struct line *line, int turn, const struct job *job, const
     multiply_whole(call->q_steps, job->masked, &whole, w, at, pending);
 }
 
-/* Multiplies for one turn: the softmax of `job` beside the scores of the next and the results of the one before. */
+/* Multiplies for one turn: the softmax of `job` beside the scores of the next and the results of the one
+ * before. */
 static void run_turn(struct line *line, const struct keys *keys, int turn, struct job *job,
                      struct job *before, struct product *pending)
 {

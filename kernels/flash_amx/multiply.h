@@ -1,11 +1,11 @@
 /*
  * multiply.h: part of kernel flash for matrix units: products of tiles, with a softmax between them.
  *
- * A product of the unit takes 16 cycles, in which the core's vectors have nothing to do with it.  So the rows of
- * one job's softmax are computed between the products of its neighbours: the scores of strips to come, and the
- * results of the job before.  What is multiplied is a list of products, each of 2 x 2 tiles of results.  A list
- * begins by storing, tile by tile as they are needed again, the results of the list before: waiting for a store
- * costs as much as half a product (16.5 instead of 24.3 cycles each on Emerald Rapids).
+ * A product of the unit takes 16 cycles, in which the core's vectors have nothing to do with it.  So the rows
+ * of one job's softmax are computed between the products of its neighbours: the scores of strips to come, and
+ * the results of the job before.  What is multiplied is a list of products, each of 2 x 2 tiles of results.
+ * A list begins by storing, tile by tile as they are needed again, the results of the list before: waiting
+ * for a store costs as much as half a product (16.5 instead of 24.3 cycles each on Emerald Rapids).
  */
 #ifndef ATTN_FLASH_AMX_MULTIPLY_H
 #define ATTN_FLASH_AMX_MULTIPLY_H
@@ -45,7 +45,8 @@ static const int32_t tiles_in_a_row[MAX_STEPS] = {0,     1024,  2048,  3072,  40
                        (pending)->to.row);                                           \
     } while (0)
 
-/* Begins one of the four tiles of a product: the one before it is stored, and it is 0 or what it is added to. */
+/* Begins one of the four tiles of a product: the one before it is stored, and it is 0 or what it is added
+ * to. */
 #define BEGIN_TILE(pending, product, tile)                                          \
     do {                                                                            \
         STORE_PENDING(pending, tile);                                               \
@@ -83,8 +84,9 @@ struct progress {
     struct weigh_flags flags;
 };
 
-/* One step of a product: four tiles loaded, four products, `rows` rows of the softmax between them.  B is read past
- * the first-level cache, which keeps scores, weights and queries.  `ready`: scores are known to be there. */
+/* One step of a product: four tiles loaded, four products, `rows` rows of the softmax between them.  B is
+ * read past the first-level cache, which keeps scores, weights and queries.  `ready`: scores are known to be
+ * there. */
 VF_INLINE void step(const bool first, const bool ready, const int rows, const enum weigh_kind kind,
                     const struct product *p, const uint16_t *a, const uint16_t *b,
                     const struct product *pending, const struct weighing *w,
@@ -125,8 +127,8 @@ VF_INLINE void weigh_up_to(int end, const enum weigh_kind kind, const struct wei
     }
 }
 
-/* Computes a list of products and all rows of a softmax.  *pending is a product that is not stored yet, or its
- * results are NULL; in the end it is the last one, unless that gave scores. */
+/* Computes a list of products and all rows of a softmax.  *pending is a product that is not stored yet, or
+ * its results are NULL; in the end it is the last one, unless that gave scores. */
 VF_INLINE void multiply_beside(const int rows, const enum weigh_kind kind,
                                const struct product *list, int n, const struct weighing *w,
                                struct progress *progress, struct product *pending)
@@ -169,7 +171,8 @@ MULTIPLY(2, WEIGH_ALL)
 MULTIPLY(2, WEIGH_SEEN)
 MULTIPLY(2, WEIGH_CHANGED)
 
-/* With so many rows of the softmax a step that they end about when the products do, `steps` for a whole job. */
+/* With so many rows of the softmax a step that they end about when the products do, `steps` for a whole
+ * job. */
 static void multiply(int steps, enum weigh_kind kind, const struct product *list, int n,
                      const struct weighing *w, struct progress *at, struct product *pending)
 {

@@ -1,13 +1,14 @@
 /*
  * pack.h: part of kernel flash for matrix units: queries, keys and values as tiles.
  *
- * Scores are Q K^T.  Q is A as it lies, 16 rows of 32 dimensions a tile.  K is B: row k of a tile has dimensions
- * 2k and 2k + 1 of 16 keys, so that 16 x 16 pairs are transposed.  For the results V is B, too: row k has two keys
- * of 16 value dimensions, so that the rows of two keys are interleaved.
+ * Scores are Q K^T.  Q is A as it lies, 16 rows of 32 dimensions a tile.  K is B: row k of a tile has
+ * dimensions 2k and 2k + 1 of 16 keys, so that 16 x 16 pairs are transposed.  For the results V is B, too:
+ * row k has two keys of 16 value dimensions, so that the rows of two keys are interleaved.
  *
- * Two orders are chosen for speed.  Weights come out of the softmax in the order in which an instruction packs two
- * vectors into one (WEIGHT_KEY); V's keys follow it.  Interleaving works within 128 bits, so that the two tiles of
- * 32 value dimensions hold them in turns of four (RESULT_DIM); results are put in order when they are written.
+ * Two orders are chosen for speed.  Weights come out of the softmax in the order in which an instruction
+ * packs two vectors into one (WEIGHT_KEY); V's keys follow it.  Interleaving works within 128 bits, so that
+ * the two tiles of 32 value dimensions hold them in turns of four (RESULT_DIM); results are put in order when
+ * they are written.
  */
 #ifndef ATTN_FLASH_AMX_PACK_H
 #define ATTN_FLASH_AMX_PACK_H

@@ -1,9 +1,10 @@
 /*
  * scratch.h: part of kernel flash for matrix units: sizes, and what a thread keeps.
  *
- * A tile holds 16 rows of 64 bytes.  Queries are taken 32 at a time (two tiles of A), keys in strips of 32 (two
- * tiles of B), so that each tile that is loaded takes part in two products: 2 x 2 accumulators, 4 loads for 4
- * products.  A row of scores of a strip is one vector of 32 weights in bfloat16, which is a row of A again.
+ * A tile holds 16 rows of 64 bytes.  Queries are taken 32 at a time (two tiles of A), keys in strips of 32
+ * (two tiles of B), so that each tile that is loaded takes part in two products: 2 x 2 accumulators, 4 loads
+ * for 4 products.  A row of scores of a strip is one vector of 32 weights in bfloat16, which is a row of A
+ * again.
  */
 #ifndef ATTN_FLASH_AMX_SCRATCH_H
 #define ATTN_FLASH_AMX_SCRATCH_H

@@ -1,26 +1,28 @@
 /*
  * weigh.h: part of kernel flash for matrix units: a row of scores becomes a row of weights in bfloat16.
  *
- * Beside the products of the matrix unit a core has one port for 512-bit arithmetic, and an exponential in float32
- * would cost more of its time than the products do at D = 64.  So weights are made as 16-bit integers, twice as
- * many a vector, and directly as the bits of a bfloat16:
+ * Beside the products of the matrix unit a core has one port for 512-bit arithmetic, and an exponential in
+ * float32 would cost more of its time than the products do at D = 64.  So weights are made as 16-bit
+ * integers, twice as many a vector, and directly as the bits of a bfloat16:
  *
- *   1. n = 256 (x - m + 127), rounded, for a score x in base 2 and a whole number m.  One FMA, whose addend brings
- *      in 1.5 * 2^23, leaves n in the low bits; a subtraction and the packing of two vectors saturate it to
- *      0 .. 65535.
- *   2. As a number of 8 bits of exponent and 8 of fraction f, n stands for (1 + f) 2^e, where 2^(e + f) is wanted:
- *      a table of 64 bytes, read by one instruction, has 256 (1 + f - 2^f), which is subtracted.
- *   3. Half of it, rounded, has 7 bits of fraction: the bits of 2^(x - m) as a bfloat16.  One average of n and
- *      65536 less what the table has does both; it leaves the sign bit set, so that all weights are negative, and so
- *      are results until they are divided by the sum, which is taken of what they are without the sign.
+ *   1. n = 256 (x - m + 127), rounded, for a score x in base 2 and a whole number m.  One FMA, whose addend
+ *      brings in 1.5 * 2^23, leaves n in the low bits; a subtraction and the packing of two vectors saturate
+ *      it to 0 .. 65535.
+ *   2. As a number of 8 bits of exponent and 8 of fraction f, n stands for (1 + f) 2^e, where 2^(e + f) is
+ *      wanted: a table of 64 bytes, read by one instruction, has 256 (1 + f - 2^f), which is subtracted.
+ *   3. Half of it, rounded, has 7 bits of fraction: the bits of 2^(x - m) as a bfloat16.  One average of n
+ *      and 65536 less what the table has does both; it leaves the sign bit set, so that all weights are
+ *      negative, and so are results until they are divided by the sum, which is taken of what they are
+ *      without the sign.
  *
- * Weights are off by at most 1.51 units roundoff of bfloat16 (rounding is 1 of these), by 1.18 times what rounding
- * makes in the mean square, and by -1.7e-5 of themselves on average (WEIGHT_MEAN).  The sum is taken of
- * these weights, so that a common error cancels in O; errors of two weights differ by 3.02 at most.
+ * Weights are off by at most 1.51 units roundoff of bfloat16 (rounding is 1 of these), by 1.18 times what
+ * rounding makes in the mean square, and by -1.7e-5 of themselves on average (WEIGHT_MEAN).  The sum is taken
+ * of these weights, so that a common error cancels in O; errors of two weights differ by 3.02 at most.
  *
- * m is chosen from the first scores of a block and is not a maximum: later scores may be above it by up to 8, which
- * is as far as sums of large values allow, and no maximum is looked for.  The largest n tells where one is higher,
- * the sign of the sum that one is NaN or too far below for step 1; then the job is computed again by exactly.h.
+ * m is chosen from the first scores of a block and is not a maximum: later scores may be above it by up to 8,
+ * which is as far as sums of large values allow, and no maximum is looked for.  The largest n tells where one
+ * is higher, the sign of the sum that one is NaN or too far below for step 1; then the job is computed again
+ * by exactly.h.
  */
 #ifndef ATTN_FLASH_AMX_WEIGH_H
 #define ATTN_FLASH_AMX_WEIGH_H
@@ -38,13 +40,15 @@
 
 #define WEIGHT_TOO_HIGH ((127 + WEIGHT_HIGHEST) * 256) /* n */
 
-/* 256 (1 + f - 2^f) for f = i / 64 and what is above it, rounded so that the mean square error of step 3 is least. */
+/* 256 (1 + f - 2^f) for f = i / 64 and what is above it, rounded so that the mean square error of step 3 is
+ * least. */
 static const uint8_t weight_table[64] __attribute__((aligned(64))) = {
     1,  2,  3,  5,  5,  7,  8,  9,  10, 11, 11, 13, 13, 14, 15, 16, 16, 17, 18, 18, 19, 19,
     20, 20, 21, 21, 21, 22, 22, 22, 22, 22, 22, 23, 23, 22, 22, 22, 22, 22, 22, 21, 21, 20,
     20, 20, 19, 18, 18, 17, 16, 16, 14, 14, 13, 12, 10, 10, 8,  7,  6,  4,  3,  2};
 
-/* The addend of step 1 for |m| <= WEIGHT_LARGEST_M, or for an m of -INFINITY: there any score shows as too high. */
+/* The addend of step 1 for |m| <= WEIGHT_LARGEST_M, or for an m of -INFINITY: there any score shows as too
+ * high. */
 static inline float weight_bias(float m)
 {
     return m == -INFINITY ? 0x1p100f : (WEIGHT_ABOVE - m) * WEIGHT_UNIT + WEIGHT_MAGIC;
@@ -139,7 +143,8 @@ struct weigh_flags {
     __m512i high, low;
 };
 
-/* Operands that stay in registers: GCC would make them anew for each row, on the port that has the most to do. */
+/* Operands that stay in registers: GCC would make them anew for each row, on the port that has the most to
+ * do. */
 struct weigh_constants {
     __m512 unit;
     __m512i magic, minus_table, minus_ones, high_bytes;

@@ -11,8 +11,8 @@
 #include "shared/keys.h"
 #include "shared/terms.h"
 
-/* Measured on Zen 4 (2026-11-21, OpenBLAS 0.3.21): sgemm alone is as fast from 128 rows and 128 keys on; fewer keys on
- * the mask's edge waste less of a product whose result is partly masked. */
+/* Measured on Zen 4 (2026-11-21, OpenBLAS 0.3.21): sgemm alone is as fast from 128 rows and 128 keys on;
+ * fewer keys on the mask's edge waste less of a product whose result is partly masked. */
 enum { ROWS = 192, KEYS = 256, EDGE_KEYS = 64 };
 
 struct block {

@@ -52,8 +52,8 @@ void ring_receive_sums(struct ring *ring, const struct ring_sums *sums, int from
 void ring_compute(struct ring *ring, const void *q, const void *kv, const struct ring_part *keys,
                   bool first, struct ring_travel *travel);
 
-/* Notes the most bytes that the kernel needs for any piece of this rank, and returns what it does not do, or NULL.
- * Fewer keys or heads may need more: it is asked for each. */
+/* Notes the most bytes that the kernel needs for any piece of this rank, and returns what it does not do, or
+ * NULL.  Fewer keys or heads may need more: it is asked for each. */
 const char *ring_note_workspace(struct ring *ring);
 
 static inline size_t ring_kv_bytes(const struct ring *ring, const struct ring_part *keys)

@@ -25,8 +25,8 @@
  * the compiler contracts a * b + c: `test_exp2 1` looks at each float32 in [-150, 0] (GCC 12.2, -O3
  * and -O0, AMD Zen 4, 2026-11-21; of sve, whose products and sums are always contracted, the same arithmetic
  * with a table in FEXPA's place, 2026-11-23).  Under qemu-aarch64 neon itself errs by 2.04 ulp over each of
- * them, and by 2.02 sve256 over each below -2^-59, sve512 below -2^-26 and sve128 below -0.00137 (2026-11-25; nearer to
- * 0 each 251st was looked at).  In (-127, -126), where 2^x is subnormal, the absolute error is
+ * them, and by 2.02 sve256 over each below -2^-59, sve512 below -2^-26 and sve128 below -0.00137 (2026-11-25;
+ * nearer to 0 each 251st was looked at).  In (-127, -126), where 2^x is subnormal, the absolute error is
  * below 0.71 * 2^-126; from -127 down the result is 0, which keeps masked keys out of sums without
  * a test of their own.  2^0 is exactly 1, and 2^NaN is NaN whatever its payload, as is 2^inf: the
  * last operation is a product, where the usual integer addition to the polynomial's bits can make
@@ -154,10 +154,11 @@ static inline vf exp2_any(vf x)
 
 #if EXP2_BITS == 5
 /*
- * 2^x for x < 128, infinity or NaN, and by 8 instructions instead of 12: one takes x less its next lower multiple of
- * 1 / 32, and one multiplies by the power of its whole part, which may be any.  Their units are those of the
- * multiply-adds on Intel's processors; on Zen 4 exp2_above_floor() leaves more to others.  Largest error where 2^x is
- * normal: 2.79 ulp (test_exp2.c).  Subnormal powers take as long as 150 others, unless they are flushed to 0 (MXCSR).
+ * 2^x for x < 128, infinity or NaN, and by 8 instructions instead of 12: one takes x less its next lower
+ * multiple of 1 / 32, and one multiplies by the power of its whole part, which may be any.  Their units are
+ * those of the multiply-adds on Intel's processors; on Zen 4 exp2_above_floor() leaves more to others.
+ * Largest error where 2^x is normal: 2.79 ulp (test_exp2.c).  Subnormal powers take as long as 150 others,
+ * unless they are flushed to 0 (MXCSR).
  */
 static inline vf exp2_scaled(vf x)
 {

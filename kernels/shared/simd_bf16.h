@@ -29,7 +29,8 @@ VF_INLINE vf bf16_dot(vi a, vi b, vf acc)
 #if defined __aarch64__
 #define BF16_MATRICES 1
 
-/* acc + a . b^T for matrices of 2 rows by 4 elements, row by row: 2 x 2 sums, those of a's first row first. */
+/* acc + a . b^T for matrices of 2 rows by 4 elements, row by row: 2 x 2 sums, those of a's first row
+ * first. */
 VF_INLINE vf bf16_matrix(vf a, vf b, vf acc)
 {
     return (vf)vbfmmlaq_f32((float32x4_t)acc, (bfloat16x8_t)a, (bfloat16x8_t)b);

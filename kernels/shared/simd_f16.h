@@ -3,8 +3,8 @@
  * FMLAL2 of AArch64's FHM.
  *
  * The product of two f16 is exact in float32 (22 bits of 24) and the sum is rounded once, so that a result is
- * that of vf_fma() on widened elements, subnormal ones included; widening is what is saved.  x86's AVX512-FP16
- * has nothing of the kind: its multiply-adds round each sum to 11 bits.
+ * that of vf_fma() on widened elements, subnormal ones included; widening is what is saved.  x86's
+ * AVX512-FP16 has nothing of the kind: its multiply-adds round each sum to 11 bits.
  */
 #ifndef ATTN_SIMD_F16_H
 #define ATTN_SIMD_F16_H

@@ -53,7 +53,8 @@ static inline void transpose_pairs(const uint16_t *const rows[TILE_ROWS], uint16
 
 #endif
 
-/* The 32 dimensions from d on of a row of `dim`, those past its end 0, in `room` where they are not all there. */
+/* The 32 dimensions from d on of a row of `dim`, those past its end 0, in `room` where they are not all
+ * there. */
 VF_INLINE const uint16_t *dims_of(const uint16_t *row, size_t d, size_t dim,
                                   uint16_t room[STEP_DIMS])
 {

@@ -13,12 +13,12 @@
  * keys is read from memory once, and all of them use it while it is in L1.  Where the rows of a key's
  * KV heads are neighbours, units of several heads take their blocks in turn.  geometry.h cuts the
  * problem up and schedule.h deals it out, sequences of their own lengths by their keys.  unit.h is
- * a unit at work; unit_blocks.h takes it through blocks of keys in tiles of up to eight rows (split_kv_tile.h), and
- * the arithmetic is in format.h, scores.h and values.h.
+ * a unit at work; unit_blocks.h takes it through blocks of keys in tiles of up to eight rows
+ * (split_kv_tile.h), and the arithmetic is in format.h, scores.h and values.h.
  *
  * Everything that is beside Q, K and V is looked at a block of keys at a time: where keys lie
- * (cache.h), which of them a row sees (mask_bits.h), what is added to a score (split_kv_terms.h).  A block that
- * nobody sees is not read, and one that every row sees whole is computed as if there were no mask.
+ * (cache.h), which of them a row sees (mask_bits.h), what is added to a score (split_kv_terms.h).  A block
+ * that nobody sees is not read, and one that every row sees whole is computed as if there were no mask.
  *
  * A matrix unit (amx) takes a unit through panels of keys in place of blocks, and tiles of 16 rows
  * (panels.h, matrix_products.h); all else is the same.

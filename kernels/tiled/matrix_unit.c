@@ -2,11 +2,11 @@
  * tiled for a matrix unit: blocks of queries and keys as in tiled.c, multiplied 16 x 16 at a time.
  *
  * matrix_unit.h says what the unit wants: K and V packed.  A product takes 16 cycles, and packing a tile for
- * it, an element at a time as here, half a microsecond: a packed tile must serve many rows, so a block has 256
- * of them (docs/attention.md has the times).  Between the products lies the softmax of whole rows, as in the
- * definition; weights are rounded to bf16 for the second one.  An element of V that is infinite or NaN must not
- * reach rows that do not see it, and 0 times it is NaN: it is packed as 0, and then added to the rows that see
- * it.
+ * it, an element at a time as here, half a microsecond: a packed tile must serve many rows, so a block has
+ * 256 of them (docs/attention.md has the times).  Between the products lies the softmax of whole rows, as in
+ * the definition; weights are rounded to bf16 for the second one.  An element of V that is infinite or NaN
+ * must not reach rows that do not see it, and 0 times it is NaN: it is packed as 0, and then added to the
+ * rows that see it.
  *
  *   memory    reads K and V once per ROWS rows, and packs them as often
  *   parallel  over (batch, KV head, ROWS rows), the longest first

@@ -2,8 +2,8 @@
  * matrix_unit.h: part of kernel tiled: operands as a matrix unit wants them, and their product.
  *
  * TILE_DOT_BF16 multiplies a tile of 16 rows of 32 bf16 by one of 32 rows of 16 columns and adds the product
- * to 16 x 16 floats: 8192 multiply-adds, where a vector instruction does 16 or 32.  Its left operand is rows as
- * they lie.  The right one holds pairs, since products are summed in pairs: word [k][c] of the tile is
+ * to 16 x 16 floats: 8192 multiply-adds, where a vector instruction does 16 or 32.  Its left operand is rows
+ * as they lie.  The right one holds pairs, since products are summed in pairs: word [k][c] of the tile is
  * elements 2k and 2k + 1 of column c.  So K and V are packed before they are multiplied:
  *
  *     S = Q K^T   a pair is two neighbours in a row of K, and the key is its column: a transpose of words

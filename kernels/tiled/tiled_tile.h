@@ -35,8 +35,8 @@ struct tile {
     real *added; /* KEYS x TILE, to a block's scores; -inf: hidden */
 };
 
-/* c[n][COLUMN] = or += sum over k of a[n][k] b[k][COLUMN], for n < steps, a constant.  The sum is made by itself
- * and added once: over many blocks of keys errors grow with their number. */
+/* c[n][COLUMN] = or += sum over k of a[n][k] b[k][COLUMN], for n < steps, a constant.  The sum is made by
+ * itself and added once: over many blocks of keys errors grow with their number. */
 static inline __attribute__((always_inline)) void product_steps(real *c, const real *a,
                                                                 ptrdiff_t a_n, ptrdiff_t a_k,
                                                                 const real *b, ptrdiff_t depth,

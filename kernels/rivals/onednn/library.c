@@ -49,7 +49,8 @@ static bool load(const char **why)
     return !missing;
 }
 
-/* What it writes its code for, under the names that ONEDNN_MAX_CPU_ISA takes; the best it has of them first. */
+/* What it writes its code for, under the names that ONEDNN_MAX_CPU_ISA takes; the best it has of them
+ * first. */
 static const char *instructions(void)
 {
     static const struct {
