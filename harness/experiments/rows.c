@@ -1,6 +1,7 @@
 /*
  * rows: how rows of experiments are made, read and selected.
  */
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,6 +47,7 @@ static bool is_where(const struct experiment_part *part, const char *where)
     bool all = true;
     while (all && where && next_key(&where, condition)) {
         char *value = strchr(condition, '=');
+        assert(value);
         *value++ = 0;
         const json_t *known = json_object_get(part->params, condition);
         all = is_value(known ? known : json_object_get(part->values, condition), value);
