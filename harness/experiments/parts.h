@@ -67,6 +67,9 @@ void linear_transpose(const float *w, size_t d_in, size_t d_out, float *stored);
 double linear_bound(const struct linear_shape *shape, const float *x, const float *stored, size_t i,
                     size_t o);
 
+/* Rows of a step of the part init. */
+bool linear_init(const json_t *step, json_t *rows, struct experiment_work *work);
+
 /* Tables and finding; false where the layouts differ by more than rounding explains. */
 bool linear_report(const json_t *rows);
 
