@@ -218,7 +218,7 @@ class Usage(CommandTest):
         self.assertEqual(states, {1: "ok", 4000: "skipped"})
         self.assertIn("4000 threads requested", done.stdout)
 
-    def test_a_mask_makes_other_hosts_of_this_one(self) -> None:
+    def test_other_hosts_are_made_by_a_mask(self) -> None:
         """With the baseline alone, or with some instruction sets, if this host has them."""
         unmasked = {name: os.environ[name] for name in os.environ if name != "ATTN_ISA_MASK"}
         every = json.loads(run("list", "--json", env=unmasked).stdout)["kernels"]

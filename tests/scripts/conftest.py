@@ -13,6 +13,11 @@ from attntools.base import cli
 from repository import Repository
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """The mark of what scripts/test leaves to .ci/run (tests/CMakeLists.txt)."""
+    config.addinivalue_line("markers", "long: takes many seconds")
+
+
 @dataclass
 class Outcome:
     """How a tool ended and what it said."""

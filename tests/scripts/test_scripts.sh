@@ -27,7 +27,7 @@ fresh_machine() {
     mkdir -p "$tree/build/release" "$bin" "$have"
     cp -R "$source_dir/scripts" "$tree/"
     rm -f "$calls"
-    for program in bash env dirname cat sed sort mkdir date uname cp cmp touch; do
+    for program in bash env dirname cat sed sort mkdir date uname cp cmp touch rm; do
         ln -s "$(type -P "$program")" "$bin/$program"
     done
     touch "$have/"{hwloc,jansson,libmd,libxxhash,cmocka,mpi-c,libopenblas-openmp-dev}
@@ -327,23 +327,63 @@ test_bench_stops_when_the_build_fails() {
     done
 }
 
-test_test_runs_both_builds() {
-    run "$tree/scripts/test" -R 'parse or print'
+# The calls of ctest, without the path of the report.
+ctests() { sed "s/<--output-junit><[^>]*>//g; s/<ctest>/\n&/g" <<<"$log" | grep '^<ctest>'; }
+
+test_test_builds_and_runs_what_its_form_says() {
+    run "$tree/scripts/test"
     status_is 0
     has calls "$log" 'cmake --preset release -D BUILD_TESTING=ON'
-    has calls "$log" '<ctest><--preset><release><--no-tests=error><-R><parse or print>'
-    has calls "$log" '<ctest><--preset><check><--no-tests=error><-R><parse or print>'
+    is ctest "$(ctests)" '<ctest><--preset><release><--no-tests=error><-LE><^(ci|nightly)$>'
+    rm "$calls"
+    run "$tree/scripts/test" -R 'parse or print'
+    is ctest "$(ctests)" '<ctest><--preset><release><--no-tests=error><-R><parse or print>'
+    rm "$calls"
+    run "$tree/scripts/test" --ci -j 3
+    is ctest "$(ctests)" '<ctest><--preset><release><--no-tests=error><-LE><^nightly$><-j><3>
+<ctest><--preset><check><--no-tests=error><-LE><^nightly$><-j><3>'
+    rm "$calls"
+    run "$tree/scripts/test" --all
+    is ctest "$(ctests)" '<ctest><--preset><release><--no-tests=error>
+<ctest><--preset><check><--no-tests=error>'
 }
 
 test_test_fails_when_one_build_fails() {
     local preset
     for preset in release check; do
         rm -f "$calls"
-        run env CTEST_FAILS="$preset" "$tree/scripts/test"
+        run env CTEST_FAILS="$preset" "$tree/scripts/test" --ci
         status_is 8
         has calls "$log" '<ctest><--preset><release>'
         has calls "$log" '<ctest><--preset><check>'
     done
+}
+
+# By reports as ctest writes them: the reasons, how to repeat a failure, the counts last.
+test_test_says_what_came_of_them() {
+    ln -sf "$(python3 -c 'import sys; print(sys.executable)')" "$bin/python3"
+    stub ctest <<'STUB'
+while [[ $1 != --output-junit ]]; do shift; done
+cat >"$2" <<'XML'
+<testsuite><testcase name="base/scan" status="run"/>
+<testcase name="flash/avx512.x" status="fail"><system-out>skipped: no</system-out></testcase>
+<testcase name="hosts" status="notrun"><system-out>skipped: no -m32
+</system-out></testcase>
+<testcase name="fleet" status="notrun"><system-out>no slurm</system-out></testcase></testsuite>
+XML
+exit 8
+STUB
+    run "$tree/scripts/test" -j 1
+    status_is 8
+    has stdout "$out" 'skipped 1: no -m32
+skipped 1: it does not say why
+failed, again with: scripts/test --preset release -R '"'^flash/avx512\\.x\$'"'
+1 passed, 1 failed, 2 skipped'
+    stub ctest <<<'exit 7'
+    run "$tree/scripts/test"
+    status_is 7
+    has stdout "$out" 'release: no test ran
+0 passed, 1 failed, 0 skipped'
 }
 
 test_test_takes_one_preset() {
@@ -352,7 +392,7 @@ test_test_takes_one_preset() {
     run "$tree/scripts/test" --preset aarch64 -R exp2
     status_is 0
     has calls "$log" 'cmake --build --preset aarch64'
-    has calls "$log" '<ctest><--preset><aarch64><--no-tests=error><-R><exp2>'
+    is ctest "$(ctests)" '<ctest><--preset><aarch64><--no-tests=error><-R><exp2>'
     lacks calls "$log" release
     lacks calls "$log" check
     rm "$have/libcmocka-dev:arm64"

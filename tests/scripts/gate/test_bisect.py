@@ -33,6 +33,7 @@ def found_by(out: str) -> str:
     return found[1]
 
 
+@pytest.mark.long
 def test_the_first_slow_commit_is_found(repository: Repository) -> None:
     commits = plant(repository, 1, 1, 1, 1.05, 1.05, 1.05, 1.05, 1.05)
     code, out, err = bisect(repository, "--good", commits[0], "--bad", "HEAD")
@@ -48,6 +49,7 @@ def test_the_first_slow_commit_is_found(repository: Repository) -> None:
     assert repository.left() == []
 
 
+@pytest.mark.long
 def test_it_may_be_the_last_one(repository: Repository) -> None:
     commits = plant(repository, 1, 1, 1, 1.05)
     code, out, err = bisect(repository, "--good", commits[0], "--bad", "HEAD")
@@ -62,6 +64,7 @@ def test_what_does_not_build_is_skipped(repository: Repository) -> None:
     assert commits[5].startswith(found_by(out))
 
 
+@pytest.mark.long
 def test_skipped_ones_may_hide_it(repository: Repository) -> None:
     commits = plant(repository, 1, 1, 1, 1.05, 1.05, broken=(2,))
     code, out, err = bisect(repository, "--good", commits[0], "--bad", "HEAD")
@@ -71,6 +74,7 @@ def test_skipped_ones_may_hide_it(repository: Repository) -> None:
     assert {c for c in commits if any(c.startswith(short) for short in listed)} == set(commits[2:4])
 
 
+@pytest.mark.long
 def test_interrupted_ones_go_on(repository: Repository) -> None:
     commits = plant(repository, 1, 1, 1, 1, 1, 1, 1.05, 1.05)
     words = ("--good", commits[0], "--bad", commits[-1])

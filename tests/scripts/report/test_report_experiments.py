@@ -109,6 +109,7 @@ def test_numbers_of_the_file_are_in_its_figure(tool: Tool, folder: Path) -> None
     assert before[1] != after[1]
 
 
+@pytest.mark.long
 def test_the_committed_folder_is_a_page(tool: Tool) -> None:
     outcome = tool(report, "--experiments", ROOT / "results/experiments", "--output", "-")
     assert outcome.code == 0
