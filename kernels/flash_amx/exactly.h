@@ -155,7 +155,7 @@ static void weigh_exactly(const struct call *call, const struct job *job,
         for (int w = 0; w < STRIP_KEYS; w++) {
             const float weight = power_of(call, block, i, rows[s][WEIGHT_KEY(w)]);
             const uint16_t rounded = attn_f32_to_bf16(weight);
-            weights[(s * BLOCK_ROWS + i) * STRIP_KEYS + w] = rounded ^ 0x8000; /* negative */
+            weights[(s * BLOCK_ROWS + i) * STRIP_KEYS + w] = rounded;
             after[w / 2] += attn_bf16_to_f32(rounded);
         }
 }

@@ -17,8 +17,7 @@ static inline size_t result_at(int d, int i)
            (size_t)(tile * TILE_ROWS + i % TILE_ROWS) * TILE_ROWS + (size_t)column;
 }
 
-/* One row of results, times `factor`, which is 0 for a row that saw nothing.  0 is added so that 0 has no
- * sign. */
+/* One row of results, times `factor`, which is 0 for a row that saw nothing. */
 VF_INLINE void store_row(const struct block *block, int i, float factor, size_t dim, uint16_t *to)
 {
     const float *o = block->o + (i / TILE_ROWS * 2 * TILE_ROWS + i % TILE_ROWS) * TILE_ROWS;
@@ -27,14 +26,13 @@ VF_INLINE void store_row(const struct block *block, int i, float factor, size_t 
         uint16_t x[STEP_DIMS] __attribute__((aligned(64)));
 #ifdef ATTN_TILES_EMULATED
         for (int c = 0; c < TILE_ROWS; c++) {
-            x[RESULT_DIM(0, c)] = attn_f32_to_bf16(o[c] * factor + 0);
-            x[RESULT_DIM(1, c)] = attn_f32_to_bf16(right[c] * factor + 0);
+            x[RESULT_DIM(0, c)] = attn_f32_to_bf16(o[c] * factor);
+            x[RESULT_DIM(1, c)] = attn_f32_to_bf16(right[c] * factor);
         }
 #else
         const __m512i fours = _mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7);
-        const vf zero = vf_set1(0);
-        const __m512i both = (__m512i)_mm512_cvtne2ps_pbh(vf_load(right) * factor + zero,
-                                                          vf_load(o) * factor + zero);
+        const __m512i both =
+            (__m512i)_mm512_cvtne2ps_pbh(vf_load(right) * factor, vf_load(o) * factor);
         const __m512i ordered = _mm512_permutexvar_epi64(fours, both);
         if (d + STEP_DIMS <= dim) {
             _mm512_storeu_si512(to + d, ordered);
@@ -94,7 +92,7 @@ VF_NOINLINE void finish_block(const struct call *call, struct block *block)
             continue;
         uint16_t *to = rows_at(&rows, (size_t)i);
         if (block->started)
-            store_row(block, i, -block->inverse[i], p->v_dim, to); /* weights are negative */
+            store_row(block, i, block->inverse[i], p->v_dim, to);
         else
             memset(to, 0, p->v_dim * sizeof *to);
     }

@@ -10,10 +10,7 @@
  *      it to 0 .. 65535.
  *   2. As a number of 8 bits of exponent and 8 of fraction f, n stands for (1 + f) 2^e, where 2^(e + f) is
  *      wanted: a table of 64 bytes, read by one instruction, has 256 (1 + f - 2^f), which is subtracted.
- *   3. Half of it, rounded, has 7 bits of fraction: the bits of 2^(x - m) as a bfloat16.  One average of n
- *      and 65536 less what the table has does both; it leaves the sign bit set, so that all weights are
- *      negative, and so are results until they are divided by the sum, which is taken of what they are
- *      without the sign.
+ *   3. Half of it, rounded, has 7 bits of fraction: the bits of 2^(x - m) as a bfloat16.
  *
  * Weights are off by at most 1.51 units roundoff of bfloat16 (rounding is 1 of these), by 1.18 times what
  * rounding makes in the mean square, and by -1.7e-5 of themselves on average (WEIGHT_MEAN).  The sum is taken
@@ -128,13 +125,14 @@ VF_INLINE void weigh_row(const float *scores, const bool masked, uint32_t seen,
                             : (float)((double)scores[key] * (double)c->unit + (double)bias);
         const int64_t above = (int64_t)(int32_t)attn_float_bits(y) - attn_float_bits(WEIGHT_MAGIC);
         const int32_t n = above < 0 ? 0 : above > 65535 ? 65535 : (int32_t)above;
-        weights[w] = (uint16_t)((n + 65536 - weight_table[n >> 2 & 63] + 1) >> 1);
+        const int32_t less = n - weight_table[n >> 2 & 63];
+        weights[w] = (uint16_t)(((less < 0 ? 0 : less) + 1) >> 1);
         flags->high = (uint32_t)n > flags->high ? (uint32_t)n : flags->high;
         flags->low |= attn_float_bits(y);
     }
     for (int i = 0; i < TILE_ROWS; i++)
         after[i] =
-            before[i] - (attn_bf16_to_f32(weights[2 * i]) + attn_bf16_to_f32(weights[2 * i + 1]));
+            before[i] + (attn_bf16_to_f32(weights[2 * i]) + attn_bf16_to_f32(weights[2 * i + 1]));
 }
 
 #else
@@ -147,18 +145,15 @@ struct weigh_flags {
  * do. */
 struct weigh_constants {
     __m512 unit;
-    __m512i magic, minus_table, minus_ones, high_bytes;
+    __m512i magic, table, ones, zero;
 };
 
 VF_INLINE struct weigh_constants weigh_constants_of(float unit)
 {
     struct weigh_constants c = {_mm512_set1_ps(unit), _mm512_set1_epi32(0x4b400000),
-                                _mm512_sub_epi8(_mm512_setzero_si512(),
-                                                _mm512_load_si512(weight_table)),
-                                _mm512_set1_epi16((short)0xbf80), _mm512_set1_epi16(-1)};
-    __asm__(""
-            : "+v"(c.unit), "+v"(c.magic), "+v"(c.minus_table), "+v"(c.minus_ones),
-              "+v"(c.high_bytes));
+                                _mm512_load_si512(weight_table), _mm512_set1_epi16(0x3f80),
+                                _mm512_setzero_si512()};
+    __asm__("" : "+v"(c.unit), "+v"(c.magic), "+v"(c.table), "+v"(c.ones), "+v"(c.zero));
     return c;
 }
 
@@ -187,14 +182,14 @@ VF_INLINE void weigh_row(const float *scores, const bool masked, uint32_t seen,
                          : _mm512_fmadd_ps(s1, c->unit, plus));
     const __m512i n =
         _mm512_packus_epi32(_mm512_sub_epi32(y0, c->magic), _mm512_sub_epi32(y1, c->magic));
-    const __m512i less = _mm512_mask_permutexvar_epi8(
-        c->high_bytes, 0x5555555555555555u, _mm512_srli_epi16(n, 2), c->minus_table);
-    const __m512i w = _mm512_avg_epu16(n, less);
+    const __m512i less =
+        _mm512_maskz_permutexvar_epi8(0x5555555555555555u, _mm512_srli_epi16(n, 2), c->table);
+    const __m512i w = _mm512_avg_epu16(_mm512_subs_epu16(n, less), c->zero);
     _mm512_store_si512(weights, w);
     flags->high = _mm512_max_epu16(flags->high, n);
     flags->low = _mm512_ternarylogic_epi32(flags->low, y0, y1, 0xfe); /* the three of them or-ed */
     const __m512 sum = _mm512_load_ps(before);
-    _mm512_store_ps(after, _mm512_dpbf16_ps(sum, (__m512bh)w, (__m512bh)c->minus_ones));
+    _mm512_store_ps(after, _mm512_dpbf16_ps(sum, (__m512bh)w, (__m512bh)c->ones));
 }
 
 #endif
