@@ -1,10 +1,5 @@
 /*
- * blocks.h: part of kernel flash for matrix units: blocks of queries, and the jobs that they have in the keys
- * that are packed.
- *
- * A job is four strips of keys of which some query of the block sees a key; strips hidden from all
- * queries, by position, boolean mask or a bias of -inf, belong to no job.  Jobs that all queries see
- * whole are computed without a mask.
+ * blocks.h: part of kernel flash for matrix units: products and blocks of queries, and which keys these see.
  */
 #ifndef ATTN_FLASH_AMX_BLOCKS_H
 #define ATTN_FLASH_AMX_BLOCKS_H
@@ -81,12 +76,25 @@ static void open_block(const struct call *call, const struct group_block *task, 
 
 /* ---- which keys are seen --------------------------------------------------------------------- */
 
-/* Bits [from, to) of 32, from and to being anything. */
-static inline uint32_t bits_between(ptrdiff_t from, ptrdiff_t to)
+typedef int64_t places __attribute__((vector_size(64), aligned(8)));
+
+/* Keys from j on that rows see by their place, a bit each of 32.  In vectors, which GCC does not make of
+ * it. */
+static void bits_by_place(const struct block *block, ptrdiff_t j, uint32_t seen[BLOCK_ROWS])
 {
-    from = from < 0 ? 0 : from > 32 ? 32 : from;
-    to = to < from ? from : to > 32 ? 32 : to;
-    return (uint32_t)((UINT64_C(1) << to) - (UINT64_C(1) << from));
+    typedef uint32_t bits __attribute__((vector_size(32), aligned(4)));
+    enum { AT_ONCE = sizeof(places) / sizeof(int64_t) };
+    for (int i = 0; i < BLOCK_ROWS; i += AT_ONCE) {
+        places from = *(const places *)(block->lo + i) - j,
+               to = *(const places *)(block->hi + i) - j;
+        from &= from > 0;
+        to &= to > 0;
+        const places past = from > 32, whole = to > 32;
+        from = (from & ~past) | (past & 32);
+        to = (to & ~whole) | (whole & 32);
+        const places one = (places){0} + 1, all = (one << to) - (one << from);
+        *(bits *)(seen + i) = __builtin_convertvector(all & (to > from), bits);
+    }
 }
 
 /* Bits of those of n <= 32 keys from j on that a row's mask and bias leave. */
@@ -167,13 +175,13 @@ static bool look(const struct call *call, const struct block *block, ptrdiff_t j
         memset(seen, 0xff, BLOCK_ROWS * sizeof *seen);
         return *all = true;
     }
+    if (!inside)
+        bits_by_place(block, j, seen);
     if (call->hides && left->from != from)
         look_at_operands(block, from, left);
     const uint32_t *bits = call->hides ? left->bits[(j - from) / STRIP_KEYS] : NULL;
     for (size_t i = 0; i < BLOCK_ROWS; i++) {
-        seen[i] = i >= rows->rows ? 0
-                  : inside        ? ~0u
-                                  : bits_between(block->lo[i] - j, block->hi[i] - j);
+        seen[i] = i >= rows->rows ? 0 : inside ? ~0u : seen[i];
         if (bits)
             seen[i] &= i < rows->rows ? bits[i] : 0;
         some |= seen[i];
@@ -181,114 +189,6 @@ static bool look(const struct call *call, const struct block *block, ptrdiff_t j
     }
     *all = every == ~0u;
     return some != 0;
-}
-
-/* ---- jobs ------------------------------------------------------------------------------------ */
-
-/* Goes through the jobs of a task in the keys that are packed. */
-struct jobs {
-    const struct call *call;
-    const struct group_block *task;
-    const struct scratch *scratch;
-    ptrdiff_t first, end; /* keys that are packed */
-    bool first_part;      /* of the task's keys */
-    int number;           /* of the block that is looked at */
-    bool open;            /* it is */
-    bool idle;            /* and it had no job yet */
-    ptrdiff_t next;       /* key of its next strip */
-    struct left left;     /* of the block */
-};
-
-/* Blocks kept until their results are written: those of two jobs, and the next one. */
-#define BLOCKS_IN_FLIGHT 4
-
-static struct block *block_at(const struct call *call, const struct scratch *scratch, int number)
-{
-    return &scratch->blocks[call->in_parts ? number : number % BLOCKS_IN_FLIGHT];
-}
-
-static ptrdiff_t strip_start(ptrdiff_t j)
-{
-    return j / STRIP_KEYS * STRIP_KEYS;
-}
-
-/* Turns to the next block; false where the task has no more. */
-static bool next_block(struct jobs *jobs)
-{
-    const size_t first = (size_t)jobs->number * BLOCK_ROWS;
-    if (first >= jobs->task->rows)
-        return false;
-    struct block *block = block_at(jobs->call, jobs->scratch, jobs->number);
-    if (jobs->first_part)
-        open_block(jobs->call, jobs->task, first, block);
-    const struct attn_range seen = block->rows.seen;
-    const ptrdiff_t lo = seen.lo < seen.hi ? strip_start(seen.lo) : jobs->end;
-    jobs->next = lo > jobs->first ? lo : jobs->first;
-    jobs->open = jobs->idle = true;
-    jobs->left.from = -1;
-    return true;
-}
-
-/* Adds the strip at key j to a job, where its block sees something of it. */
-static void add_strip(struct jobs *jobs, ptrdiff_t j, struct job *job)
-{
-    const struct call *call = jobs->call;
-    const int strip = (int)((j - jobs->first) / STRIP_KEYS);
-    bool all;
-    if (!look(call, job->block, j, &jobs->left, job->seen[job->strips], &all))
-        return;
-    job->strip[job->strips] = strip;
-    job->key[job->strips] = j;
-    job->values[job->strips] = (int32_t)(strip * call->v_steps * PAIR_ELEMENTS);
-    job->strips++;
-    job->masked |= !all;
-}
-
-/* Makes four strips a job where all of a block's queries see all of them. */
-static bool add_seen(struct jobs *jobs, ptrdiff_t end, struct job *job)
-{
-    const struct group_block *rows = &job->block->rows;
-    const ptrdiff_t j = jobs->next, behind = j + JOB_STRIPS * STRIP_KEYS;
-    if (jobs->call->hides || rows->rows < BLOCK_ROWS || j < rows->full.lo ||
-        behind > rows->full.hi || behind > end)
-        return false;
-    const int strip = (int)((j - jobs->first) / STRIP_KEYS);
-    const int32_t stride = (int32_t)(jobs->call->v_steps * PAIR_ELEMENTS);
-    for (int s = 0; s < JOB_STRIPS; s++) {
-        job->strip[s] = strip + s;
-        job->key[s] = j + s * STRIP_KEYS;
-        job->values[s] = (strip + s) * stride;
-    }
-    if (!job->shown)
-        memset(job->seen, 0xff, sizeof job->seen);
-    job->shown = true;
-    job->strips = JOB_STRIPS;
-    jobs->next = behind;
-    return true;
-}
-
-/* The next job; false where there is none. */
-static bool next_job(struct jobs *jobs, struct job *job)
-{
-    while (jobs->open || next_block(jobs)) {
-        struct block *block = block_at(jobs->call, jobs->scratch, jobs->number);
-        const ptrdiff_t seen = block->rows.seen.hi, end = seen < jobs->end ? seen : jobs->end;
-        job->block = block;
-        job->strips = 0;
-        job->masked = false;
-        if (!add_seen(jobs, end, job)) {
-            job->shown = false;
-            for (; job->strips < JOB_STRIPS && jobs->next < end; jobs->next += STRIP_KEYS)
-                add_strip(jobs, jobs->next, job);
-        }
-        if (job->strips || jobs->idle) {
-            jobs->idle = false;
-            return true;
-        }
-        jobs->open = false;
-        jobs->number++;
-    }
-    return false;
 }
 
 #endif

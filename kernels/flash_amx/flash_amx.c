@@ -15,9 +15,10 @@
  *   instead   split_kv for a few queries and long caches: one thread works on all keys of a KV head here
  *
  * scratch.h has sizes and what is kept, pack.h makes tiles, weigh.h the softmax, multiply.h runs it beside
- * products, whole.h where nothing is in their way, blocks.h finds what a block of queries has to do, finish.h
- * ends it, and exactly.h does what is rare.  line.h puts jobs in line: while the softmax of one is computed,
- * the unit makes the scores of the next and adds up the results of the one before.
+ * products, whole.h where nothing is in their way, blocks.h finds what a block of queries sees, finish.h ends
+ * it, and exactly.h does what is rare.  jobs.h divides a thread's tasks into jobs, and line.h puts these in
+ * line: while the softmax of one is computed, the unit makes the scores of the next and adds up the results
+ * of the one before.
  *
  * A caller's tiles do not survive a call: each thread configures the unit and releases it in the end.
  */
@@ -40,6 +41,16 @@ static bool in_parts(const struct attn_problem *p)
     return p->kv_len > (size_t)packed_strips(p) * STRIP_KEYS;
 }
 
+/* Sets of packed keys. */
+static int packed_sets(const struct attn_problem *p)
+{
+    const size_t steps = (size_t)(steps_of_dims(p->qk_dim) + steps_of_dims(p->v_dim));
+    const size_t set = (size_t)packed_strips(p) * steps * PAIR_ELEMENTS * sizeof(uint16_t);
+    return p->batch * p->kv_heads > 1 && !in_parts(p) && KEPT_TASKS * set <= PACKED_BYTES
+               ? KEPT_TASKS
+               : 1;
+}
+
 /* Rows of a task: fewer where threads would have none. */
 static size_t task_rows(const struct attn_problem *p, int threads)
 {
@@ -54,8 +65,16 @@ static size_t task_rows(const struct attn_problem *p, int threads)
 static size_t kept_blocks(const struct attn_problem *p)
 {
     const size_t all = (group_rows(p) + BLOCK_ROWS - 1) / BLOCK_ROWS;
-    const size_t most = in_parts(p) ? TASK_ROWS / BLOCK_ROWS : BLOCKS_IN_FLIGHT;
-    return all < most ? all : most;
+    return in_parts(p) && all < TASK_ROWS / BLOCK_ROWS ? all
+           : in_parts(p)                               ? TASK_ROWS / BLOCK_ROWS
+                                                       : KEPT_BLOCKS;
+}
+
+/* Blocks that have results of their own.  Where keys are packed at once, one block is finished before the
+ * next has any, and all share a place, which stays in the first-level cache. */
+static size_t kept_results(const struct attn_problem *p)
+{
+    return in_parts(p) ? kept_blocks(p) : 1;
 }
 
 /* Parts of a thread's scratch, in bytes; each keeps the alignment of a tile's rows. */
@@ -65,7 +84,8 @@ struct parts {
 
 static struct parts parts_of(const struct attn_problem *p)
 {
-    const size_t tiles = PAIR_ELEMENTS * sizeof(uint16_t), strips = (size_t)packed_strips(p);
+    const size_t tiles = PAIR_ELEMENTS * sizeof(uint16_t),
+                 strips = (size_t)packed_sets(p) * (size_t)packed_strips(p);
     const size_t q = (size_t)steps_of_dims(p->qk_dim), v = (size_t)steps_of_dims(p->v_dim);
     struct parts parts = {
         .k = strips * q * tiles,
@@ -80,7 +100,7 @@ static struct parts parts_of(const struct attn_problem *p)
         .finite = round_up(strips, ATTN_WORKSPACE_ALIGN),
     };
     parts.all = parts.k + parts.v + parts.ring + parts.again + 2 * parts.weights + parts.strip +
-                parts.blocks + kept_blocks(p) * (parts.q + parts.o) + parts.finite;
+                parts.blocks + kept_blocks(p) * parts.q + kept_results(p) * parts.o + parts.finite;
     return parts;
 }
 
@@ -112,76 +132,9 @@ static struct scratch scratch_at(const struct attn_problem *p, char *at)
     };
     for (size_t i = 0; i < kept_blocks(p); i++) {
         s.blocks[i].q = carve(&at, parts.q);
-        s.blocks[i].o = carve(&at, parts.o);
+        s.blocks[i].o = i < kept_results(p) ? carve(&at, parts.o) : s.blocks[0].o;
     }
     return s;
-}
-
-/* ---- a task ---------------------------------------------------------------------------------- */
-
-/* What is packed in a thread's scratch. */
-struct packed {
-    size_t b, g;
-    ptrdiff_t first, end;
-};
-
-static void pack_once(const struct call *call, const struct keys *keys, struct packed now,
-                      const struct scratch *scratch, struct packed *packed)
-{
-    if (now.b == packed->b && now.g == packed->g && now.first == packed->first &&
-        now.end <= packed->end)
-        return;
-    pack(call, keys, now.first, now.end, scratch);
-    *packed = now;
-}
-
-/* What follows a task whose keys are packed at once.  Longer ones are read in a stream, which the processor
- * fetches by itself: there more requests made D = 576 a fifth slower. */
-static struct after after_task(const struct call *call, const struct group_block *task)
-{
-    const struct group_block next = tasks_peek(&call->tasks);
-    const struct keys keys = {call->problem, call->tensors, next.sequence, next.b, next.g};
-    struct after after = {.keys = keys, .rows = next};
-    if (next.rows && (next.b != task->b || next.g != task->g) && !call->in_parts) {
-        after.first = next.seen.lo;
-        after.end = next.seen.hi;
-    }
-    return after;
-}
-
-static void run_task(const struct call *call, const struct group_block *task,
-                     const struct scratch *scratch, struct packed *packed)
-{
-    const struct keys keys = {call->problem, call->tensors, task->sequence, task->b, task->g};
-    const bool any = task->seen.lo < task->seen.hi;
-    const ptrdiff_t start = any ? strip_start(task->seen.lo) : 0, end = any ? task->seen.hi : 0;
-    const ptrdiff_t most = (ptrdiff_t)call->strips * STRIP_KEYS;
-    struct line line;
-    ptrdiff_t first = start, next;
-    do {
-        next = (first / most + 1) * most; /* whatever the task: each row meets the same parts */
-        line.source = (struct jobs){.call = call,
-                                    .task = task,
-                                    .scratch = scratch,
-                                    .first = first,
-                                    .end = end < next ? end : next,
-                                    .first_part = first == start};
-        line.made = line.scored = line.scored_strip = line.strips_scored = line.strips_done = 0;
-        line.over = false;
-        for (int i = 0; i < JOBS_IN_LINE; i++)
-            line.jobs[i].shown = false;
-        line.after = after_task(call, task);
-        prefetch_clear(&line.prefetch);
-        line.ahead = call->ahead;
-        line.ring = call->ahead + 1;
-        pack_once(call, &keys, (struct packed){task->b, task->g, first, line.source.end}, scratch,
-                  packed);
-        run_part(&line, &keys);
-        first = next;
-    } while (first < end);
-    struct product nothing = {.to.at = NULL};
-    for (int i = 0; call->in_parts && (size_t)i * BLOCK_ROWS < task->rows; i++)
-        end_block(&line, &keys, &scratch->blocks[i], &nothing);
 }
 
 /* ---- the whole problem ----------------------------------------------------------------------- */
@@ -204,6 +157,7 @@ static struct call make_call(const struct attn_plan *plan, const struct attn_ten
         .scale = (float)((double)attn_problem_scale(p) * (natural ? 1 : M_LOG2E)),
         .unit = natural ? (float)M_LOG2E : 1,
         .strips = packed_strips(p),
+        .sets = packed_sets(p),
         .in_parts = in_parts(p),
         /* Two strips where products are short beside the softmax, or where a query may see nothing of the
          * first. */
@@ -220,11 +174,25 @@ static struct call make_call(const struct attn_plan *plan, const struct attn_ten
 static void run_tasks(const struct attn_plan *plan, const struct call *call, int thread)
 {
     const struct scratch scratch = scratch_at(&plan->problem, attn_thread_scratch(plan, thread));
-    struct packed packed = {.first = -1};
-    struct group_block task = tasks_next(&call->tasks);
+    struct line line;
+    struct jobs *jobs = &line.source;
+    jobs->call = call;
+    jobs->scratch = &scratch;
+    jobs->packed.first = -1;
+    jobs->first_strip = jobs->slot = 0;
+    line.ahead = call->ahead;
+    line.ring = call->ahead + 1;
+    for (int i = 0; i < JOBS_IN_LINE; i++)
+        line.jobs[i].shown = false;
     tiles_configure();
-    for (; task.rows; task = tasks_next(&call->tasks))
-        run_task(call, &task, &scratch, &packed);
+    while (next_task(jobs)) {
+        run_part(&line);
+        for (; jobs->end < jobs->hi; run_part(&line))
+            begin_part(jobs, jobs->end);
+        struct product nothing = {.to.at = NULL};
+        for (int i = 0; call->in_parts && (size_t)i * BLOCK_ROWS < jobs->task.rows; i++)
+            end_block(&line, &scratch.blocks[i], &nothing);
+    }
     tiles_release();
 }
 

@@ -8,16 +8,10 @@
 #define ATTN_FLASH_AMX_LINE_H
 
 #include "exactly.h"
+#include "jobs.h"
 #include "whole.h"
 
 #define JOBS_IN_LINE 8
-
-/* What the packed keys of a task need until all jobs on them are done. */
-struct after {
-    struct keys keys;
-    ptrdiff_t first, end;    /* keys to pack; first >= end: none */
-    struct group_block rows; /* of the task that begins */
-};
 
 /* Jobs, numbered as they come, and strips of theirs. */
 struct line {
@@ -27,9 +21,7 @@ struct line {
     int scored, scored_strip;       /* the next strip to multiply is this one of this job */
     int strips_scored, strips_done; /* of all jobs, since the line began */
     int ring, ahead; /* strips of scores that there is room for; that are multiplied ahead */
-    struct after after;
-    struct prefetch prefetch;
-    bool over; /* there is no further job */
+    bool over;       /* there is no further job */
 };
 
 static struct job *job_at(struct line *line, int number)
@@ -130,14 +122,14 @@ static void begin(struct line *line, const struct job *job, int turn, struct pro
 }
 
 /* Ends a block that has had its last job. */
-static void end_block(const struct line *line, const struct keys *keys, struct block *block,
-                      struct product *pending)
+static void end_block(const struct line *line, struct block *block, struct product *pending)
 {
     const struct call *call = line->source.call;
+    const struct keys keys = keys_of(call, &block->rows);
     flush(pending);
     finish_block(call, block);
     if (call->problem->outputs & ATTN_OUTPUT_WEIGHTS)
-        report_block(call, keys, block, line->source.scratch);
+        report_block(call, &keys, block, line->source.scratch);
 }
 
 /* Whether all values of a job's keys are finite. */
@@ -147,38 +139,6 @@ static bool all_finite(const struct scratch *scratch, const struct job *job)
     for (int s = 0; s < job->strips; s++)
         finite &= scratch->finite[job->strip[s]];
     return finite;
-}
-
-/* Plans what to fetch during the jobs of a block: the lines of its results, the queries of the next and its
- * part of the keys that will be packed next. */
-static void plan_prefetch(struct line *line, const struct block *block)
-{
-    const struct call *call = line->source.call;
-    const struct attn_problem *p = call->problem;
-    const struct group_block *rows = &block->rows, *task = line->source.task;
-    const struct after *after = &line->after;
-    struct group_block next = group_part(task, rows->first - task->first + BLOCK_ROWS, BLOCK_ROWS);
-    prefetch_clear(&line->prefetch);
-    if (call->v_steps)
-        prefetch_queries(&line->prefetch, &call->tensors->o, rows, p->v_dim);
-    if (!next.rows)
-        next = group_part(&after->rows, 0, BLOCK_ROWS);
-    if (next.rows)
-        prefetch_queries(&line->prefetch, &call->tensors->q, &next, p->qk_dim);
-    if (after->first < after->end) {
-        const ptrdiff_t n = after->end - after->first, all = (ptrdiff_t)task->rows;
-        const ptrdiff_t at = (ptrdiff_t)(rows->first - task->first);
-        const ptrdiff_t from = n * at / all, to = n * (at + (ptrdiff_t)rows->rows) / all;
-        prefetch_keys(&line->prefetch, &after->keys, &call->tensors->k, p->qk_dim,
-                      after->first + from, to - from);
-        prefetch_keys(&line->prefetch, &after->keys, &call->tensors->v, p->v_dim,
-                      after->first + from, to - from);
-    }
-    const ptrdiff_t hi = rows->seen.hi < line->source.end ? rows->seen.hi : line->source.end;
-    const ptrdiff_t lo = rows->seen.lo > line->source.first ? rows->seen.lo : line->source.first;
-    const ptrdiff_t strips = hi > lo ? (hi - lo + STRIP_KEYS - 1) / STRIP_KEYS : 1;
-    prefetch_divide(&line->prefetch, (size_t)strips + (size_t)((strips + JOB_STRIPS - 1) /
-                                                               JOB_STRIPS * call->v_steps));
 }
 
 /* The next job where a turn has nothing in its way: the scores of its first strips are the last to make. */
@@ -225,8 +185,8 @@ static void whole_turn(struct line *line, int turn, const struct job *job, const
 
 /* Multiplies for one turn: the softmax of `job` beside the scores of the next and the results of the one
  * before. */
-static void run_turn(struct line *line, const struct keys *keys, int turn, struct job *job,
-                     struct job *before, struct product *pending)
+static void run_turn(struct line *line, int turn, struct job *job, struct job *before,
+                     struct product *pending)
 {
     const struct call *call = line->source.call;
     const struct scratch *scratch = line->source.scratch;
@@ -234,10 +194,8 @@ static void run_turn(struct line *line, const struct keys *keys, int turn, struc
     struct weighing w = {.unit = 0};
     struct progress at = {.flags = weigh_no_flags()};
     enum weigh_kind kind = WEIGH_ALL;
-    w.prefetch = &line->prefetch;
+    w.prefetch = &line->source.prefetch;
     if (job) {
-        if (!before || before->block != job->block)
-            plan_prefetch(line, job->block);
         begin(line, job, turn, pending);
         set_weighing(line, job, weights, &w);
         const int ready = line->strips_scored - line->strips_done;
@@ -258,8 +216,9 @@ static void run_turn(struct line *line, const struct keys *keys, int turn, struc
     if (before && before->strips && call->v_steps) {
         before->block->started = true;
         if (!all_finite(scratch, before)) {
+            const struct keys keys = keys_of(call, &before->block->rows);
             flush(pending);
-            add_infinite(call, keys, before, scratch, weights_before);
+            add_infinite(call, &keys, before, scratch, weights_before);
         }
     }
     if (job && weigh_flagged(at.flags)) {
@@ -272,15 +231,17 @@ static void run_turn(struct line *line, const struct keys *keys, int turn, struc
     }
 }
 
-/* All blocks of a task and the keys that are packed. */
-static void run_part(struct line *line, const struct keys *keys)
+/* All blocks of a task and the keys that are packed, and what follows without a stop. */
+static void run_part(struct line *line)
 {
     struct product pending = {.to.at = NULL};
     struct job *before = NULL, *job;
+    line->made = line->scored = line->scored_strip = line->strips_scored = line->strips_done = 0;
+    line->over = false;
     for (int turn = 0; (job = job_at(line, turn)) || before; turn++, before = job) {
-        run_turn(line, keys, turn, job, before, &pending);
+        run_turn(line, turn, job, before, &pending);
         if (before && !line->source.call->in_parts && (!job || job->block != before->block))
-            end_block(line, keys, before->block, &pending);
+            end_block(line, before->block, &pending);
     }
     flush(&pending);
 }

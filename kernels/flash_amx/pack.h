@@ -108,13 +108,13 @@ VF_NOINLINE bool pack_v(const uint16_t *const rows[STRIP_KEYS], size_t dim, uint
     return finite;
 }
 
-/* Packs keys [first, end) of a task's sequence, from strip 0 on. */
+/* Packs keys [first, end) of a task's sequence. */
 static void pack(const struct call *call, const struct keys *keys, ptrdiff_t first, ptrdiff_t end,
-                 const struct scratch *scratch)
+                 const struct scratch *scratch, int strip)
 {
     const struct attn_problem *p = call->problem;
     const uint16_t *rows[STRIP_KEYS];
-    for (int strip = 0; first < end; strip++, first += STRIP_KEYS) {
+    for (; first < end; strip++, first += STRIP_KEYS) {
         const ptrdiff_t n = end - first < STRIP_KEYS ? end - first : STRIP_KEYS;
         key_rows(keys, &call->tensors->k, first, n, STRIP_KEYS, rows);
         pack_k(rows, p->qk_dim, scratch->k + (size_t)strip * (size_t)call->q_steps * PAIR_ELEMENTS);

@@ -25,6 +25,9 @@ enum {
     BLOCK_ROWS = 32, /* queries of a block: two tiles */
     STRIP_KEYS = 32, /* keys of a strip: two tiles of their columns */
     JOB_STRIPS = 4,  /* strips of a job: softmax of one, beside the products of its neighbours */
+    /* Jobs that anything is kept of: the one before that whose softmax is computed, and the two behind it. */
+    KEPT_BLOCKS = 4, /* until their results are written */
+    KEPT_TASKS = 4,  /* sets of packed keys, where there is room for so many */
     STRIP_SCORES = BLOCK_ROWS * STRIP_KEYS,
     RESULT_FLOATS = BLOCK_ROWS * STEP_DIMS, /* of a block, for 32 value dimensions */
     AMX_MAX_DIM = 576,                      /* as in DeepSeek's MLA */
@@ -80,7 +83,8 @@ struct call {
     bool hides;           /* a boolean mask or a bias of -inf may */
     float scale;          /* of products, to scores */
     float unit;           /* of scores, to base 2 */
-    int strips;           /* that are packed at a time */
+    int strips;           /* that are packed at a time: a set */
+    int sets;             /* of them; if several, tasks follow each other without a stop */
     int ahead;            /* of the softmax, strips whose scores are made */
     bool whole;           /* turns may be those of whole.h */
     bool in_parts;        /* a task's keys are packed in several parts: all its blocks are kept */

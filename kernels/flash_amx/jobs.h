@@ -1,0 +1,227 @@
+/*
+ * jobs.h: part of kernel flash for matrix units: a thread's tasks, their blocks, and the jobs of a block.
+ *
+ * A job is four strips of keys of which some query of the block sees a key; strips hidden from all
+ * queries, by position, boolean mask or a bias of -inf, belong to no job.  Jobs that all queries see
+ * whole are computed without a mask.
+ *
+ * Where there is room for the keys of KEPT_TASKS tasks, jobs of one task follow those of the one before
+ * without a stop: keys are packed and scores made while the last jobs of the task before are under way.
+ */
+#ifndef ATTN_FLASH_AMX_JOBS_H
+#define ATTN_FLASH_AMX_JOBS_H
+
+#include "blocks.h"
+
+/* A set of packed keys. */
+struct packed {
+    size_t b, g;
+    ptrdiff_t first, end;
+};
+
+/* Goes through the jobs of tasks. */
+struct jobs {
+    const struct call *call;
+    const struct scratch *scratch;
+    struct prefetch prefetch;       /* what is fetched between products */
+    struct group_block task, after; /* under way; likely to follow */
+    ptrdiff_t lo, hi;               /* keys that the task sees, from the first of a strip on */
+    struct packed packed;           /* the last set */
+    int first_strip;                /* where it lies */
+    ptrdiff_t first, end;           /* the task's keys in it */
+    size_t rows;                    /* of the task's that are behind */
+    int slot;                       /* of the block that is looked at */
+    bool open;                      /* it is */
+    bool idle;                      /* and it had no job yet */
+    ptrdiff_t next;                 /* key of its next strip */
+    struct left left;               /* of the block */
+};
+
+static ptrdiff_t strip_start(ptrdiff_t j)
+{
+    return j / STRIP_KEYS * STRIP_KEYS;
+}
+
+/* ---- tasks ----------------------------------------------------------------------------------- */
+
+static struct keys keys_of(const struct call *call, const struct group_block *rows)
+{
+    return (struct keys){call->problem, call->tensors, rows->sequence, rows->b, rows->g};
+}
+
+/* Packs the keys of a part of a task, unless they were packed last. */
+static void pack_part(struct jobs *jobs)
+{
+    const struct call *call = jobs->call;
+    const struct packed now = {jobs->task.b, jobs->task.g, jobs->first, jobs->end};
+    struct packed *packed = &jobs->packed;
+    if (now.b == packed->b && now.g == packed->g && now.first == packed->first &&
+        now.end <= packed->end)
+        return;
+    const struct keys keys = keys_of(call, &jobs->task);
+    jobs->first_strip = (jobs->first_strip + call->strips) % (call->sets * call->strips);
+    pack(call, &keys, now.first, now.end, jobs->scratch, jobs->first_strip);
+    *packed = now;
+}
+
+/* Turns to the part of a task that begins at a key.  Each row meets the same parts, whatever the task. */
+static void begin_part(struct jobs *jobs, ptrdiff_t first)
+{
+    const ptrdiff_t most = (ptrdiff_t)jobs->call->strips * STRIP_KEYS;
+    const ptrdiff_t next = (first / most + 1) * most;
+    jobs->first = first;
+    jobs->end = jobs->hi < next ? jobs->hi : next;
+    jobs->rows = 0;
+    jobs->open = false;
+    pack_part(jobs);
+}
+
+/* Turns to the next task; false where there is none. */
+static bool next_task(struct jobs *jobs)
+{
+    const struct call *call = jobs->call;
+    jobs->task = tasks_next(&call->tasks);
+    if (!jobs->task.rows)
+        return false;
+    const struct attn_range seen = jobs->task.seen;
+    jobs->lo = seen.lo < seen.hi ? strip_start(seen.lo) : 0;
+    jobs->hi = seen.lo < seen.hi ? seen.hi : 0;
+    jobs->after = tasks_peek(&call->tasks);
+    begin_part(jobs, jobs->lo);
+    return true;
+}
+
+/* ---- what is fetched ------------------------------------------------------------------------- */
+
+/* Plans a share of the next task's keys where they are packed at once, that of a block's rows in those of
+ * its task but the last block's, in whose time they are packed.  Longer ones are read in a stream, which
+ * the processor fetches by itself: there more requests made D = 576 a fifth slower. */
+static void prefetch_after(struct jobs *jobs, const struct group_block *block)
+{
+    const struct call *call = jobs->call;
+    const struct attn_problem *p = call->problem;
+    const struct group_block *task = &jobs->task, *after = &jobs->after;
+    if (call->in_parts || !after->rows || (after->b == task->b && after->g == task->g))
+        return;
+    const struct keys keys = keys_of(call, after);
+    const ptrdiff_t n = after->seen.hi - after->seen.lo, rows = (ptrdiff_t)task->rows;
+    const ptrdiff_t all = rows > BLOCK_ROWS ? rows - BLOCK_ROWS : rows;
+    const ptrdiff_t at = (ptrdiff_t)(block->first - task->first), behind = at + BLOCK_ROWS;
+    if (n <= 0 || at >= all)
+        return;
+    const ptrdiff_t from = n * at / all, to = behind < all ? n * behind / all : n;
+    prefetch_keys(&jobs->prefetch, &keys, &call->tensors->k, p->qk_dim, after->seen.lo + from,
+                  to - from);
+    prefetch_keys(&jobs->prefetch, &keys, &call->tensors->v, p->v_dim, after->seen.lo + from,
+                  to - from);
+}
+
+/* Plans what to fetch from a block's opening to that of the next one: the lines of its results, the next
+ * queries and a share of the keys that will be packed next.  Where tasks are so short that they follow each
+ * other without a stop, fetching the lines of results, too, makes 32 x 12 heads of S = 128 3 % slower. */
+static void plan_prefetch(struct jobs *jobs, const struct group_block *block)
+{
+    const struct call *call = jobs->call;
+    const struct attn_problem *p = call->problem;
+    struct group_block next = group_part(&jobs->task, jobs->rows + BLOCK_ROWS, BLOCK_ROWS);
+    prefetch_clear(&jobs->prefetch);
+    if (call->v_steps && call->sets == 1)
+        prefetch_queries(&jobs->prefetch, &call->tensors->o, block, p->v_dim);
+    if (!next.rows)
+        next = group_part(&jobs->after, 0, BLOCK_ROWS);
+    if (next.rows)
+        prefetch_queries(&jobs->prefetch, &call->tensors->q, &next, p->qk_dim);
+    prefetch_after(jobs, block);
+    const ptrdiff_t hi = block->seen.hi < jobs->end ? block->seen.hi : jobs->end;
+    const ptrdiff_t lo = block->seen.lo > jobs->first ? block->seen.lo : jobs->first;
+    const ptrdiff_t strips = hi > lo ? (hi - lo + STRIP_KEYS - 1) / STRIP_KEYS : 1;
+    prefetch_divide(&jobs->prefetch, (size_t)strips + (size_t)((strips + JOB_STRIPS - 1) /
+                                                               JOB_STRIPS * call->v_steps));
+}
+
+/* ---- jobs ------------------------------------------------------------------------------------ */
+
+/* Turns to the next block; false where the task has no more. */
+static bool next_block(struct jobs *jobs)
+{
+    const struct call *call = jobs->call;
+    if (jobs->rows >= jobs->task.rows)
+        return false;
+    jobs->slot = call->in_parts ? (int)(jobs->rows / BLOCK_ROWS) : (jobs->slot + 1) % KEPT_BLOCKS;
+    struct block *block = &jobs->scratch->blocks[jobs->slot];
+    if (jobs->first == jobs->lo)
+        open_block(call, &jobs->task, jobs->rows, block);
+    const struct attn_range seen = block->rows.seen;
+    const ptrdiff_t lo = seen.lo < seen.hi ? strip_start(seen.lo) : jobs->end;
+    jobs->next = lo > jobs->first ? lo : jobs->first;
+    jobs->open = jobs->idle = true;
+    jobs->left.from = -1;
+    plan_prefetch(jobs, &block->rows);
+    return true;
+}
+
+/* Adds the strip at key j to a job, where its block sees something of it. */
+static void add_strip(struct jobs *jobs, ptrdiff_t j, struct job *job)
+{
+    const struct call *call = jobs->call;
+    const int strip = jobs->first_strip + (int)((j - jobs->first) / STRIP_KEYS);
+    bool all;
+    if (!look(call, job->block, j, &jobs->left, job->seen[job->strips], &all))
+        return;
+    job->strip[job->strips] = strip;
+    job->key[job->strips] = j;
+    job->values[job->strips] = (int32_t)(strip * call->v_steps * PAIR_ELEMENTS);
+    job->strips++;
+    job->masked |= !all;
+}
+
+/* Makes four strips a job where all of a block's queries see all of them. */
+static bool add_seen(struct jobs *jobs, ptrdiff_t end, struct job *job)
+{
+    const struct group_block *rows = &job->block->rows;
+    const ptrdiff_t j = jobs->next, behind = j + JOB_STRIPS * STRIP_KEYS;
+    if (jobs->call->hides || rows->rows < BLOCK_ROWS || j < rows->full.lo ||
+        behind > rows->full.hi || behind > end)
+        return false;
+    const int strip = jobs->first_strip + (int)((j - jobs->first) / STRIP_KEYS);
+    const int32_t stride = (int32_t)(jobs->call->v_steps * PAIR_ELEMENTS);
+    for (int s = 0; s < JOB_STRIPS; s++) {
+        job->strip[s] = strip + s;
+        job->key[s] = j + s * STRIP_KEYS;
+        job->values[s] = (strip + s) * stride;
+    }
+    if (!job->shown)
+        memset(job->seen, 0xff, sizeof job->seen);
+    job->shown = true;
+    job->strips = JOB_STRIPS;
+    jobs->next = behind;
+    return true;
+}
+
+/* The next job of the task, or where tasks follow each other without a stop of a later one; false where
+ * there is none. */
+static bool next_job(struct jobs *jobs, struct job *job)
+{
+    while (jobs->open || next_block(jobs) ||
+           (jobs->call->sets > 1 && next_task(jobs) && next_block(jobs))) {
+        struct block *block = &jobs->scratch->blocks[jobs->slot];
+        const ptrdiff_t seen = block->rows.seen.hi, end = seen < jobs->end ? seen : jobs->end;
+        job->block = block;
+        job->strips = 0;
+        job->masked = false;
+        if (!add_seen(jobs, end, job)) {
+            job->shown = false;
+            for (; job->strips < JOB_STRIPS && jobs->next < end; jobs->next += STRIP_KEYS)
+                add_strip(jobs, jobs->next, job);
+        }
+        if (job->strips || jobs->idle) {
+            jobs->idle = false;
+            return true;
+        }
+        jobs->open = false;
+        jobs->rows += BLOCK_ROWS;
+    }
+    return false;
+}
+
+#endif
