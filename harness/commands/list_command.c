@@ -150,9 +150,9 @@ static void print_host(void)
     report_wrapped(6, "  preferred on this host: %s", names);
     json_decref(preferred);
     if (built & 1u << ATTN_ISA_AVX512_2FMA)
-        report_wrapped(6,
-                       "  avx512_2fma is avx512 ordered for two 512-bit multiply-add units, which "
-                       "Intel's processors are assumed to have");
+        report_wrapped(
+            6, "  avx512_2fma is avx512 ordered for two 512-bit multiply-add units (flash) "
+               "and for prefetchers (split_kv) that Intel's processors are assumed to have");
     for (int isa = 0; isa < ATTN_ISA_COUNT; isa++)
         if (built & 1u << isa && !attn_isa_available((enum attn_isa)isa))
             report_wrapped(6, "  %s is unavailable: this host lacks %s",

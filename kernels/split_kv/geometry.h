@@ -28,6 +28,13 @@
 #define NEAR_BYTES 0x1p23  /* and so few from a cache, in which hardware finds them in time */
 #define HEADS_ABREAST 8    /* most KV heads that a task takes together */
 
+/* Intel's cores, which avx512_2fma is for, want every line asked for: see geometry_streams(). */
+#ifdef VF_TWO_FMA_UNITS
+#define ALWAYS_FETCHES 1
+#else
+#define ALWAYS_FETCHES 0
+#endif
+
 /* Keys that a unit's row sees by position, and its rows of mask and bias, NULL where there is none. */
 struct view {
     struct attn_range seen; /* within the split */
@@ -62,6 +69,7 @@ struct geometry {
     bool uneven;          /* sequences have lengths of their own */
     size_t abreast;       /* KV heads that a task takes together, block by block */
     bool apart;           /* keys are read one after the other */
+    bool far;             /* K and V are fetched into L2 from farther ahead (cache.h) */
     size_t group;         /* query heads of a KV head */
     size_t unit_rows;     /* most rows of a unit */
     size_t row_room;      /* the same, in whole tiles of a matrix unit */
@@ -214,13 +222,18 @@ static inline double geometry_kv_bytes(const struct geometry *g, const struct at
  * accumulators.  The hardware prefetcher recognises that, and has more lines in flight than software
  * prefetches can: one row 0.77 to 0.82 of the time of four keys abreast with prefetches, two
  * 0.74 to 0.91 from memory, and in f32 from 8 MB on (0.86 to 1.02, where bf16 takes 1.0 to 1.1).
+ *
+ * On an Intel Xeon with AMX lines that are fetched come faster (ALWAYS_FETCHES; one thread, 8 heads,
+ * 2026-11-27): one row in bf16 takes 0.68 to 0.89 of the time of a stream, in f32 0.89 to 0.92 from 8 MB
+ * on, two rows in f32 0.74.
  */
 static inline bool geometry_streams(const struct geometry *g, const struct attn_problem *p)
 {
     const ptrdiff_t rows = (ptrdiff_t)g->unit_rows, n = g->v.steps;
     const ptrdiff_t accumulators = VF_REGISTERS == 32 && rows > 1 ? 16 : 8;
     const double least = g->format == FORMAT_F32 ? NEAR_BYTES : FAR_BYTES;
-    return (rows == 1 ? g->format == FORMAT_BF16
+    return !ALWAYS_FETCHES &&
+           (rows == 1 ? g->format == FORMAT_BF16
                       : rows == 2 && (g->format == FORMAT_F32 || FORMAT_PAIRS(g->format)) &&
                             geometry_kv_bytes(g, p, p->batch) > least) &&
            p->layout == ATTN_BHSD && !(p->options & (ATTN_OPTION_PAGED | ATTN_OPTION_SHARED_KV)) &&
@@ -245,13 +258,13 @@ static inline bool geometry_apart(const struct geometry *g, const struct attn_pr
            geometry_kv_bytes(g, p, p->batch) > FAR_BYTES;
 }
 
-/* A row that is a unit's only one and takes its keys as one stream: where the rows of a key's heads are
- * neighbours, from a cache alone (heads abreast take 1.3 times as long with 4 MB, 0.64 to 0.79 from 12 MB
- * on).  A row's bits do not depend on the batch. */
+/* A row that is a unit's only one and takes its keys as one stream: where lines are always fetched, or the
+ * rows of a key's heads are neighbours, from a cache alone (heads abreast take 1.3 times as long with 4 MB,
+ * 0.64 to 0.79 from 12 MB on).  A row's bits do not depend on the batch. */
 static inline bool geometry_rows_alone(const struct geometry *g, const struct attn_problem *p)
 {
     return g->group == 1 && g->format == FORMAT_F32 && !g->natural && !g->looks &&
-           !(geometry_neighbours(p) && geometry_kv_bytes(g, p, 1) > NEAR_BYTES);
+           !((ALWAYS_FETCHES || geometry_neighbours(p)) && geometry_kv_bytes(g, p, 1) > NEAR_BYTES);
 }
 
 /* Two rows of up to 64 floats walk over few keys in blocks of 16 KB: 0.95 to 0.97 of the time in L2, and
@@ -303,6 +316,8 @@ static inline struct geometry geometry_of(const struct attn_problem *p, int thre
     g.o_floats = (ptrdiff_t)geometry_products(g.v.dim) * STEP_DIMS;
 #endif
     geometry_share(&g, p, threads);
+    g.far = ALWAYS_FETCHES && g.whole && g.abreast == 1 &&
+            geometry_kv_bytes(&g, p, p->batch) > NEAR_BYTES;
     geometry_bytes(&g);
     return g;
 }

@@ -138,8 +138,9 @@ static void unit_block(const struct unit *u, const struct block *b, uint64_t all
     struct rows k = cache_rows(&u->k, b->j), v = cache_rows(&u->v, b->j);
     struct cursor next_v = {0}, next_k = {0};
     if (u->reading == READING_ABREAST || u->reading == READING_APART) {
-        cache_fetch(&next_v, &u->v, &g->v, b->j, g->shared ? 0 : n);
-        cache_fetch(&next_k, &after->k, &g->qk, next->j, next->end - next->j);
+        const ptrdiff_t later = ALWAYS_FETCHES && g->far ? FETCH_FAR_BYTES : FETCH_BYTES;
+        cache_fetch(&next_v, &u->v, &g->v, later, b->j, g->shared ? 0 : n);
+        cache_fetch(&next_k, &after->k, &g->qk, later, next->j, next->end - next->j);
     }
     if (b->copied)
         copy_rows(u, b, &k, &v);
