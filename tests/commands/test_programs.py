@@ -25,8 +25,6 @@ from command import read_safetensors as read
 PROGRAMS = pathlib.Path(__file__).parents[1] / "programs"
 # 1 ms a call in Perl: a sample is then some calls, and a launch short.
 SMALL = "h=1,s=16,d=8"
-# A check of it takes Perl a tenth of that: for what is no matter of times.
-SMALLER = "h=1,s=5,d=4"
 
 
 class Programs(CommandTest):
@@ -68,9 +66,8 @@ class Programs(CommandTest):
         file = PROGRAMS / "knows_more.pl"
         digest = hashlib.sha256(file.read_bytes()).hexdigest()
         done, rows = self.session(
-            "knows_more.pl one", "--plugin", f"'{file}' two \"it's\" ''", kernel="one,two",
-            problem=SMALLER,
-        )  # fmt: skip
+            "knows_more.pl one", "--plugin", f"'{file}' two \"it's\" ''", kernel="one,two"
+        )
         self.assertEqual(done.returncode, 0, done)
         self.assertEqual(rows["one"]["plugin"], f"sha256:{digest} one")
         self.assertEqual(rows["one"]["extra"], {"sent_bytes": 64, "arguments": 1})
@@ -80,7 +77,7 @@ class Programs(CommandTest):
         self.assertEqual(shlex.split(row["repro"])[3], f"{file} two 'it'\\''s' ''")
 
     def test_it_may_say_what_its_processors_can_do(self) -> None:
-        _, rows = self.session("knows_more.pl far", kernel="far", problem=SMALLER)
+        _, rows = self.session("knows_more.pl far", kernel="far")
         row = rows["far"]
         self.assertEqual(row["state"], "ok")
         self.assertEqual(row["ceiling"]["fma_gflops"], 1000)
@@ -88,7 +85,7 @@ class Programs(CommandTest):
         self.assertAlmostEqual(row["fraction_of_machine"], row["gflops"] / 2000, 6)
 
     def test_extra_numbers_are_numbers(self) -> None:
-        done, rows = self.session("knows_more.pl far bad", kernel="far", problem=SMALLER)
+        done, rows = self.session("knows_more.pl far bad", kernel="far")
         self.assertEqual(done.returncode, 1, done)
         self.assertEqual(rows["far"]["state"], "failed")
         self.assertIn("the program's extra 'sent_bytes' is not one of", rows["far"]["why"])
@@ -164,7 +161,7 @@ class Programs(CommandTest):
 
     def test_huge_pages_are_not_claimed(self) -> None:
         """Asked for, they would lie under copies that only this program reads."""
-        done, rows = self.session("honest.pl", "--huge-pages", problem=SMALLER)
+        done, rows = self.session("honest.pl", "--huge-pages")
         self.assertEqual(done.returncode, 0, done)
         self.assertEqual(rows["perl"]["state"], "unsupported")
         self.assertIn("huge pages", rows["perl"]["why"])
