@@ -112,12 +112,13 @@
     X(exp_entry_off, PLAIN, "exponentials of a fraction", "less precision than claimed") \
     X(rows_by_thread, PLAIN, "more threads than rows", "unwritten")
 
-/* Less than f64 computes with. */
+/* Less than f64 computes with.  The reference of f64 is slow. */
 #define F64 ",dtype=f64"
+#define SMALL "sq=20,skv=333,d=8,dv=5"
 #define IN_DOUBLE(X)                                                    \
     X(computes_in_f32, PLAIN F64, "own input", "")                      \
     X(exp_of_40_bits, PLAIN F64, "own input", "")                       \
-    X(exp_of_45_bits, PLAIN F64, "sink", "less precision than claimed") \
+    X(exp_of_45_bits, SMALL F64, "sink", "less precision than claimed") \
     X(exp_of_47_bits, PLAIN F64 ",mask=causal_top_left", "own input", "bound")
 
 /* What the problem leaves at its default; at the depth of `attnbench check`. */
