@@ -312,6 +312,9 @@ static inline struct geometry geometry_of(const struct attn_problem *p, int thre
 #if MATRIX_UNIT
     g.row_room = (g.unit_rows + TILE_ROWS - 1) / TILE_ROWS * TILE_ROWS;
     g.block_keys = BLOCK_KEYS;
+    g.touch_keys = TOUCH_BYTES / BLOCK_KEYS / g.qk.bytes * BLOCK_KEYS;
+    if (g.touch_keys == 0)
+        g.touch_keys = BLOCK_KEYS;
     g.q_floats = (ptrdiff_t)geometry_products(g.qk.dim) * STEP_DIMS / 2;
     g.o_floats = (ptrdiff_t)geometry_products(g.v.dim) * STEP_DIMS;
 #endif

@@ -6,8 +6,8 @@
  * keys of 32 dimensions, so K is not packed.  Q is the right factor, transposed once per split.  Weights
  * are transposed, too, 16 rows of 32 keys at a time: queries are columns of S^T but rows of P in O = P V.
  * 32 keys need one such transpose per tile of query rows, up to 8; transposing K instead would need 2 per
- * 32 dimensions, up to 36.  V is the right factor: the values of two keys are interleaved in the order of
- * widen().
+ * 32 dimensions, up to 36.  V is the right factor: the values of two keys are interleaved, even dimensions of
+ * each 32 before odd ones.  A unit with one tile of rows reads them where they lie (values_in_place.h).
  *
  * A product takes 16 cycles, loading a tile from L1 8.  So four products share four or five loaded tiles:
  * two tiles of 16 rows at a time or, with a single one, twice the keys or value dimensions.
@@ -46,15 +46,13 @@ static void pack_q(const struct unit *u, int row, uint16_t *to)
 
 #ifdef ATTN_TILES_EMULATED
 
-/* Row r of two tiles of V: 32 values of two keys, their elements in the order of widen(). */
+/* Row r of two tiles of V: 32 values of two keys, the even ones of each and the odd ones. */
 static inline void join_values(const uint16_t *a, const uint16_t *b, uint16_t *to)
 {
-    for (int i = 0; i < STEP_DIMS; i++) {
-        const int pair = i / (2 * VF_LANES) * 2 * VF_LANES;
-        const int from = pair + i % VF_LANES * 2 + i % (2 * VF_LANES) / VF_LANES;
-        uint16_t *const at = to + i / TILE_ROWS * TILE_ELEMENTS + i % TILE_ROWS * 2;
-        at[0] = a[from];
-        at[1] = b[from];
+    for (int d = 0; d < STEP_DIMS; d++) {
+        uint16_t *const at = to + d % 2 * TILE_ELEMENTS + d / 2 * 2;
+        at[0] = a[d];
+        at[1] = b[d];
     }
 }
 
@@ -163,9 +161,28 @@ VF_NOINLINE void score_two(const struct rows k[2], const uint16_t *q, size_t ste
     TILE_STORE(3, s + SCORES + next, TILE_ROW_BYTES);
 }
 
+/* Rows of K or V that are fetched into the second-level cache beside products. */
+struct fetching {
+    const struct cache *cache;
+    ptrdiff_t j, end, bytes;
+    int products, due; /* of a block; rows due times products */
+};
+
+/* A block's rows in all, evenly: many at a time would wait for each other, and all reads for them. */
+VF_INLINE void fetch_beside(struct fetching *f)
+{
+    for (f->due += BLOCK_KEYS; f->due >= f->products; f->due -= f->products) {
+        if (f->j >= f->end)
+            continue;
+        const char *row = cache_rows(f->cache, f->j++).data;
+        for (ptrdiff_t at = 0; at < f->bytes; at += 64)
+            __builtin_prefetch(row + at, 0, 2);
+    }
+}
+
 /* Scores of four groups of keys for a tile of rows, the first `groups` of them. */
 VF_NOINLINE void score_one(const struct rows k[BLOCK_GROUPS], int groups, const uint16_t *q,
-                           size_t steps, float *s)
+                           size_t steps, float *s, struct fetching *ahead)
 {
     TILE_ZERO(0);
     TILE_ZERO(1);
@@ -173,14 +190,18 @@ VF_NOINLINE void score_one(const struct rows k[BLOCK_GROUPS], int groups, const 
     TILE_ZERO(3);
     for (size_t x = 0; x < steps; x++) {
         TILE_LOAD(4, q + x * TILE_ELEMENTS, TILE_ROW_BYTES);
-        TILE_LOAD(5, k[0].data + x * TILE_ROW_BYTES, k[0].stride);
+        TILE_LOAD_PAST_L1(5, k[0].data + x * TILE_ROW_BYTES, k[0].stride);
         TILE_DOT_BF16(0, 5, 4);
-        TILE_LOAD(6, k[1].data + x * TILE_ROW_BYTES, k[1].stride);
+        fetch_beside(ahead);
+        TILE_LOAD_PAST_L1(6, k[1].data + x * TILE_ROW_BYTES, k[1].stride);
         TILE_DOT_BF16(1, 6, 4);
-        TILE_LOAD(7, k[2].data + x * TILE_ROW_BYTES, k[2].stride);
+        fetch_beside(ahead);
+        TILE_LOAD_PAST_L1(7, k[2].data + x * TILE_ROW_BYTES, k[2].stride);
         TILE_DOT_BF16(2, 7, 4);
-        TILE_LOAD(5, k[3].data + x * TILE_ROW_BYTES, k[3].stride);
+        fetch_beside(ahead);
+        TILE_LOAD_PAST_L1(5, k[3].data + x * TILE_ROW_BYTES, k[3].stride);
         TILE_DOT_BF16(3, 5, 4);
+        fetch_beside(ahead);
     }
     const ptrdiff_t next = GROUP_KEYS * TILE_ROWS;
     TILE_STORE(0, s, TILE_ROW_BYTES);

@@ -7,17 +7,21 @@
 #ifndef ATTN_SPLIT_KV_PANEL_BLOCKS_H
 #define ATTN_SPLIT_KV_PANEL_BLOCKS_H
 
-#include "matrix_products.h"
+#include "values_in_place.h"
 
-#define AHEAD_KEYS 64 /* how far ahead of a strip its rows are fetched into L2 */
+#define AHEAD_KEYS 64    /* how far ahead of a strip its rows are fetched into L2 */
+#define K_AHEAD_BLOCKS 2 /* the same where values are read in place, in blocks */
+#define V_AHEAD_BLOCKS 1
 
 struct panel {
     int blocks, strips;
+    bool careful;      /* values in place: those that are not finite are looked for and left out */
+    ptrdiff_t touched; /* blocks before this key need no pages looked up */
     struct block block[PANEL_BLOCKS];
     int first[PANEL_BLOCKS];  /* strip of each */
     bool whole[PANEL_BLOCKS]; /* every row sees all */
-    uint64_t
-        unsafe[PANEL_BLOCKS]; /* keys that some row does not see, of values that are not finite */
+    uint64_t unsafe
+        [PANEL_BLOCKS]; /* keys that are left out of the products, as their values are not finite */
 };
 
 /* ---- rows ----------------------------------------------------------------------------------- */
@@ -26,6 +30,12 @@ struct panel {
 static int row_tiles(const struct unit *u)
 {
     return (u->rows + TILE_ROWS - 1) / TILE_ROWS;
+}
+
+/* Whether values are not packed, and panels are single blocks. */
+static bool in_place(const struct unit *u)
+{
+    return row_tiles(u) == 1;
 }
 
 static uint64_t *bits_of_block(const struct unit *u, int block)
@@ -79,28 +89,35 @@ static struct tile *tile_at_strip(const struct unit *u, int i, int strip)
     return t;
 }
 
-/* ---- scores --------------------------------------------------------------------------------- */
-
-/* Rows of a block's keys, 16 at a time, for loading as tiles: where they lie if every 32 dimensions are one
- * cache line (a row that straddles lines takes six times as long), else copied.  Returns the number of
- * groups; entries behind them repeat existing ones. */
-static int key_groups(const struct unit *u, const struct block *b, struct rows k[BLOCK_GROUPS])
+/* Rows of a block's keys or values, 16 at a time, for loading as tiles: where they lie if every 32 dimensions
+ * are one cache line (a row that straddles lines takes six times as long), else copied.  Rows of `unsafe` keys
+ * count as 0.  Returns the number of groups; entries behind them repeat existing ones. */
+static int groups_of(const struct cache *c, const struct axis *axis, char *copy, uint64_t unsafe,
+                     const struct block *b, struct rows rows[BLOCK_GROUPS])
 {
-    const struct axis *axis = &u->g->qk;
     const ptrdiff_t bytes = (ptrdiff_t)geometry_products(axis->dim) * TILE_ROW_BYTES;
-    const bool lines = axis->bytes == bytes && u->k.stride % TILE_ROW_BYTES == 0;
+    const bool lines = axis->bytes == bytes && c->stride % TILE_ROW_BYTES == 0;
     int groups = 0;
-    for (ptrdiff_t j = b->j; j < b->end; j += GROUP_KEYS, groups++) {
+    for (ptrdiff_t j = b->j; j < b->end; j += GROUP_KEYS, groups++, unsafe >>= GROUP_KEYS) {
         const ptrdiff_t left = b->end - j, n = left < GROUP_KEYS ? left : GROUP_KEYS;
-        k[groups] = cache_rows(&u->k, j);
-        if (!lines || (uintptr_t)k[groups].data % TILE_ROW_BYTES || n < GROUP_KEYS ||
-            !keys_together(&u->k.keys, j, n))
-            k[groups] = cache_copy(&u->k, j, n, GROUP_KEYS, axis->bytes, bytes,
-                                   u->k_copy + groups * GROUP_KEYS * bytes);
+        char *to = copy + groups * GROUP_KEYS * bytes;
+        rows[groups] = cache_rows(c, j);
+        if (!lines || (uintptr_t)rows[groups].data % TILE_ROW_BYTES || n < GROUP_KEYS ||
+            !keys_together(&c->keys, j, n) || unsafe & bits_first(GROUP_KEYS))
+            rows[groups] = cache_copy(c, j, n, GROUP_KEYS, axis->bytes, bytes, to);
+        for (uint64_t bits = unsafe & bits_first(GROUP_KEYS); bits; bits &= bits - 1)
+            memset(to + __builtin_ctzll(bits) * bytes, 0, (size_t)bytes);
     }
     for (int i = groups; i < BLOCK_GROUPS; i++)
-        k[i] = k[0];
+        rows[i] = rows[0];
     return groups;
+}
+
+/* ---- scores --------------------------------------------------------------------------------- */
+
+static int key_groups(const struct unit *u, const struct block *b, struct rows k[BLOCK_GROUPS])
+{
+    return groups_of(&u->k, &u->g->qk, u->k_copy, 0, b, k);
 }
 
 /* Scores of a strip of a block for all rows that are two tiles. */
@@ -113,15 +130,29 @@ static void score_strip(const struct unit *u, const struct rows k[2], int strip)
         score_two(k, q + (size_t)i * steps * TILE_ELEMENTS, steps, s + i * SCORES);
 }
 
+/* What is fetched beside `products` of a block: as many rows, some blocks later. */
+static struct fetching fetch_after(const struct unit *u, const struct cache *c,
+                                   const struct axis *axis, const struct block *b, int blocks,
+                                   size_t products)
+{
+    const ptrdiff_t j = b->j + blocks * BLOCK_KEYS;
+    const size_t end = geometry_minimum((size_t)j + BLOCK_KEYS, u->block.sequence.kv_len);
+    return (struct fetching){c, j, (ptrdiff_t)end, axis->bytes, (int)products, 0};
+}
+
 /* Those of a whole block for a tile that is left. */
-static void score_last(const struct unit *u, const struct rows k[BLOCK_GROUPS], int groups,
-                       int strip)
+static void score_last(const struct unit *u, const struct block *b,
+                       const struct rows k[BLOCK_GROUPS], int groups, int strip)
 {
     const size_t steps = geometry_products(u->g->qk.dim), i = (size_t)row_tiles(u) - 1;
     const uint16_t *q = (const uint16_t *)u->q;
+    struct fetching ahead =
+        fetch_after(u, &u->k, &u->g->qk, b, K_AHEAD_BLOCKS, steps * BLOCK_GROUPS);
+    if (row_tiles(u) > 1) /* beside packing */
+        ahead.j = ahead.end;
     if (row_tiles(u) % 2)
         score_one(k, groups, q + i * steps * TILE_ELEMENTS, steps,
-                  u->p + i * SCORES + strip * STRIP_KEYS * TILE_ROWS);
+                  u->p + i * SCORES + strip * STRIP_KEYS * TILE_ROWS, &ahead);
 }
 
 /* ---- values --------------------------------------------------------------------------------- */
@@ -178,8 +209,8 @@ static void pack_strip(const struct unit *u, const struct block *b, int from, ui
 static void add_row(const struct unit *u, float *o, float weight, const uint16_t *v)
 {
     for (ptrdiff_t d = 0; d < u->g->v.dim; d++) {
-        const ptrdiff_t step = d / (2 * VF_LANES) * 2 * VF_LANES;
-        o[step + d % 2 * VF_LANES + d % (2 * VF_LANES) / 2] += weight * attn_bf16_to_f32(v[d]);
+        const ptrdiff_t step = d / STEP_DIMS * STEP_DIMS;
+        o[step + d % 2 * TILE_ROWS + d % STEP_DIMS / 2] += weight * attn_bf16_to_f32(v[d]);
     }
 }
 

@@ -5,6 +5,10 @@
  * values packed at once; then follow the weights of all rows, tile by tile, and their results. A hidden
  * key has a weight of 0, which a value that is not finite would turn into NaN: such values are packed as
  * 0 and added row by row where they are seen.
+ *
+ * A unit of up to 16 rows packs nothing (values_in_place.h).  If in the end some result is not finite, the
+ * split is computed once more, with care: all values that are not finite count as 0 and are added likewise.
+ * Results of rows that were finite keep their bits.
  */
 #ifndef ATTN_SPLIT_KV_PANELS_H
 #define ATTN_SPLIT_KV_PANELS_H
@@ -23,34 +27,43 @@ static void add_block(const struct unit *u, struct panel *p, struct block b, str
         mask = look_at(u, b.j, n, bits_of_block(u, i));
     const uint64_t hidden = inside ? 0 : bits_first(n) & ~mask.all;
     p->whole[i] = hidden == 0 && n % GROUP_KEYS == 0;
-    if (hidden == 0 && inside && !p->whole[i])
+    if (inside && (p->careful || !p->whole[i]))
         look_at(u, b.j, n, bits_of_block(u, i));
     /* (Member by member: copied whole it would wait for what was just stored, 270 cycles a block.) */
     p->block[i].j = b.j;
     p->block[i].end = b.end;
     p->block[i].copied = false;
     p->first[i] = p->strips;
-    p->unsafe[i] = not_finite(u, &b, hidden);
+    p->unsafe[i] = 0;
+    if (p->careful || !in_place(u))
+        p->unsafe[i] = not_finite(u, &b, p->careful ? bits_first(n) : hidden);
     const int groups = key_groups(u, &b, k);
-    score_last(u, k, groups, p->first[i]); /* K first: 2 to 5 % less time with 8 rows */
+    score_last(u, &b, k, groups, p->first[i]); /* K first: 2 to 5 % less time with 8 rows */
     for (int from = 0; from < n; from += STRIP_KEYS, p->strips++) {
         score_strip(u, k + from / GROUP_KEYS, p->strips);
-        pack_strip(u, &b, from, p->unsafe[i], p->strips);
+        if (!in_place(u))
+            pack_strip(u, &b, from, p->unsafe[i], p->strips);
     }
 }
 
-/* Most blocks of a panel: one if the rows are one tile, so that a block's values stay in L1 (0.89 of the time
- * with 8 rows and keys in L2, equal from memory). */
-static int panel_room(const struct unit *u)
+/* Looks up the pages of keys behind those from j on: of several blocks together where values are not packed
+ * (8 rows from memory: 0.94 of the time), else of one (32 rows: 1.06 otherwise). */
+static void touch_after(const struct unit *u, struct panel *p, ptrdiff_t j)
 {
-    return row_tiles(u) == 1 ? 1 : PANEL_BLOCKS;
+    const ptrdiff_t keys = in_place(u) ? u->g->touch_keys : BLOCK_KEYS;
+    if (j < p->touched)
+        return;
+    p->touched = j + keys;
+    cache_touch(&u->k, j + TOUCH_AHEAD, keys);
+    if (!u->g->shared)
+        cache_touch(&u->v, j + TOUCH_AHEAD, keys);
 }
 
 /* Collects blocks from key *j on; false where there is none. */
 static bool collect(const struct unit *u, struct panel *p, ptrdiff_t *j, ptrdiff_t hi)
 {
     p->blocks = p->strips = 0;
-    const int room = panel_room(u);
+    const int room = in_place(u) ? 1 : PANEL_BLOCKS;
     while (p->blocks < room && *j < hi) {
         struct mask_bits mask = {0, 0};
         uint64_t *bits = bits_of_block(u, p->blocks);
@@ -61,9 +74,7 @@ static bool collect(const struct unit *u, struct panel *p, ptrdiff_t *j, ptrdiff
         }
         for (int r = u->rows; u->g->looks && r < row_tiles(u) * TILE_ROWS; r++)
             bits[r] = bits[u->rows - 1];
-        cache_touch(&u->k, b.j + TOUCH_AHEAD, BLOCK_KEYS);
-        if (!u->g->shared)
-            cache_touch(&u->v, b.j + TOUCH_AHEAD, BLOCK_KEYS);
+        touch_after(u, p, b.j);
         add_block(u, p, b, mask);
         *j = b.end;
     }
@@ -95,14 +106,33 @@ static void weigh_panel(const struct unit *u, const struct panel *p)
         for (int i = tile * each; i < (tile + 1) * each; i++)
             for (int block = 0; block < p->blocks; block++)
                 weigh_block(u, p, i, block);
-        for (int s = 0; s < p->strips; s++)
-            pack_weights(u->p + tile * SCORES + s * STRIP_KEYS * TILE_ROWS,
-                         u->a + tile * WEIGHTS + s * TILE_ELEMENTS);
+        for (int s = 0; s < p->strips; s++) {
+            const float *weights = u->p + tile * SCORES + s * STRIP_KEYS * TILE_ROWS;
+            if (in_place(u))
+                spread_weights(weights, u->a + s * SPREAD_TILES * TILE_ELEMENTS);
+            else
+                pack_weights(weights, u->a + tile * WEIGHTS + s * TILE_ELEMENTS);
+        }
     }
 }
 
+/* O of the only tile += P V of a panel's only block. */
+static void add_in_place(const struct unit *u, const struct panel *p, bool add)
+{
+    const struct block *b = &p->block[0];
+    const size_t steps = geometry_products(u->g->v.dim);
+    struct rows v[BLOCK_GROUPS];
+    const int groups = groups_of(&u->v, &u->g->v, u->v_copy, p->unsafe[0], b, v);
+    struct fetching ahead =
+        fetch_after(u, &u->v, &u->g->v, b, V_AHEAD_BLOCKS, 2 * steps * (size_t)groups);
+    if (u->g->shared)
+        ahead.j = ahead.end;
+    values_in_place(u->a, v, groups, steps, u->tile[0].o, u->g->o_floats * (ptrdiff_t)sizeof(float),
+                    add, &ahead);
+}
+
 /* O of all rows += P V; where `add` is false there is none yet. */
-static void add_panel(const struct unit *u, const struct panel *p, bool add)
+static void add_packed(const struct unit *u, const struct panel *p, bool add)
 {
     const size_t steps = geometry_products(u->g->v.dim);
     const ptrdiff_t v_step = (ptrdiff_t)steps * 2 * TILE_ELEMENTS;
@@ -116,9 +146,34 @@ static void add_panel(const struct unit *u, const struct panel *p, bool add)
     if (i < row_tiles(u))
         values_one(u->a + i * WEIGHTS, v, v_step, p->strips, steps,
                    o + i * TILE_ROWS * u->g->o_floats, row, add);
-    for (int block = 0; block < p->blocks; block++)
-        if (p->unsafe[block])
-            add_unsafe(u, p, block);
+}
+
+/* Whether O of all rows is finite. */
+static bool results_are_finite(const struct unit *u)
+{
+    vf most = {0};
+    for (int r = 0; r < u->rows; r++)
+        for (ptrdiff_t x = 0; x < u->g->o_floats; x += VF_LANES)
+            most += vf_load(u->tile[0].o + r * u->g->o_floats + x) * 0.0f; /* 0, or NaN */
+    return !vi_any((vi)(most != most));
+}
+
+static void panels(struct unit *u, struct attn_range keys, bool careful)
+{
+    ptrdiff_t j = unit_first(u, keys);
+    struct panel p = {.careful = careful, .touched = j};
+    for (bool add = false; collect(u, &p, &j, keys.hi); add = true) {
+        weigh_panel(u, &p);
+        if (in_place(u))
+            add_in_place(u, &p, add);
+        else
+            add_packed(u, &p, add);
+        for (int block = 0; block < p.blocks; block++)
+            if (p.unsafe[block])
+                add_unsafe(u, &p, block);
+        for (int t = 0; !add && t < u->tiles; t++)
+            u->tile[t].o_floats = u->g->o_floats;
+    }
 }
 
 /* Keys [keys.lo, keys.hi) of a split, n units one after the other. */
@@ -126,13 +181,10 @@ static void unit_keys(struct unit *u, int n, struct attn_range keys)
 {
     tiles_configure();
     for (int i = 0; i < n; i++) {
-        ptrdiff_t j = unit_first(&u[i], keys);
-        struct panel p;
-        for (bool add = false; collect(&u[i], &p, &j, keys.hi); add = true) {
-            weigh_panel(&u[i], &p);
-            add_panel(&u[i], &p, add);
-            for (int t = 0; !add && t < u[i].tiles; t++)
-                u[i].tile[t].o_floats = u[i].g->o_floats;
+        panels(&u[i], keys, false);
+        if (in_place(&u[i]) && u[i].tile[0].o_floats && !results_are_finite(&u[i])) {
+            start_tiles(&u[i], u[i].tile[0].o);
+            panels(&u[i], keys, true);
         }
     }
     tiles_release();

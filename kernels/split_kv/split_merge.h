@@ -24,7 +24,13 @@ static struct merged *part_merged(const struct geometry *g, char *parts)
     return (struct merged *)part_sums(g, parts, 0);
 }
 
-/* O of row r from its sums, whose elements are in the order of widen(). */
+#if MATRIX_UNIT
+#define O_STEP STEP_DIMS
+#else
+#define O_STEP (2 * VF_LANES) /* as widen() does */
+#endif
+
+/* O of row r from its sums; of bf16 each O_STEP begin with those of even dimensions. */
 static void store_o(const struct unit *u, int r, const float *sum, float inverse)
 {
     const enum attn_dtype dtype = u->t->o.dtype;
@@ -37,7 +43,8 @@ static void store_o(const struct unit *u, int r, const float *sum, float inverse
         return;
     }
     for (size_t d = 0; d < dim; d += 2 * VF_LANES) {
-        const vf x[2] = {vf_load(sum + d) * inverse, vf_load(sum + d + VF_LANES) * inverse};
+        const float *even = sum + d / O_STEP * O_STEP + d % O_STEP / 2;
+        const vf x[2] = {vf_load(even) * inverse, vf_load(even + O_STEP / 2) * inverse};
         const size_t bytes = (dim - d) * element;
         if (dtype == ATTN_F32) { /* where parts are merged (ring) */
             float halves[2][VF_LANES], both[2 * VF_LANES];

@@ -36,7 +36,7 @@ static struct rows report_scores(const struct unit *u, const struct block *b)
     look_at(u, b->j, n, u->bits);
     for (int from = 0; from < n; from += STRIP_KEYS)
         score_strip(u, k + from / GROUP_KEYS, from / STRIP_KEYS);
-    score_last(u, k, groups, 0);
+    score_last(u, b, k, groups, 0);
     for (int i = 0; i < u->tiles; i++)
         tile_at_strip(u, i, 0);
     return k[0];
