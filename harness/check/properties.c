@@ -54,7 +54,7 @@ bool check_look_at_rows(struct trial *trials, size_t count, uint64_t stream, che
         memory = check_bounds_open(&bounds[k], &trials[k].problem) && memory;
     if (!memory)
         right = check_give_up(&trials[0], "no memory for bounds");
-    for (size_t n = 0; right && rows && n < row_count; n++) {
+    for (size_t n = 0; right && memory && n < row_count; n++) {
         const struct tensors_place at =
             tensors_place(&trials[0].problem, &trials[0].set.tensors, rows[n]);
         bool judged = true;
@@ -209,7 +209,7 @@ static bool sums_to_zero(struct trial *trials, const struct check_bounds *bounds
     const struct identity *identity = context;
     for (size_t d = 0; d < trials[0].problem.v_dim; d++) {
         double sum = 0, allowed = 0;
-        for (size_t k = 0; k < identity->trials; k++) {
+        for (size_t k = 0; k < identity->trials && bounds[k].bound; k++) {
             sum +=
                 identity->factors[k] * tensors_get(&trials[k].set.tensors.o, at.b, at.h, at.row, d);
             allowed += fabs(identity->factors[k]) * bounds[k].bound[d];

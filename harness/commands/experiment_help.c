@@ -64,7 +64,8 @@ void experiment_print_help(FILE *out, const struct options *options)
         experiment_print_asked(out, experiment);
         fprintf(out, "\nParameters\n");
     } else {
-        fprintf(out, "Experiments about attention itself; `all` runs those that take no session of timings\n\n");
+        fprintf(out, "Experiments about attention itself; `all` runs those that take no session of "
+                     "timings\n\n");
         experiment_print_list(out, HELP_WIDTH);
         fprintf(out, "\nattnbench experiment NAME --help has its question, method and source.\n\n");
     }

@@ -81,7 +81,7 @@ void exp_degree_fit(size_t degree, float c[EXP_DEGREES])
 
 double exp_degree_error(size_t degree)
 {
-    float c[EXP_DEGREES];
+    float c[EXP_DEGREES] = {0};
     double worst = 0;
     exp_degree_fit(degree, c);
     for (int i = 0; i < GRID; i++) {
@@ -135,7 +135,7 @@ static json_t *error_values(const json_t *s, const struct row *row, size_t degre
     const size_t rows = experiment_count(s, "rows");
     const uint64_t key = random_key(experiment_count(s, "seed"), STREAM);
     enum attn_dtype dtype = ATTN_F32;
-    float c[EXP_DEGREES];
+    float c[EXP_DEGREES] = {0};
     double errors = 0, outputs = 0, exact;
     attn_dtype_parse(experiment_text(s, "dtype"), &dtype);
     exp_degree_fit(degree, c);

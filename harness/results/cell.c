@@ -122,7 +122,8 @@ void cell_forget_errors(struct cell *cell)
 void cell_inherit(struct cell *cell, const struct cell *failed)
 {
     const int threads = failed->threads;
-    cell_end(cell, failed->state, "at %d thread%s: %s", threads, threads > 1 ? "s" : "", failed->why);
+    cell_end(cell, failed->state, "at %d thread%s: %s", threads, threads > 1 ? "s" : "",
+             failed->why);
     cell->failed_at = threads;
     cell_forget_errors(cell);
     json_decref(cell->row);
