@@ -64,3 +64,10 @@ void printable_line(const char *text, char *out, size_t size)
         if (*at == '\n' || *at == '\t')
             *at = ' ';
 }
+
+void printable_tidy(char *text, size_t size)
+{
+    char line[PRINTABLE_LINE];
+    printable_line(text, line, size < sizeof line ? size : sizeof line);
+    snprintf(text, size, "%s", line);
+}

@@ -53,6 +53,11 @@ static double median_and_free(struct series s)
     return median;
 }
 
+double launches_median_sample(const json_t *record)
+{
+    return median_and_free(samples_of(record));
+}
+
 json_t *launches_record(const struct cell *cell, json_t *answer,
                         const struct launches_setting *setting)
 {
@@ -62,7 +67,7 @@ json_t *launches_record(const struct cell *cell, json_t *answer,
         json_pack("{s:s, s:I, s:I, s:I, s:s, s:f, s:o}", "type", "launch", "round",
                   (json_int_t)setting->round, "repeat", (json_int_t)setting->repeat, "shift_bytes",
                   (json_int_t)setting->shift_bytes, "timed_at", now, "wall_s", setting->wall_s,
-                  "median_s", number_json(median_and_free(samples_of(answer))));
+                  "median_s", number_json(launches_median_sample(answer)));
     json_object_update_new(record, cell_identity(cell));
     json_object_set_new(record, "useful_flops", number_json(cell_work(cell).flops));
     json_object_set_new(record, "compulsory_bytes", number_json(cell_work(cell).bytes));

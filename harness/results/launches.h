@@ -19,6 +19,9 @@ struct launches_setting {
 json_t *launches_record(const struct cell *cell, json_t *answer,
                         const struct launches_setting *setting);
 
+/* The median of the samples of one launch, or of an answer; NaN where it has none. */
+double launches_median_sample(const json_t *record);
+
 /* Medians in the order taken; returns how many; free() the array. */
 size_t launches_medians(const struct cell *cell, double **medians);
 

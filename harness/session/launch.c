@@ -130,14 +130,6 @@ static const char *doing(void)
     return *text ? text : "starting";
 }
 
-/* Makes a reason one line of printable text, also where a character was cut in two. */
-static void tidy(char why[LAUNCH_WHY])
-{
-    char text[LAUNCH_WHY];
-    printable_line(why, text, sizeof text);
-    memcpy(why, text, sizeof text);
-}
-
 /* The last line that says something, without what is blank around it. */
 static const char *telling_line(const char *log, size_t *length)
 {
@@ -159,7 +151,7 @@ void launch_quote(const struct launch *launch, char why[LAUNCH_WHY])
     if (length)
         message_add(why, LAUNCH_WHY, "; it printed '%.*s'",
                     (int)(length < QUOTED ? length : QUOTED), line);
-    tidy(why);
+    printable_tidy(why, LAUNCH_WHY);
 }
 
 /* Lines that begin so are the OpenMP runtime's last where threads or memory are missing. */
@@ -246,7 +238,7 @@ static void read_outcome(const struct process_outcome *outcome, const struct pro
         explain(outcome, deadline_s, starved, launch);
     if (cell_state_is_bad(launch->state) || says_lack(outcome->printed))
         launch_quote(launch, launch->why);
-    tidy(launch->why);
+    printable_tidy(launch->why, LAUNCH_WHY);
     free(outcome->answer);
 }
 

@@ -10,16 +10,6 @@
 #include "base/build.h"
 #include "base/printable.h"
 
-#define MESSAGE ((size_t)1024) /* bytes of one that is made printable */
-
-/* A message with texts of the file in it. */
-static void tidy(char *message, size_t size)
-{
-    char line[MESSAGE];
-    printable_line(message, line, size < MESSAGE ? size : MESSAGE);
-    snprintf(message, size, "%s", line);
-}
-
 bool resume_options(const struct journal *journal, struct options *options, int argc,
                     const char *const *argv, json_t **command, char *message, size_t message_size)
 {
@@ -46,7 +36,7 @@ bool resume_options(const struct journal *journal, struct options *options, int 
                  texts[0]);
     free(texts);
     if (!parsed)
-        tidy(message, message_size);
+        printable_tidy(message, message_size);
     if (same && merged.seed == OPTIONS_NOT_GIVEN && merged.command == COMMAND_CHECK)
         merged.seed =
             (uint64_t)json_integer_value(/* which draws problems */

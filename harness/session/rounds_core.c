@@ -7,12 +7,10 @@
  * as a launch of a cell.  Where nothing is timed, nothing is tried: a check of its own takes the first.
  */
 #include <math.h>
-#include <stdlib.h>
 
-#include "base/alloc.h"
 #include "rounds_private.h"
-#include "base/stats.h"
 #include "base/number.h"
+#include "results/launches.h"
 
 #define TRY_S 0.01   /* of samples */
 #define AGAIN_S 0.25 /* a launch that takes less is tried twice, in the order A B B A */
@@ -30,16 +28,9 @@ static double try_core(struct rounds *rounds, const struct protocol_request *bas
     r.warmup_s = TRY_S / 4;
     rounds->events->launching(rounds->events->context, cell, "trying a core type");
     *launch = rounds_launch(rounds, &r, rounds->deadline_s);
-    const json_t *samples = json_object_get(launch->answer, "samples_s");
-    const size_t n = json_array_size(samples);
-    double *x = alloc_zeroed(n + 1, sizeof *x), median = INFINITY;
-    for (size_t i = 0; x && i < n; i++)
-        x[i] = json_number_value(json_array_get(samples, i));
-    if (x && n && launch->state == CELL_OK)
-        median = stats_median_of(x, n);
-    free(x);
+    const double median = launches_median_sample(launch->answer);
     launch_free(launch);
-    return median;
+    return launch->state == CELL_OK && !isnan(median) ? median : INFINITY;
 }
 
 /* {"core": NAME, "tried_s": {NAME: seconds a call}}; NULL where the user interrupted. */
