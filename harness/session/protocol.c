@@ -173,7 +173,7 @@ bool protocol_parse(const char *text, struct protocol_request *request, char *me
     if (line) {
         wrong = json_integer_value(json_object_get(line, "protocol")) == PROTOCOL_VERSION
                     ? members_parse(fields, FIELDS, line, request)
-                    : "protocol version";
+                    : "protocol";
         if (!wrong)
             wrong = parse_case(line, request);
         if (!wrong)
@@ -182,7 +182,7 @@ bool protocol_parse(const char *text, struct protocol_request *request, char *me
         json_decref(line);
     }
     if (wrong)
-        snprintf(message, message_size, "request with a wrong %s", wrong);
+        snprintf(message, message_size, "request whose \"%s\" is missing or wrong", wrong);
     return !wrong;
 }
 

@@ -273,10 +273,12 @@ class Machine(CommandTest):
         """Of a worker that is started by hand, as a session takes no made-up machine."""
         request = {
             "protocol": 1, "action": "ceilings", "problem": "s=8", "input": "normal:1", "case": "",
-            "kernel": "naive", "isa": BASELINE, "plugin": "", "threads": 1, "team": 1,
-            "placement": "none", "cold": False, "files": {}, "sets": 1, "shift": 0, "seed": 1,
-            "depth": "rows", "warmup_s": 0.0, "sample_s": 0.0, "budget_s": 0.0, "max_samples": 1,
-            "path_in": "", "path_out": "",
+            "kernel": "naive", "isa": BASELINE, "plugin": "", "arguments": "", "digest": "",
+            "program": False, "threads": 1, "team": 1, "placement": "none",
+            "memory": "first-touch", "huge_pages": False, "cold": False, "files": {},
+            "sets": 1, "shift": 0, "slot": 0, "seed": 1, "depth": "rows", "launch": 0,
+            "experiment": "", "step": "", "token": "", "warmup_s": 0.0, "sample_s": 0.0,
+            "budget_s": 0.0, "max_samples": 1, "path_in": "", "path_out": "",
         }  # fmt: skip
         (self.directory / "request").write_text(json.dumps(request) + "\n")
         made_up = {"HWLOC_SYNTHETIC": "core:1 pu:1", "HWLOC_THISSYSTEM": "1"}
