@@ -7,16 +7,15 @@
 #include <stdio.h>
 #include <string.h>
 
-bool refuse(char *message, size_t size, const char *format, ...)
+void refuse_message(char *message, size_t size, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(message, size, format, arguments);
     va_end(arguments);
-    return false;
 }
 
-bool refuse_file(char *message, size_t size, const char *path, const char *format, ...)
+void refuse_file_message(char *message, size_t size, const char *path, const char *format, ...)
 {
     const int n = snprintf(message, size, "%s: ", path);
     va_list arguments;
@@ -27,7 +26,6 @@ bool refuse_file(char *message, size_t size, const char *path, const char *forma
     for (size_t i = n < 0 ? 0 : (size_t)n; i < size && message[i]; i++)
         if (message[i] < ' ' || message[i] > '~')
             message[i] = '?';
-    return false;
 }
 
 void message_add(char *message, size_t size, const char *format, ...)

@@ -229,11 +229,11 @@ struct safetensors *safetensors_open(const char *path, char *message, size_t mes
 {
     struct safetensors *file = calloc(1, sizeof *file);
     if (!file) {
-        refuse_file(message, message_size, path, "out of memory");
+        refuse_file_message(message, message_size, path, "out of memory");
         return NULL;
     }
     if (named_pipe_is(path)) {
-        refuse_file(message, message_size, path, NAMED_PIPE_REFUSAL);
+        refuse_file_message(message, message_size, path, NAMED_PIPE_REFUSAL);
         free(file);
         return NULL;
     }

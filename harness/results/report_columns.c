@@ -107,7 +107,7 @@ static const struct {
     const char *meaning;
     bool plain; /* explains itself: only in `help columns` */
 } columns[COLUMN_COUNT] = {
-    [COLUMN_MARK] = {{"", 0, true}},
+    [COLUMN_MARK] = {.column = {"", 0, true}},
     [COLUMN_KERNEL] = {{"kernel/isa", 0, true},
                        .show = show_kernel,
                        .always = true,

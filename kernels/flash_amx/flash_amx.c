@@ -44,7 +44,7 @@ static bool in_parts(const struct attn_problem *p)
 /* Sets of packed keys. */
 static int packed_sets(const struct attn_problem *p)
 {
-    const size_t steps = (size_t)(steps_of_dims(p->qk_dim) + steps_of_dims(p->v_dim));
+    const size_t steps = (size_t)steps_of_dims(p->qk_dim) + (size_t)steps_of_dims(p->v_dim);
     const size_t set = (size_t)packed_strips(p) * steps * PAIR_ELEMENTS * sizeof(uint16_t);
     return p->batch * p->kv_heads > 1 && !in_parts(p) && KEPT_TASKS * set <= PACKED_BYTES
                ? KEPT_TASKS
