@@ -34,7 +34,7 @@ MEMORY = 16 << 30
 # Tests of each variant of a kernel, and of what kernels share.
 OF_KERNELS = ("relations", "plans", "bits")
 SHARED = ("exp2", "softcap", "attention", "attention_plans", "dispatch", "element", "reference",
-          "reference_by_hand", "reference_options", "registry", "sketches", "self_attention",
+          "reference_by_hand", "reference_options", "sketches", "self_attention",
           "work", "work_operands")  # fmt: skip
 
 PLUGIN = """\
@@ -148,6 +148,7 @@ class Grounds:
         must(["cmake", "--build", released, "-j1", "--target", "attnbench"])
         shutil.copy2(released / "attnbench", self.program)
         must(["cmake", "-S", self.tree, "-B", self.build, "--preset", "release",
+              "-D", "BUILD_TESTING=ON",
               "-D", f"CMAKE_C_FLAGS_RELEASE={HURRY} -DNDEBUG"])  # fmt: skip
         must(["cmake", "--build", self.build, "-j1", "--target", *self.tests()])
         for old in self.place.glob("plain*"):

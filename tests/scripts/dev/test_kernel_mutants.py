@@ -411,3 +411,12 @@ def test_the_report_counts_and_lists() -> None:
         "passed check, died by who: f.h:4:1 `1` became `2`",
         "survived who: f.h:7:1 `1` became `2`",
     ]
+
+
+def test_its_tests_are_there() -> None:
+    """Each program of ctest that it names has a source."""
+    tests = Path(mutants_grounds.__file__).parents[3] / "tests"
+    names = [f"kernels/{x}" for x in mutants_grounds.OF_KERNELS + mutants_grounds.SHARED]
+    for name in [*names, *mutants_units.STATISTICS]:
+        folder, _, test = name.partition("/")
+        assert (tests / folder / f"test_{test}.c").is_file(), name
