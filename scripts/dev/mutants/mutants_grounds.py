@@ -197,12 +197,13 @@ class Grounds:
         return self.object(unit, *flags).read_bytes() == self.plain(unit, *flags).read_bytes()
 
     def plugin(self, unit: Unit) -> Path:
-        """The unit's object as a plug-in."""
+        """The unit's object as a plug-in, with the unbroken object for f64 that it may refer to."""
         made = self.object(unit).with_suffix(".so")
         symbol = f"attn_kernel_{unit.kernel}_{unit.isa}"
+        f64 = self.build.glob(f"kernels/CMakeFiles/{symbol}_f64.dir/*.o")
         must(["cc", "-shared", "-fPIC", "-fopenmp", f"-DKERNEL={symbol}", "-I",
-              self.tree / "kernels", self.place / "plugin.c", self.object(unit), "-lm", "-o",
-              made])  # fmt: skip
+              self.tree / "kernels", self.place / "plugin.c", self.object(unit), *f64, "-lm",
+              "-o", made])  # fmt: skip
         return made
 
     def checked(self, unit: Unit, cases: Sequence[str], threads: str) -> Fate | None:
