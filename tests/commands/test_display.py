@@ -61,12 +61,12 @@ class Legend(CommandTest):
         return set("".join(row[at:].split(" ")[0] for row in rows))
 
     def test_one_launch_of_one_kernel_needs_few_lines(self) -> None:
-        tables, legend = self.printed("--kernel", "naive", "--launches", "1")
+        tables, legend = self.printed("--kernel", "naive", *BRIEF)
         columns = {"median", "%FMA", "err/bnd"} | {"%read"} & set(re.findall(r"%read", tables))
         self.assertEqual(set(legend), {"n=", *columns, *self.letters(tables)})
 
     def test_six_launches_beside_gemm_in_a_wide_terminal_need_others(self) -> None:
-        tables, legend = self.printed("--kernel", "tiled,gemm", "--launches", "6", width=160)
+        tables, legend = self.printed("--kernel", "tiled,gemm", *RANKED, width=160)
         columns = {"median", "+-%", "%FMA", "x gemm", "err/bnd", "spread%", "%machine"}
         self.assertLessEqual(columns, set(legend))
         self.assertEqual("*" in legend, bool(re.search(r"(?m)^\*", tables)))
@@ -106,7 +106,7 @@ class Legend(CommandTest):
 
 
 class Display(CommandTest):
-    ARGUMENTS = ("run", "--problem", TINY, "--kernel", "naive,online")
+    ARGUMENTS = ("run", "--problem", TINY, "--kernel", "naive,online", "--threads", "1")
 
     @classmethod
     def setUpClass(cls) -> None:
@@ -139,7 +139,7 @@ class Display(CommandTest):
         ]
         asked = [word for problem in problems for word in ("--problem", problem)]
         session = str(self.directory / "bare.jsonl")
-        words = ["--kernel", "split_kv,gemm", "--threads", "1", "--output", session, *RANKED]
+        words = ["--kernel", "split_kv,flash", "--threads", "1", "--output", session, *RANKED]
         run("run", *asked, *words)
         for width in (40, 47, 60, 80):
             shown = self.again(width, session)
@@ -193,7 +193,7 @@ class Display(CommandTest):
     def test_one_kernel_alone_beats_nothing(self) -> None:
         """Nor does one beside kernels without a time, in the table and in the summary."""
         words = ["--problem", "h=1,s=64,d=16,dtype=bf16", "--kernel", "flash,naive"]
-        done = run("run", *words, "--isa", "baseline", "--threads", "1", "--launches", "6")
+        done = run("run", *words, "--isa", "baseline", "--threads", "1", *RANKED)
         self.assertRegex(done.stdout, r"(?m)^flash/")
         self.assertRegex(done.stdout, r"(?m)^h1-s64-d16-bf16 +1 +flash/")
         self.assertNotRegex(done.stdout, r"(?m)^\*|fastest at")
@@ -256,10 +256,12 @@ class Display(CommandTest):
 
 class Machine(CommandTest):
     def test_machine_as_json(self) -> None:
-        done = run("machine", "--json", program=PROGRAM)
+        """On one core, which has one number of threads: each takes seconds."""
+        core = {min(os.sched_getaffinity(0))}
+        done = run("machine", "--json", preexec_fn=lambda: os.sched_setaffinity(0, core))
         self.assertEqual(done.returncode, 0, done)
         machine = json.loads(done.stdout)
-        self.assertGreaterEqual(machine["machine"]["cores"], 1)
+        self.assertEqual(machine["machine"]["cores"], 1)
         self.assertTrue(machine["machine"]["fingerprint"])
         for ceilings in machine["ceilings"]:
             self.assertGreater(ceilings["arithmetic"][0]["f32_gflops"], 0)
@@ -293,12 +295,8 @@ class Machine(CommandTest):
         self.assertGreater(memory["read_gbytes_per_s"], 0)
 
     def test_machine_as_text(self) -> None:
-        """Of a machine that has one core: each number of threads takes seconds."""
-        core = {min(os.sched_getaffinity(0))}
-        done = run(
-            "machine", env={**os.environ, "COLUMNS": "80"},
-            preexec_fn=lambda: os.sched_setaffinity(0, core),
-        )  # fmt: skip
+        """Of all cores, and of the one instruction set that every host has."""
+        done = run("machine", env={**os.environ, "COLUMNS": "80", "ATTN_ISA_MASK": BASELINE})
         self.assertEqual(done.returncode, 0, done)
         self.assertIn("ceilings, 1 thread ", done.stdout)
         self.assertRegex(done.stdout, rf"(?m)^  {BASELINE}( +[0-9.]+){{4}} +- +- +[0-9.]+$")
