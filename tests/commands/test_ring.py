@@ -66,8 +66,7 @@ class Distributed(CommandTest):
         self.assertEqual([*found], [("ring_2", 1)])
 
 
-@unittest.skipUnless(WRONG, "this build found no MPI")
-class Ranks(CommandTest):
+class Session(CommandTest):
     def session(
         self, *more: str, problem: str = CAUSAL, ranks: int = 2, threads: str = "",
         program: str = RING, hosts: str = "", kernel: str = "", timed: bool = True,
@@ -86,6 +85,9 @@ class Ranks(CommandTest):
         self.rows = {x["kernel"]: x for x in lines(self.output) if x["type"] == "cell"}
         return done, self.rows[f"ring_{ranks}"]
 
+
+@unittest.skipUnless(WRONG, "this build found no MPI")
+class Ranks(Session):
     def test_uneven_parts_are_checked_timed_and_counted(self) -> None:
         done, row = self.session()
         self.assertEqual(done.returncode, 0, done)
@@ -184,6 +186,11 @@ class Ranks(CommandTest):
                 self.assertEqual(done.returncode, 1, done)
                 self.assertEqual((row["state"], row["time"]), ("failed", None))
                 self.assertRegex(row["why"], "got .*, expected")
+
+
+@unittest.skipUnless(WRONG, "this build found no MPI")
+class Lost(Session):
+    """Waits more than it computes, so that other tests may run beside it."""
 
     def test_a_rank_that_dies_or_hangs_costs_its_cell(self) -> None:
         for name, state, says, more in (
