@@ -82,13 +82,19 @@ static bool of_f32_in_16(enum attn_isa isa)
 
 /*
  * Where half of a vector of 16 lanes would be empty, or one tile is all there is for several threads,
- * flash wastes less in vectors of 8.  A processor that multiplies twice as fast in wide vectors loses
- * nothing by it: it has half as much to multiply, or twice as many threads.
+ * flash wastes less in vectors of 8.  A processor that multiplies twice as fast in wide vectors loses by it
+ * from 9 rows on: in vectors of 8, flash takes 1.3 to 2.0 times as long with 17 to 24 rows, 1.2 to 1.5 times
+ * with 25 to 32 and two threads, and with 8 rows of D = 64 0.95 (Intel Xeon with AMX, GCC 12.2,
+ * 2026-11-27, one head, D = 64 and 128; few-rows.jsonl in results/intel-amx-2core).
  */
 static bool narrow(const struct shape *s)
 {
-    return s->flash && of_f32_in_16(s->flash->isa) &&
-           (s->rows <= 8 || (s->rows > 16 && s->rows <= 24) ||
+    if (!s->flash || !of_f32_in_16(s->flash->isa))
+        return false;
+    if (s->rows <= 8)
+        return true;
+    return s->flash->isa != ATTN_ISA_AVX512_2FMA &&
+           ((s->rows > 16 && s->rows <= 24) ||
             (s->rows > 24 && s->rows <= 32 && s->threads > s->heads));
 }
 
