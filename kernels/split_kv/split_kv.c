@@ -230,7 +230,7 @@ static void execute(const struct attn_plan *plan, const struct attn_tensors *ten
 }
 
 #if MATRIX_UNIT
-#define LEAST_ROWS 8 /* with 4 avx512_2fma is as fast or faster, with 8 the unit (results/intel-amx-2core) */
+#define LEAST_ROWS 8 /* from which on the unit is faster; with 4 avx512_2fma is */
 
 static bool supports(const struct attn_problem *problem, const char **why)
 {
