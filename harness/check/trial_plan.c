@@ -54,8 +54,8 @@ bool check_trial_add(struct trial *trial, int threads)
     const size_t bytes = attn_workspace_size(kernel, &trial->problem, threads);
     if (!map_workspace(p, bytes))
         return check_give_up(trial, "no memory for a workspace of %zu bytes", bytes);
-    const int watched =
-        kernel->prepare ? threads : 1; /* to wake the others costs most of a small trial */
+    /* Without prepare only this thread runs; to wake the others would be most of a small trial. */
+    const int watched = kernel->prepare ? threads : 1;
     check_watch_begin(trial, watched);
     if (attn_plan_init(&p->plan, kernel, &trial->problem, threads, p->workspace, bytes, &why))
         return check_watch_end(trial, watched, "the kernel's prepare");
