@@ -49,7 +49,7 @@
     X(sink_outside_maximum, SQUARE ",sinks=1", "normal", "scores of 1e38", "got ")                \
     X(sum_in_fixed_point, PLAIN, "normal", "sink", "")                                            \
     X(sum_in_fixed_point, PLAIN, "sink", "own input", "")                                         \
-    X(drops_small_weights, PLAIN, "normal", "needle", "got 0, expected -1")                       \
+    X(drops_small_weights, MORE_KEYS, "normal", "needle", "got 0, expected -1")                   \
     X(length_of_the_neighbour, CACHE ",ragged=1", "normal", "own input", "as if sequence 0 had ") \
     X(empty_sequence_is_nan, CACHE ",ragged=1", "normal", "sequences of 0 to 2 keys",             \
       "got nan, expected 0")                                                                      \
