@@ -207,7 +207,6 @@ static void a_cheating_clock_is_not(void **state)
     } table[] = {
         {"says_nanosecond.sh", "the program says 1e-09 s for 30 calls", 30},
         {"says_half.sh", "without round trips and copying", 30},
-        {"says_twice.sh", "for calls around which", 30},
         {"skips_calls.pl", "for 4 times as many", 8},
         {"skips_most.pl", "but a single one on new operands takes", 500},
     };
