@@ -1,6 +1,6 @@
 /*
  * coverage: how often the 95 % interval of a cell holds the true median, by simulation, with the
- * stop rule in force.  ATTNBENCH_DRAWS=100000 simulates so many cells of each kind.
+ * stop rule in force.  ATTNBENCH_DRAWS=100000 simulates so many cells of each kind, if they are more.
  *
  * A session draws launch medians from a distribution whose median is known, one after the other,
  * until the rule says stop; its interval then holds the true median or not.  Exact order
@@ -192,11 +192,12 @@ static void run(const struct session *session, struct stream *s, struct found *f
         judge(session, &series[i], found);
 }
 
-/* How many cells: SESSIONS, or as many as the environment asks for. */
+/* How many cells: SESSIONS, or more where the environment asks for them. */
 static size_t wanted(void)
 {
     const char *text = getenv("ATTNBENCH_DRAWS");
-    return text ? strtoul(text, NULL, 10) : SESSIONS;
+    const size_t asked = text ? strtoul(text, NULL, 10) : 0;
+    return asked > SESSIONS ? asked : SESSIONS;
 }
 
 static struct found found_in(const struct session *session, uint64_t key)

@@ -81,6 +81,7 @@ static void obeys_the_environment(void **state)
     struct drawn_limits limits = limits_of(&wrong_honest);
     const struct drawn_series series = {.limits = &limits, .seed = 7, .count = 3};
     limits.q_len = limits.kv_len = 1;
+    unsetenv("ATTNBENCH_DRAWS"); /* that all tests are run with */
     assert_int_equal(drawn_hold(&property, &series), 3);
     setenv("ATTNBENCH_DRAWS", "11", 1);
     setenv("ATTNBENCH_SEED", "100", 1);
