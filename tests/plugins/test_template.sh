@@ -22,6 +22,8 @@ command=${command//\$(pkg-config --cflags attnbench)/-I$include}
 cp "$source" "$dir/mine.${source##*.}"
 (cd "$dir" && bash -c "$command") || fail "$command"
 
+unset ATTN_ISA_MASK # the compiler builds for what this processor has
+
 # What it claims is what it was built for: ceilings are of that, and other hosts skip it.
 march=$(grep -o -e '-march=[^ ]*' <<<"$command" || true)
 macros=$(cc ${march:+"$march"} -dM -E -x c /dev/null)
