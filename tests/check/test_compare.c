@@ -134,7 +134,7 @@ static void rows_are_picked_everywhere(void **state)
     free(rows);
 }
 
-static void edges_are_telling(void **state)
+static void edges_of_tiles_and_shares_are_among_the_rows(void **state)
 {
     (void)state;
     size_t edges[128];
@@ -152,7 +152,7 @@ static void edges_are_telling(void **state)
     assert_int_equal(check_edges(5000, 8, edges, 7), 7);
 }
 
-static void affordable_rows(void **state)
+static void large_problems_afford_fewer_rows(void **state)
 {
     (void)state;
     const struct problem_case small = case_of("h=8,s=2048,d=64", "normal:1");
@@ -169,8 +169,8 @@ int main(void)
         cmocka_unit_test(smaller_cases_keep_their_options),
         cmocka_unit_test(adversaries_of_decode_are_small),
         cmocka_unit_test(rows_are_picked_everywhere),
-        cmocka_unit_test(edges_are_telling),
-        cmocka_unit_test(affordable_rows),
+        cmocka_unit_test(edges_of_tiles_and_shares_are_among_the_rows),
+        cmocka_unit_test(large_problems_afford_fewer_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

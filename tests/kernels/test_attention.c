@@ -116,7 +116,7 @@ static bool sees(const struct attn_problem *p, ptrdiff_t i, ptrdiff_t j)
            !(p->window_right >= 0 && j > at + p->window_right);
 }
 
-static void mask_rule(void **state)
+static void rows_see_what_the_rule_says(void **state)
 {
     (void)state;
     static const ptrdiff_t windows[][2] = {{-1, -1}, {0, 0}, {3, -1}, {-1, 2}, {2, 1}, {50, 50}};
@@ -142,7 +142,7 @@ static void mask_rule(void **state)
             }
 }
 
-static void useful_work(void **state)
+static void work_counts_visible_pairs_and_each_byte_once(void **state)
 {
     (void)state;
     struct attn_problem p = problem();
@@ -165,7 +165,7 @@ static void useful_work(void **state)
     assert_true(attn_compulsory_bytes(&p) == (48 + 24) * 13 * 2);
 }
 
-static void default_scale(void **state)
+static void the_scale_is_one_over_root_d_unless_given(void **state)
 {
     (void)state;
     struct attn_problem p = problem();
@@ -180,9 +180,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bad_problems_are_refused),
         cmocka_unit_test(what_has_no_meaning_is_refused),
-        cmocka_unit_test(mask_rule),
-        cmocka_unit_test(useful_work),
-        cmocka_unit_test(default_scale),
+        cmocka_unit_test(rows_see_what_the_rule_says),
+        cmocka_unit_test(work_counts_visible_pairs_and_each_byte_once),
+        cmocka_unit_test(the_scale_is_one_over_root_d_unless_given),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -99,7 +99,7 @@ static void this_host_prefers_what_it_can_run(void **state)
             assert_int_equal(attn_isa_available(order[i]), i == first);
 }
 
-static void descriptors(void **state)
+static void descriptors_say_what_a_kernel_needs(void **state)
 {
     (void)state;
     size_t count;
@@ -215,7 +215,7 @@ static size_t core_types(enum attn_isa isa, bool few_rows, bool openblas,
 }
 
 /* gemm's library runs on one thread of its own, with the code for the variant's instruction set. */
-static void blas_environment(void **state)
+static void gemms_library_has_one_thread_and_the_variants_code(void **state)
 {
     (void)state;
     static const struct {
@@ -318,10 +318,10 @@ int main(void)
         cmocka_unit_test(names_round_trip),
         cmocka_unit_test(preference_is_by_vendor),
         cmocka_unit_test(this_host_prefers_what_it_can_run),
-        cmocka_unit_test(descriptors),
+        cmocka_unit_test(descriptors_say_what_a_kernel_needs),
         cmocka_unit_test(variants_of_f16_take_nothing_else),
         cmocka_unit_test(sve_is_of_the_hosts_length),
-        cmocka_unit_test(blas_environment),
+        cmocka_unit_test(gemms_library_has_one_thread_and_the_variants_code),
         cmocka_unit_test(what_a_run_takes_has_no_cap),
         cmocka_unit_test(variants_below_the_host_have_one),
     };

@@ -246,7 +246,7 @@ static float one(const struct exp2_variant *variant, enum exp2_function f, float
     return out[0];
 }
 
-static void special_values(void **state)
+static void nans_stay_and_exact_powers_are_exact(void **state)
 {
     (void)state;
     static const uint32_t nans[] = {0x7fc00000, 0xffc00000, 0x7f800001, 0xff800001, 0x7fffffff};
@@ -275,7 +275,7 @@ static void special_values(void **state)
 }
 
 /* Just above the clamp the result is at most 2^-126, and not negative. */
-static void clamp_edge(void **state)
+static void above_the_clamp_results_are_tiny_and_not_negative(void **state)
 {
     (void)state;
     for (size_t v = 0; v < COUNT(variants); v++)
@@ -317,8 +317,8 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(errors_are_as_stated),
-        cmocka_unit_test(special_values),
-        cmocka_unit_test(clamp_edge),
+        cmocka_unit_test(nans_stay_and_exact_powers_are_exact),
+        cmocka_unit_test(above_the_clamp_results_are_tiny_and_not_negative),
         cmocka_unit_test(scaled_has_no_clamp),
     };
     if (argc > 1)

@@ -174,7 +174,7 @@ static void each_is_needed_where_it_is_used(void **state)
     assert_valid();
 }
 
-static void types(void **state)
+static void tensors_of_another_type_are_refused(void **state)
 {
     (void)state;
     start(ATTN_MASK_BIAS | ATTN_MASK_BOOL, ATTN_OPTION_SINKS | ATTN_OPTION_RAGGED);
@@ -207,7 +207,7 @@ static void types(void **state)
     assert_message("v_scale is i8, not f32");
 }
 
-static void strides(void **state)
+static void strides_that_options_exclude_are_refused(void **state)
 {
     (void)state;
     start(0, ATTN_OPTION_PACKED);
@@ -236,7 +236,7 @@ static void strides(void **state)
 }
 
 /* Kernels take the last dimension for dense, and write rows of results beside each other. */
-static void rows(void **state)
+static void rows_with_gaps_between_elements_are_refused(void **state)
 {
     (void)state;
     start(0, 0);
@@ -295,7 +295,7 @@ static void lengths_and_offsets(void **state)
     assert_message("cu_seqlens_kv[1] is 9, 9 more than before, a sequence has 8 at most");
 }
 
-static void pages(void **state)
+static void pages_that_are_not_there_are_refused(void **state)
 {
     (void)state;
     start(0, ATTN_OPTION_PAGED | ATTN_OPTION_RAGGED);
@@ -312,7 +312,7 @@ static void pages(void **state)
     assert_message("block_table[1, 0] is -7, there are 6 pages");
 }
 
-static void mask_elements(void **state)
+static void mask_elements_are_0_or_1(void **state)
 {
     (void)state;
     start(ATTN_MASK_BOOL, 0);
@@ -353,12 +353,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(drawn_operands_are_valid),
         cmocka_unit_test(each_is_needed_where_it_is_used),
-        cmocka_unit_test(types),
-        cmocka_unit_test(strides),
-        cmocka_unit_test(rows),
+        cmocka_unit_test(tensors_of_another_type_are_refused),
+        cmocka_unit_test(strides_that_options_exclude_are_refused),
+        cmocka_unit_test(rows_with_gaps_between_elements_are_refused),
         cmocka_unit_test(lengths_and_offsets),
-        cmocka_unit_test(pages),
-        cmocka_unit_test(mask_elements),
+        cmocka_unit_test(pages_that_are_not_there_are_refused),
+        cmocka_unit_test(mask_elements_are_0_or_1),
         cmocka_unit_test(the_problem_itself),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

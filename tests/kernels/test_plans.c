@@ -53,7 +53,7 @@ static void lay_out(struct attn_tensors *t, size_t number)
 }
 
 /* A plan knows nothing of the tensors: each set of strides is right whatever came before. */
-static void any_strides(void **state)
+static void a_plan_takes_any_strides(void **state)
 {
     (void)state;
     struct attn_problem p;
@@ -124,7 +124,7 @@ enum { KEYS = 70, LAST = 2, ROW = 3 };
 
 /* Keys 0..LAST of query ROW have the bias `first`, the others another one: O is the mean of V over keys
  * [from, to), and LSE their bias, beside which ln of their number is nothing. */
-static void huge_biases(void **state)
+static void huge_biases_choose_keys_and_stay_finite(void **state)
 {
     (void)state;
     static const struct {
@@ -264,9 +264,9 @@ static void keys_beyond_int32(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(any_strides, tested_start),
+        cmocka_unit_test_setup(a_plan_takes_any_strides, tested_start),
         cmocka_unit_test_setup(workspace_does_not_overflow, tested_start),
-        cmocka_unit_test_setup(huge_biases, tested_start),
+        cmocka_unit_test_setup(huge_biases_choose_keys_and_stay_finite, tested_start),
         cmocka_unit_test_setup(rows_without_keys, tested_start),
         cmocka_unit_test_setup(equal_weights_of_many_keys, tested_start),
         cmocka_unit_test(keys_beyond_int32),

@@ -36,7 +36,7 @@ static void assert_empty(const struct judged *t)
 }
 
 /* Scores L and L: delta 5 0 + 5L and 5L + 2L, both 2 from O = 3. */
-static void a_bias(void **state)
+static void a_bias_adds_to_scores_and_bound(void **state)
 {
     (void)state;
     struct judged *t = open_quarters(",mask=bias");
@@ -62,7 +62,7 @@ static void a_bias(void **state)
 }
 
 /* Finite is not masked: it shifts the row, or leaves the rest no weight. */
-static void large_biases(void **state)
+static void large_biases_shift_a_row_and_mask_nothing(void **state)
 {
     (void)state;
     struct judged *t = open_quarters(",mask=bias");
@@ -131,7 +131,7 @@ static void hidden_keys_do_not_enter(void **state)
 }
 
 /* tanh L = 4/5, where tanh has the slope 9/25. */
-static void a_softcap(void **state)
+static void a_softcap_scales_errors_by_its_slope(void **state)
 {
     (void)state;
     struct judged *t = open_quarters(",softcap=1");
@@ -152,7 +152,7 @@ static void a_softcap(void **state)
 }
 
 /* The query stands at key 1: scores -L and L.  Aligned to the first key it stands there: 0 and 2L. */
-static void alibi(void **state)
+static void alibi_counts_from_where_the_query_stands(void **state)
 {
     (void)state;
     struct judged *t = open_quarters(",alibi=1");
@@ -198,7 +198,7 @@ static void alibi_rounds_far_positions(void **state)
 }
 
 /* Weights 1/5 and 3/5, and 1/5 of the sink, whose delta is 4L and whose value is 3.2 from O. */
-static void a_sink(void **state)
+static void a_sink_takes_weight_and_adds_no_value(void **state)
 {
     (void)state;
     struct judged *t = open_quarters(",sinks=1");
@@ -257,7 +257,7 @@ static void sinks_may_align_roundings(void **state)
 }
 
 /* K = 0 and 1 with a scale of L, V = 1 and 5 with one of 2: delta 7L twice, 22 instead of 20. */
-static void integers(void **state)
+static void integers_stand_for_their_products_with_scales(void **state)
 {
     (void)state;
     for (size_t n = 0; n < 2; n++) {
@@ -280,7 +280,7 @@ static void integers(void **state)
 }
 
 /* Sequences with both keys, one, and none; the causal mask counts from their own last key. */
-static void lengths(void **state)
+static void each_sequence_has_its_own_last_key(void **state)
 {
     (void)state;
     struct judged *t = open_quarters(",b=3,ragged=1,mask=causal");
@@ -301,18 +301,18 @@ static void lengths(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_bias),
-        cmocka_unit_test(large_biases),
+        cmocka_unit_test(a_bias_adds_to_scores_and_bound),
+        cmocka_unit_test(large_biases_shift_a_row_and_mask_nothing),
         cmocka_unit_test(a_boolean_mask),
         cmocka_unit_test(hidden_keys_do_not_enter),
-        cmocka_unit_test(a_softcap),
-        cmocka_unit_test(alibi),
+        cmocka_unit_test(a_softcap_scales_errors_by_its_slope),
+        cmocka_unit_test(alibi_counts_from_where_the_query_stands),
         cmocka_unit_test(alibi_rounds_far_positions),
-        cmocka_unit_test(a_sink),
+        cmocka_unit_test(a_sink_takes_weight_and_adds_no_value),
         cmocka_unit_test(a_sink_alone),
         cmocka_unit_test(sinks_may_align_roundings),
-        cmocka_unit_test(integers),
-        cmocka_unit_test(lengths),
+        cmocka_unit_test(integers_stand_for_their_products_with_scales),
+        cmocka_unit_test(each_sequence_has_its_own_last_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -140,7 +140,7 @@ static void assert_gradient(const struct attn_problem *p, const struct attn_tens
     }
 }
 
-static void backward(void **state)
+static void a_backward_pass_gets_what_it_needs(void **state)
 {
     (void)state;
     struct attn_problem p = problem_of(1, 3, 5);
@@ -163,7 +163,7 @@ static void backward(void **state)
     free_tensors(&t);
 }
 
-static void plugin(void **state)
+static void a_plugin_of_the_sketch_loads_and_computes(void **state)
 {
     (void)state;
     void *object = dlopen(SKETCH_PLUGIN, RTLD_NOW | RTLD_LOCAL);
@@ -197,8 +197,8 @@ static void plugin(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(backward),
-        cmocka_unit_test(plugin),
+        cmocka_unit_test(a_backward_pass_gets_what_it_needs),
+        cmocka_unit_test(a_plugin_of_the_sketch_loads_and_computes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -118,7 +118,7 @@ static float one(const struct softcap_variant *variant, float c, float x)
     return out[0];
 }
 
-static void special_values(void **state)
+static void a_nan_stays_and_infinite_scores_are_the_cap(void **state)
 {
     static const uint32_t nans[] = {0x7fc00000, 0xffc00000, 0x7f800001, 0xff800001, 0x7fffffff};
     static const float caps[] = {0x1p-149f, 1e-30f, 1, 30, 1e30f, FLT_MAX};
@@ -151,7 +151,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(errors_are_as_stated),
-        cmocka_unit_test(special_values),
+        cmocka_unit_test(a_nan_stays_and_infinite_scores_are_the_cap),
         cmocka_unit_test(odd_and_bounded),
     };
     if (argc > 1)

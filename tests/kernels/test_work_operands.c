@@ -205,7 +205,7 @@ static void plain_work_is_that_of_the_problem(void **state)
 }
 
 /* Keys are looked at some thousands at a time: one seen in front of such a border, one behind. */
-static void long_rows(void **state)
+static void long_rows_are_counted_across_borders(void **state)
 {
     (void)state;
     enum { KEYS = 9001, QUERIES = 3 };
@@ -233,7 +233,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(work_is_what_counting_gives),
         cmocka_unit_test(plain_work_is_that_of_the_problem),
-        cmocka_unit_test(long_rows),
+        cmocka_unit_test(long_rows_are_counted_across_borders),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

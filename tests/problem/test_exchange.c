@@ -309,7 +309,7 @@ static void write_f32(const struct exchange *exchange, const char *name, size_t 
 }
 
 /* Results come back row by row; what was not written since the last time counts as unwritten. */
-static void results_return(void **state)
+static void results_come_back_row_by_row(void **state)
 {
     const struct tensors_layout padded = {.guard = TENSORS_GUARD_BACK, .row_padding = 3};
     const struct attn_problem problem = problem_of("hq=3,hkv=3,sq=4,skv=2,d=5,outputs=o+lse");
@@ -363,7 +363,7 @@ int main(void)
         cmocka_unit_test(operands_are_shifted),
         cmocka_unit_test(operands_arrive),
         cmocka_unit_test(masks_arrive),
-        cmocka_unit_test(results_return),
+        cmocka_unit_test(results_come_back_row_by_row),
         cmocka_unit_test(smaller_problems_follow),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -55,21 +55,21 @@ static void run_all(size_t q_len, size_t kv_len, size_t dim)
 }
 
 /* Fewer rows than threads. */
-static void small(void **state)
+static void fewer_rows_than_threads_do_not_race(void **state)
 {
     (void)state;
     run_all(7, 24, 40);
 }
 
 /* Several tiles and blocks, and tasks that threads take from each other. */
-static void tiles(void **state)
+static void tiles_and_blocks_do_not_race(void **state)
 {
     (void)state;
     run_all(150, 300, 70);
 }
 
 /* Few queries on many keys: more than one split of a sequence. */
-static void long_keys(void **state)
+static void splits_of_keys_do_not_race(void **state)
 {
     (void)state;
     run_all(2, 2500, 70);
@@ -78,9 +78,9 @@ static void long_keys(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(small, tested_start),
-        cmocka_unit_test_setup(tiles, tested_start),
-        cmocka_unit_test_setup(long_keys, tested_start),
+        cmocka_unit_test_setup(fewer_rows_than_threads_do_not_race, tested_start),
+        cmocka_unit_test_setup(tiles_and_blocks_do_not_race, tested_start),
+        cmocka_unit_test_setup(splits_of_keys_do_not_race, tested_start),
     };
     const int status = tested_choose(argc, argv);
     return status ? status : cmocka_run_group_tests(tests, NULL, NULL);

@@ -195,7 +195,7 @@ static void flags_are_those_of_the_schema(void **state)
         assert_string_equal(noise_words[i].word, word(flags, i));
 }
 
-static void exit_codes(void **state)
+static void exit_codes_are_those_of_the_schema(void **state)
 {
     (void)state;
     static const struct {
@@ -219,7 +219,7 @@ static void exit_codes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(exit_codes),
+        cmocka_unit_test(exit_codes_are_those_of_the_schema),
         cmocka_unit_test(fields_are_those_of_the_schema),
         cmocka_unit_test(a_cell_is_told_apart_by_the_key_alone),
         cmocka_unit_test(a_field_that_may_be_missing_has_its_default),

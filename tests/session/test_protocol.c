@@ -53,7 +53,7 @@ static struct protocol_request sample(void)
     return r;
 }
 
-static void requests_survive(void **state)
+static void a_request_reads_as_it_was_printed(void **state)
 {
     (void)state;
     const struct protocol_request sent = sample();
@@ -161,7 +161,7 @@ static void answers_need_version_state_and_token(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(requests_survive),
+        cmocka_unit_test(a_request_reads_as_it_was_printed),
         cmocka_unit_test(bad_requests_are_named),
         cmocka_unit_test(answers_need_version_state_and_token),
     };

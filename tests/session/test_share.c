@@ -12,7 +12,7 @@
 
 #include "session/share.h"
 
-static void levels(void **state)
+static void levels_share_what_fast_cells_leave(void **state)
 {
     (void)state;
     const struct {
@@ -37,6 +37,6 @@ static void levels(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(levels)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(levels_share_what_fast_cells_leave)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -225,7 +225,7 @@ static void read_sees_every_word(void **state)
     free(words);
 }
 
-static void copies_copy(void **state)
+static void a_copy_has_the_same_words(void **state)
 {
     (void)state;
     enum { BYTES = 16384, WORDS = BYTES / 4 };
@@ -416,7 +416,7 @@ int main(void)
         cmocka_unit_test(tiles_multiply_what_they_are_given),
         cmocka_unit_test(exp2_is_good_to_three_units),
         cmocka_unit_test(read_sees_every_word),
-        cmocka_unit_test(copies_copy),
+        cmocka_unit_test(a_copy_has_the_same_words),
         cmocka_unit_test(rates_are_positive_and_finite),
         cmocka_unit_test(one_interruption_is_not_the_rate),
         cmocka_unit_test(best_rates_are_not_measured_twice),
