@@ -8,6 +8,7 @@
 
 #include "problem/cases.h"
 #include "problem/catalogue.h"
+#include "problem/models.h"
 #include "experiments/experiment.h"
 #include "isa.h"
 #include "base/refuse.h"
@@ -111,8 +112,13 @@ static bool print_json(void)
                               json_pack("{s:s, s:s, s:s, s:s}", "name", experiment->name,
                                         "question", experiment->question, "method",
                                         experiment->method, "source", experiment->source));
-    json_t *all = json_pack("{s:o, s:o, s:o, s:o}", "kernels", kernels, "isa_preference",
-                            preference_json(), "suites", suites, "experiments", experiments);
+    json_t *models = json_array();
+    char name[48];
+    for (size_t i = 0; models_name(i, name); i++)
+        json_array_append_new(models, json_string(name));
+    json_t *all = json_pack("{s:o, s:o, s:o, s:o, s:o}", "kernels", kernels, "isa_preference",
+                            preference_json(), "suites", suites, "models", models, "experiments",
+                            experiments);
     const bool printed = json_dumpf(all, stdout, JSON_INDENT(1)) == 0 && putchar('\n') != EOF;
     json_decref(all);
     return printed;
@@ -185,6 +191,14 @@ static void print_suites(void)
     }
 }
 
+static void print_models(void)
+{
+    char names[4096] = "", name[48];
+    for (size_t i = 0; models_name(i, name); i++)
+        message_add(names, sizeof names, "%s%s", i ? ", " : "", name);
+    report_wrapped(2, "  %s", names);
+}
+
 void list_keys(void)
 {
     const struct parse_key_help *key;
@@ -214,6 +228,8 @@ static void print_text(void)
         report_wrapped(16, "  %-13s %s", catalogue_groups[i].name, catalogue_groups[i].summary);
     printf("\nsuites\n");
     print_suites();
+    printf("\nmodels\n");
+    print_models();
     printf("\nexperiments\n");
     experiment_print_list(stdout, report_output.width);
     printf("\nkeys of a problem, their values, their defaults\n");

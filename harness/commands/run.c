@@ -291,6 +291,8 @@ static int finish(struct run *run, enum rounds_end end)
     report_noise(run->noise);
     if (session_worked(&run->time) > 0)
         report_time(ended);
+    if (!check)
+        report_passes(&run->session.cases, run->session.cells, run->session.cell_count);
     json_decref(ended);
     if (end == ROUNDS_INTERRUPTED && run->record.journal)
         progress_say("interrupted; go on with: attnbench %s --resume %s", command_name(run),

@@ -46,6 +46,9 @@ bool cases_append(struct case_list *list, const struct problem_case *c, const ch
 
 void cases_free(struct case_list *list)
 {
+    for (size_t i = 0; i < list->pass_count; i++)
+        free(list->passes[i]);
+    free(list->passes);
     free(list->items);
     *list = (struct case_list){0};
 }

@@ -12,15 +12,32 @@
 
 #include "parse.h"
 
+/* A forward pass of a model, or a token of it: cases, each with the layers that compute it. */
+struct pass {
+    char name[128]; /* as of a case: llama-3.1-8b-prefill-2048 */
+    char model[48];
+    char what[80];     /* "a pass over 2048 tokens" */
+    char without[256]; /* layers that are left out, "" none: "36 layers of gated delta net" */
+    size_t layers;     /* of all its cases, whether they are selected or not */
+};
+
+#define CASE_PASSES 8
+
 struct problem_case {
     char name[64];
     struct attn_problem problem;
     struct input input;
+    struct pass_share { /* the passes that it is part of; behind the last one a NULL */
+        const struct pass *pass;
+        size_t layers;
+    } passes[CASE_PASSES];
 };
 
 struct case_list {
     struct problem_case *items; /* owned, cases_free() */
     size_t count;
+    struct pass **passes; /* owned likewise */
+    size_t pass_count;
 };
 
 /* Appends the cases of `suites`: a comma list of built-in names and file paths, or "all".  A case

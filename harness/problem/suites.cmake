@@ -18,3 +18,10 @@ foreach(name IN LISTS suites)
   string(APPEND suite_entries "SUITE(${name}, \"${summary}\"${bytes})\n")
 endforeach()
 file(GENERATE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/suites_list.h CONTENT "${suite_entries}")
+
+# The models: their file's bytes.
+set(file ${PROJECT_SOURCE_DIR}/suites/models.list)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+file(READ ${file} bytes HEX)
+string(REGEX REPLACE "(..)" "0x\\1," bytes "${bytes}")
+file(GENERATE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/models_list.h CONTENT "${bytes}\n")

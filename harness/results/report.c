@@ -101,21 +101,6 @@ static const int summary_from[] = {-1,          COLUMN_THREADS, COLUMN_MARK, COL
                                    COLUMN_TIME, COLUMN_GFLOPS,  COLUMN_FMA,  COLUMN_BANDWIDTH,
                                    COLUMN_GEMM};
 
-/* The fastest ok cell of a case at a thread count. */
-static const struct cell *fastest(const struct cell *cells, size_t count, const struct cell *like)
-{
-    const struct cell *best = NULL;
-    for (size_t i = 0; i < count; i++) {
-        const struct cell *cell = &cells[i];
-        if (!report_rivals(cell, like))
-            continue;
-        const double median = report_median(cell->row);
-        if (cell->state == CELL_OK && median > 0 && !(best && report_median(best->row) <= median))
-            best = cell;
-    }
-    return best;
-}
-
 /* "*" for one that alone is the fastest, "=" for one tied, nothing where no other has a time. */
 static const char *mark(const struct cell *cells, size_t count, const struct cell *best)
 {
@@ -147,7 +132,7 @@ static size_t summary_rows(const struct cell *cells, size_t count, struct table_
         bool seen = false;
         for (size_t j = 0; j < i; j++)
             seen |= cells[j].c == cells[i].c && cells[j].threads == cells[i].threads;
-        const struct cell *best = seen ? NULL : fastest(cells, count, &cells[i]);
+        const struct cell *best = seen ? NULL : report_fastest(cells, count, &cells[i]);
         if (best && !report_is_ranked(best->row))
             (*unranked)++;
         else if (best)

@@ -32,6 +32,9 @@ void report_difference(double largest, const struct cell *a, const struct cell *
 /* After the last case: the fastest of each case, what the marks mean, how many in which state. */
 void report_summary(const struct cell *cells, size_t count);
 
+/* What all attention of each pass of a model takes, at each thread count. */
+void report_passes(const struct case_list *cases, const struct cell *cells, size_t count);
+
 /* How noisy the session was: lines of type noise. */
 void report_noise(const json_t *lines);
 

@@ -87,6 +87,20 @@ bool report_rivals(const struct cell *a, const struct cell *b)
     return a->c == b->c && a->threads == b->threads && a->row && b->row;
 }
 
+const struct cell *report_fastest(const struct cell *cells, size_t count, const struct cell *like)
+{
+    const struct cell *best = NULL;
+    for (size_t i = 0; i < count; i++) {
+        const struct cell *cell = &cells[i];
+        if (!report_rivals(cell, like))
+            continue;
+        const double median = report_median(cell->row);
+        if (cell->state == CELL_OK && median > 0 && !(best && report_median(best->row) <= median))
+            best = cell;
+    }
+    return best;
+}
+
 bool report_is_contested(const struct cell *cells, size_t count, const struct cell *cell)
 {
     for (size_t i = 0; i < count; i++)

@@ -51,6 +51,9 @@ void report_unranked(size_t unranked, size_t all, const char *what);
 /* Whether two finished cells are of one case and thread count. */
 bool report_rivals(const struct cell *a, const struct cell *b);
 
+/* The fastest ok cell among the rivals of a cell, itself included; NULL where there is none. */
+const struct cell *report_fastest(const struct cell *cells, size_t count, const struct cell *like);
+
 /* Whether another cell of the case and thread count has a time; without one, nothing is beaten. */
 bool report_is_contested(const struct cell *cells, size_t count, const struct cell *cell);
 

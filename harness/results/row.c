@@ -177,6 +177,17 @@ static json_t *check_of(const struct cell *cell)
     return check;
 }
 
+/* The passes of models that the case is part of, and with how many layers. */
+static json_t *passes_of(const struct cell *cell)
+{
+    json_t *passes = json_array();
+    const struct pass_share *shares = cell->c->passes;
+    for (size_t i = 0; i < CASE_PASSES && shares[i].pass; i++)
+        json_array_append_new(passes, json_pack("{s:s, s:I}", "name", shares[i].pass->name,
+                                                "layers", (json_int_t)shares[i].layers));
+    return passes;
+}
+
 bool row_finish(struct cell *cell, const char *command, uint64_t seed)
 {
     char now[32], repro[CELL_REPRO];
@@ -210,6 +221,8 @@ bool row_finish(struct cell *cell, const char *command, uint64_t seed)
                             : json_null());
     json_object_set_new(row, "log", cell->log ? json_string(cell->log) : json_null());
     json_object_set_new(row, "flags", noise_json(launches_noise(cell)));
+    if (cell->c->passes[0].pass)
+        json_object_set_new(row, "passes", passes_of(cell));
     json_object_set_new(row, "repro", json_string(repro));
     json_decref(cell->row);
     cell->row = row;

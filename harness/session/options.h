@@ -64,6 +64,7 @@ struct options {
     const struct option *own; /* of the experiment; the last has a NULL name */
     json_t *values;           /* of these, those given; owned, NULL: none */
     const char *suite, *kernel, *blas, *isa, *cases, *threads;
+    const char *model, *prefill, *decode, *batch; /* lists likewise */
     uint64_t team; /* the one number of threads, where no list is taken */
     const char *problems[OPTIONS_MAX_PROBLEMS];
     size_t problem_count;

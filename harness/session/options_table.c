@@ -18,9 +18,9 @@ const struct options_command options_commands[COMMAND_COUNT] = {
                       "[--json | --matrix] [--plugin FILE]...", "", NULL},
     [COMMAND_RUN] =
         {"run", "check and time kernels", "[OPTION]...",
-         "Without --suite and --problem the suite is `default`.  Every cell (case, kernel,\n"
-         "variant, threads) is checked against the float64 reference before it is timed,\n"
-         "in one process per launch; launches of a case's cells are interleaved.\n"
+         "Without --suite, --problem and --model the suite is `default`.  Every cell (case,\n"
+         "kernel, variant, threads) is checked against the float64 reference before it is\n"
+         "timed, in one process per launch; launches of a case's cells are interleaved.\n"
          "\n"
          "Exit status: 0 success (unsupported and unavailable included), 1 a kernel\n"
          "failed its check, crashed, timed out or was implausible, 2 usage, 3 input,\n"
@@ -30,8 +30,8 @@ const struct options_command options_commands[COMMAND_COUNT] = {
          NULL},
     [COMMAND_CHECK] =
         {"check", "check kernels, on every adversarial input, without timing them", "[OPTION]...",
-         "Without --suite and --problem the suite is `conformance`: every mask, option,\n"
-         "type and layout in small cases, about two minutes a kernel with --isa all.\n"
+         "Without --suite, --problem and --model the suite is `conformance`: every mask,\n"
+         "option, type and layout in small cases, about two minutes a kernel with --isa all.\n"
          "Then come problems drawn at random (--draw).\n"
          "\n"
          "What a kernel does not claim to compute is unsupported, which is no failure; a\n"
@@ -76,6 +76,16 @@ const struct option options_table[] = {
      .help = "cases to use: built-in suites or suite files, comma separated; or all"},
     {"problem", "P", .kind = OPTION_PROBLEMS, .commands = SELECTS,
      .help = "a problem, as in b=1,hq=8,hkv=8,s=1024,d=64,mask=causal; repeatable"},
+    {"model", "NAME[:tpN]", .kind = OPTION_TEXT, FIELD(model), .commands = SELECTS,
+     .help =
+         "the attention layers of models, comma separated, or of one of N workers, at the sizes "
+         "of the next three options: lists of numbers, and ranges as in a problem"},
+    {"prefill", "S", .kind = OPTION_TEXT, FIELD(prefill), .commands = SELECTS,
+     .help = "a pass over S tokens"},
+    {"decode", "S", .kind = OPTION_TEXT, FIELD(decode), .commands = SELECTS,
+     .help = "one token on S keys"},
+    {"batch", "B", .kind = OPTION_TEXT, FIELD(batch), .commands = SELECTS,
+     .help = "sequences of that size (default: 1)"},
     {"problem", "OPTIONS", .kind = OPTION_PROBLEMS, .commands = IN(EVAL),
      .help = "what the tensors do not say, as in mask=causal,outputs=o+lse,dtype=bf16"},
     {"case", "NAME", .kind = OPTION_TEXT, FIELD(cases), .commands = SELECTS,
@@ -134,8 +144,8 @@ const struct option options_table[] = {
      .help = "seed of all random numbers"},
     {"draw", "N", .kind = OPTION_COUNT, .hi = 1e4, FIELD(draws), .commands = IN(CHECK),
      .help = "so many more problems, drawn at random from --seed, each with an input of its own; a "
-             "failure is reduced to a simple problem (default: 500; 0 with --suite, --problem or "
-             "--case)"},
+             "failure is reduced to a simple problem (default: 500; 0 with --suite, --problem, "
+             "--model or --case)"},
     {"threads", "N", "0", .kind = OPTION_COUNT, .hi = 4096, FIELD(team), .commands = IN(EXPERIMENT),
      .help = "threads of a worker; 0: one per core"},
     {"if-busy", "WHAT", "wait", .kind = OPTION_WORD, .words = busy, FIELD(if_busy),

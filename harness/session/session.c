@@ -17,6 +17,7 @@
 #include "isa.h"
 #include "problem/draw.h"
 #include "problem/lengths.h"
+#include "problem/model_cases.h"
 #include "problem/tensors.h"
 #include "system/memory_file.h"
 #include "problem/select.h"
@@ -215,16 +216,16 @@ void session_cells_of(const struct session *session, size_t index, size_t *first
 /* The suites that a session takes its cases from; NULL where it has problems alone. */
 static const char *suites_of(const struct options *o)
 {
-    return o->suite || o->problem_count  ? o->suite
-           : o->command == COMMAND_CHECK ? "conformance"
-                                         : "default";
+    return o->suite || o->problem_count || o->model ? o->suite
+           : o->command == COMMAND_CHECK            ? "conformance"
+                                                    : "default";
 }
 
 /* Problems drawn for a check that selects no others, or for one that asks for them. */
 static bool draw_cases(struct session *session, char *message, size_t message_size)
 {
     const struct options *o = session->options;
-    const bool selects = o->suite || o->problem_count || o->cases;
+    const bool selects = o->suite || o->problem_count || o->model || o->cases;
     const uint64_t draws = o->draws != OPTIONS_NOT_GIVEN             ? o->draws
                            : o->command == COMMAND_CHECK && !selects ? DRAWN_PROBLEMS
                                                                      : 0;
@@ -241,10 +242,13 @@ static bool draw_cases(struct session *session, char *message, size_t message_si
 static bool plan_cases(struct session *session, char *message, size_t message_size)
 {
     const struct options *o = session->options;
+    const struct model_asked asked = {o->model, o->prefill, o->decode, o->batch};
     const char *suites = suites_of(o);
     for (size_t i = 0; i < o->problem_count; i++)
         if (!cases_add_problem(&session->cases, o->problems[i], message, message_size))
             return false;
+    if (!model_cases_add(&session->cases, &asked, message, message_size))
+        return false;
     if (suites && !cases_load(&session->cases, suites, message, message_size))
         return false;
     if (o->cases && !cases_select(&session->cases, o->cases, message, message_size))

@@ -1,0 +1,38 @@
+/*
+ * models: the attention of published models, by kinds of layer: suites/models.list, where the form of a line
+ * is described, and what of a model one of several workers computes.
+ */
+#ifndef HARNESS_PROBLEM_MODELS_H
+#define HARNESS_PROBLEM_MODELS_H
+
+#include "base/scan.h"
+#include "parse.h"
+
+#define MODEL_KINDS 8
+
+/* When layers of a kind compute: in a pass over S tokens, and for a token that comes after. */
+enum model_role { MODEL_DECODER, MODEL_ENCODER, MODEL_PREFILL, MODEL_DECODE, MODEL_WITHOUT };
+
+struct model_kind {
+    char name[32];  /* "" of a model's only one */
+    char what[112]; /* MODEL_WITHOUT: what the layers have in place of softmax attention */
+    size_t layers;
+    enum model_role role;
+    struct attn_problem problem; /* of one sequence: without lengths, without a causal mask */
+    bool fixed_keys;             /* kv_len is the model's own */
+    size_t chunk;                /* tokens that see each other alone; 0: all */
+};
+
+struct model {
+    char name[48]; /* with "-tp4" of one of four workers */
+    struct model_kind kinds[MODEL_KINDS];
+    size_t count;
+};
+
+/* The model of that name, NAME or NAME:tpN: one of N workers among which query and KV heads are divided. */
+bool models_find(struct piece text, struct model *model, char *message, size_t message_size);
+
+/* The name of each model in turn; NULL past the last one. */
+const char *models_name(size_t index, char name[48]);
+
+#endif

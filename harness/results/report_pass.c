@@ -1,0 +1,103 @@
+/*
+ * report_pass: what all attention of a forward pass, or of a token, takes: layers times the median of the
+ * fastest kernel, over the cases of the pass.
+ *
+ * A case without a time is named: the sum of the others is then a lower bound, and is called one.
+ */
+#include <math.h>
+
+#include "base/refuse.h"
+#include "base/units.h"
+#include "report.h"
+#include "report_rows.h"
+
+/* A pass on one number of threads. */
+struct sum {
+    double seconds;
+    size_t timed; /* layers */
+    char parts[512];
+    char missing[512];
+};
+
+/* How many layers of the pass the cell's case stands for. */
+static size_t layers_in(const struct cell *cell, const struct pass *pass)
+{
+    const struct pass_share *shares = cell->c->passes;
+    for (size_t i = 0; i < CASE_PASSES && shares[i].pass; i++)
+        if (shares[i].pass == pass)
+            return shares[i].layers;
+    return 0;
+}
+
+/* Whether a cell before this one has the same case and thread count. */
+static bool is_seen(const struct cell *cells, const struct cell *cell)
+{
+    for (const struct cell *other = cells; other < cell; other++)
+        if (other->c == cell->c && other->threads == cell->threads)
+            return true;
+    return false;
+}
+
+static void add(struct sum *sum, const struct cell *cells, size_t count, const struct cell *cell,
+                size_t layers)
+{
+    char each[UNITS_TEXT], variant[96];
+    const struct cell *best = cell->row ? report_fastest(cells, count, cell) : NULL;
+    if (!best) {
+        message_add(sum->missing, sizeof sum->missing, "%s%s", *sum->missing ? ", " : "",
+                    cell->c->name);
+        return;
+    }
+    sum->seconds += (double)layers * report_median(best->row);
+    sum->timed += layers;
+    cell_variant(best, variant);
+    units_seconds(report_median(best->row), each);
+    message_add(sum->parts, sizeof sum->parts, "%s%zu x %s by %s", *sum->parts ? " + " : "", layers,
+                each, variant);
+}
+
+static void print(const struct pass *pass, int threads, const struct sum *sum)
+{
+    char total[UNITS_TEXT], text[1600];
+    const size_t left = pass->layers - sum->timed;
+    units_seconds(sum->seconds, total);
+    snprintf(text, sizeof text, "%s, %s, %d thread%s: attention ", pass->model, pass->what, threads,
+             threads > 1 ? "s" : "");
+    if (sum->timed)
+        message_add(text, sizeof text, "takes %s%s in %zu layers (%s)", left ? "more than " : "",
+                    total, sum->timed, sum->parts);
+    if (left)
+        message_add(text, sizeof text, "%shas no time in %zu of %zu layers (%s)",
+                    sum->timed ? "; it " : "", left, pass->layers,
+                    *sum->missing ? sum->missing : "not selected");
+    if (*pass->without)
+        message_add(text, sizeof text, "; without %s, which compute no softmax over keys",
+                    pass->without);
+    report_wrapped(2, "%s", text);
+}
+
+static void report_pass(const struct pass *pass, const struct cell *cells, size_t count,
+                        int threads)
+{
+    struct sum sum = {0};
+    for (size_t i = 0; i < count; i++) {
+        const size_t layers = layers_in(&cells[i], pass);
+        if (layers && cells[i].threads == threads && !is_seen(cells, &cells[i]))
+            add(&sum, cells, count, &cells[i], layers);
+    }
+    print(pass, threads, &sum);
+}
+
+void report_passes(const struct case_list *cases, const struct cell *cells, size_t count)
+{
+    for (size_t p = 0; p < cases->pass_count; p++)
+        for (size_t i = 0; i < count; i++) {
+            bool first = layers_in(&cells[i], cases->passes[p]);
+            for (size_t k = 0; first && k < i; k++)
+                first =
+                    cells[k].threads != cells[i].threads || !layers_in(&cells[k], cases->passes[p]);
+            if (first)
+                report_pass(cases->passes[p], cells, count, cells[i].threads);
+        }
+    report_flush();
+}

@@ -1,0 +1,81 @@
+"""The attention of models: cases of --model, and what a pass or a token takes in all."""
+
+import re
+import unittest
+
+from command import BRIEF, CommandTest, cells, run
+
+# As many keys as its window does not hold.
+GEMMA = ["--model", "gemma-3-1b", "--decode", "600", "--threads", "1", *BRIEF]
+
+
+class Passes(CommandTest):
+    def line(self, printed: str, begin: str) -> str:
+        """The paragraph that begins so, on one line."""
+        text = re.sub(r"\n +", " ", printed)
+        found = [line for line in text.splitlines() if line.startswith(begin)]
+        self.assertEqual(len(found), 1, printed)
+        return found[0]
+
+    def test_a_token_takes_the_fastest_kernels_times_the_layers(self) -> None:
+        done = run("run", *GEMMA, "--kernel", "flash,split_kv", "--output", self.output)
+        self.assertEqual(done.returncode, 0, done)
+        rows = cells(self.output)
+        total = 0.0
+        for kind, layers in (("full", 4), ("window", 22)):
+            case = f"gemma-3-1b-{kind}-decode-600"
+            both = [rows[case, kernel, 1] for kernel in ("flash", "split_kv")]
+            total += layers * min(row["time"]["median_s"] for row in both)
+            for row in both:
+                self.assertEqual(
+                    row["passes"], [{"name": "gemma-3-1b-decode-600", "layers": layers}]
+                )
+        line = self.line(done.stdout, "gemma-3-1b, one token on 600 keys, 1 thread: ")
+        self.assertRegex(line, r" in 26 layers \(4 x [^+]* \+ 22 x [^+]*\)$")
+        said = re.search(r"attention takes ([0-9.]+ \w+) in ", line)
+        assert said
+        self.assertAlmostEqual(seconds(said[1]), total, delta=1e-3 * total)
+
+    def test_what_has_no_time_is_named(self) -> None:
+        done = run("run", *GEMMA, "--kernel", "split_kv", "--case", "*-window-*")
+        line = self.line(done.stdout, "gemma-3-1b, one token on 600 keys, 1 thread: ")
+        self.assertIn(": attention takes more than ", line)
+        self.assertTrue(line.endswith("; it has no time in 4 of 26 layers (not selected)"), line)
+        done = run("run", *GEMMA, "--kernel", "row_parallel", "--isa", "amx,sve")
+        line = self.line(done.stdout, "gemma-3-1b, one token on 600 keys, 1 thread: ")
+        names = ", ".join(f"gemma-3-1b-{kind}-decode-600" for kind in ("full", "window"))
+        self.assertTrue(
+            line.endswith(f": attention has no time in 26 of 26 layers ({names})"), line
+        )
+
+    def test_layers_without_softmax_are_told(self) -> None:
+        done = run(
+            *("run", "--model", "qwen-3-next-80b-a3b:tp2", "--prefill", "16", "--threads", "1"),
+            *("--kernel", "split_kv", *BRIEF),
+        )
+        line = self.line(done.stdout, "qwen-3-next-80b-a3b-tp2, a pass over 16 tokens, 1 thread: ")
+        self.assertIn(" in 12 layers (12 x ", line)
+        self.assertIn("; without 36 layers of gated delta net", line)
+
+    def test_a_check_takes_models_and_prints_no_time(self) -> None:
+        small = ["--model", "gemma-3-1b", "--decode", "8", "--threads", "1"]
+        done = run("check", *small, "--kernel", "split_kv", "--output", self.output)
+        self.assertEqual(done.returncode, 0, done)
+        self.assertEqual(len(cells(self.output)), 1)
+        self.assertNotIn("attention takes", done.stdout)
+
+    def test_an_unknown_model_is_refused_with_the_nearest(self) -> None:
+        self.refused(
+            ["run", "--model", "gemma-3-1c", "--prefill", "4"], 2, "did you mean 'gemma-3-1b'?"
+        )
+        self.refused(["check", "--decode", "4"], 2, "need a --model")
+
+
+def seconds(text: str) -> float:
+    """A time as the program prints it."""
+    number, unit = text.split()
+    return float(number) * {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}[unit]
+
+
+if __name__ == "__main__":
+    unittest.main()
