@@ -4,7 +4,7 @@
  *
  * If a score exceeds m by WEIGHT_HIGHEST or more, is NaN or infinite, or if a row has seen no key yet,
  * the job is computed again: m is raised where a score is higher, and results and sums are scaled by a
- * power of two, which is exact.  Rows whose m no longer fits 23 bits stay here from then on.  Values that
+ * power of two, which is exact.  Rows whose m no longer fits 23 bits stay in float32 from then on.  Values that
  * are not finite are added here to the rows that see them.  Rows of the softmax, where they are wanted,
  * come from scores computed a second time.
  */
@@ -109,6 +109,12 @@ VF_NOINLINE void first_m(const struct call *call, const struct job *job, float *
     }
 }
 
+/* 2^by for a whole number by <= 0; 0 where that is no normal number. */
+static inline float power_of_two(float by)
+{
+    return by < -126 ? 0 : attn_bits_float((uint32_t)((int32_t)by + 127) << 23);
+}
+
 /* Raises m of a row to where scores up to `top` have weights. */
 static void raise_m(const struct call *call, struct block *block, int i, float top)
 {
@@ -121,12 +127,16 @@ static void raise_m(const struct call *call, struct block *block, int i, float t
     const float by = far       ? (m - top) * call->unit
                      : far_now ? m - top * call->unit
                                : m - block->m[i];
-    const float factor = exp2f(by);
-    for (int lane = 0; lane < TILE_ROWS; lane++)
-        block->l[block->sums][i][lane] *= factor;
-    for (int d = 0; block->started && d < call->v_steps; d++)
-        for (int c = 0; c < STEP_DIMS; c++)
-            block->o[result_at(d * STEP_DIMS + c, i)] *= factor;
+    const float factor = far || far_now ? exp2f(by) : power_of_two(by);
+    for (int lane = 0; lane < TILE_ROWS; lane += VF_LANES) {
+        float *l = block->l[block->sums][i] + lane;
+        vf_store(l, vf_load(l) * vf_set1(factor));
+    }
+    for (int d = 0; block->started && d < 2 * call->v_steps; d++)
+        for (int lane = 0; lane < TILE_ROWS; lane += VF_LANES) {
+            float *o = block->o + result_at(d / 2 * STEP_DIMS + d % 2 * 4, i) + lane;
+            vf_store(o, vf_load(o) * vf_set1(factor));
+        }
 }
 
 /* 2^(x - m), where x is a score of row i. */
@@ -160,16 +170,48 @@ static void weigh_exactly(const struct call *call, const struct job *job,
         }
 }
 
-/* Weights and sums of a job. */
-VF_NOINLINE void weigh_job_exactly(const struct call *call, const struct job *job,
-                                   const struct scratch *scratch, uint16_t *weights)
+/* Weights and sums of a row as weigh.h makes them, from the m that it has; false where that cannot be. */
+static bool weigh_row_again(const struct call *call, const struct job *job,
+                            const struct scratch *scratch, int i, const struct weigh_constants *c,
+                            uint16_t *weights)
+{
+    const struct block *block = job->block;
+    const ptrdiff_t end = (ptrdiff_t)block->rows.sequence.kv_len;
+    float *after = job->block->l[!block->sums][i];
+    const float *before = block->l[block->sums][i];
+    struct weigh_flags flags = weigh_no_flags();
+    for (int s = 0; s < job->strips; s++, before = after) {
+        float row[STRIP_KEYS] __attribute__((aligned(ATTN_WORKSPACE_ALIGN)));
+        const uint32_t seen = job->seen[s][i];
+        memcpy(row, scratch->again + (s * BLOCK_ROWS + i) * STRIP_KEYS, sizeof row);
+        if (call->natural && seen)
+            change_row(row, &block->terms[i], call->scale, job->key[s], end);
+        weigh_row(row, true, seen, c, block->bias[i], before, after,
+                  weights + (s * BLOCK_ROWS + i) * STRIP_KEYS, &flags);
+    }
+    return !weigh_flagged(flags);
+}
+
+/* Weights and sums of a job, row by row: with an m that is raised, which is fast, and where that does not do
+ * with weigh_exactly().  Most jobs come here where a bias grows with the key, as ALiBi's. */
+VF_NOINLINE void weigh_job_again(const struct call *call, const struct job *job,
+                                 const struct scratch *scratch, uint16_t *weights)
 {
     const uint16_t *k[JOB_STRIPS];
-    for (int s = 0; s < job->strips; s++)
+    float *scores[JOB_STRIPS];
+    for (int s = 0; s < job->strips; s++) {
         k[s] = packed_k(call, scratch, job->strip[s]);
+        scores[s] = scratch->again + s * STRIP_SCORES;
+    }
+    const struct weigh_constants c = weigh_constants_of(weigh_unit(call));
     score_strips(call, job->block, k, job->strips, scratch->again);
-    for (int i = 0; (size_t)i < job->block->rows.rows; i++)
-        weigh_exactly(call, job, scratch, i, weights);
+    for (int i = 0; (size_t)i < job->block->rows.rows; i++) {
+        const float top = vf_hmax(top_of_row(call, job, i, scores, job->strips));
+        if (top > -INFINITY && top < INFINITY)
+            raise_m(call, job->block, i, top);
+        if (!weigh_row_again(call, job, scratch, i, &c, weights))
+            weigh_exactly(call, job, scratch, i, weights);
+    }
 }
 
 /* ---- values that are not finite -------------------------------------------------------------- */

@@ -91,7 +91,7 @@ static void set_weighing(const struct line *line, const struct job *job, uint16_
     w->sums_before = (const float(*)[TILE_ROWS])block->l[block->sums];
     w->sums = block->l[!block->sums];
     w->weights = weights;
-    w->unit = call->unit * (call->natural ? 1 : call->scale) * WEIGHT_UNIT;
+    w->unit = weigh_unit(call);
     w->terms = block->terms;
     w->end = (ptrdiff_t)block->rows.sequence.kv_len;
     w->scale = call->scale;
@@ -223,7 +223,7 @@ static void run_turn(struct line *line, int turn, struct job *job, struct job *b
     }
     if (job && weigh_flagged(at.flags)) {
         flush(pending);
-        weigh_job_exactly(call, job, scratch, weights);
+        weigh_job_again(call, job, scratch, weights);
     }
     if (job && job->strips) {
         job->block->sums ^= 1;

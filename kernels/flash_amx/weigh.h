@@ -66,13 +66,19 @@ struct weighing {
     const float (*sums_before)[TILE_ROWS];
     float (*sums)[TILE_ROWS];
     uint16_t *weights; /* tiles of A, two a strip */
-    float unit;        /* times a score it is one of n */
+    float unit;        /* weigh_unit() */
     /* where scores are changed */
     const struct terms *terms;
     ptrdiff_t key[JOB_STRIPS], end; /* first of each strip; where the sequence ends */
     float scale;
     struct prefetch *prefetch; /* what is fetched between products */
 };
+
+/* Times a product, and times a score where scores are changed, it is one of n. */
+static inline float weigh_unit(const struct call *call)
+{
+    return call->unit * (call->natural ? 1 : call->scale) * WEIGHT_UNIT;
+}
 
 /* Makes the score of a product one of the problem, by the terms of its row. */
 static inline void change_row(float *scores, const struct terms *t, float scale, ptrdiff_t key,
