@@ -31,6 +31,8 @@ static bool pick(const struct options *options, const struct attn_problem *probl
     if (!select_kernels(options->kernel, selected, &count, message, size) ||
         !select_isas(options->isa, &isas, message, size))
         return false;
+    if (count && strcmp(selected[0].name, SELECT_BEST) == 0)
+        return refuse(message, size, "eval takes a kernel by its name");
     const unsigned variants = count ? select_variants(&selected[0], isas, problem) : 0;
     if (!count)
         return refuse(message, size, "no kernel %s", options->kernel);

@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/alloc.h"
 #include "problem/outputs.h"
+#include "problem/select.h"
 #include "base/progress.h"
 #include "results/report.h"
 #include "session/guests.h"
@@ -255,6 +256,12 @@ static bool is_named(const char *list, const char *name)
     return false;
 }
 
+/* Whether a cell is of the kernel, or what the library chose where that is asked for. */
+static bool is_of(const struct cell *cell, const char *name)
+{
+    return strcmp(cell->kernel_name, name) == 0 || (strcmp(name, SELECT_BEST) == 0 && cell->chosen);
+}
+
 /* Whether each kernel that was named computed something; else says why it did not. */
 static bool each_has_a_row(const struct session *session)
 {
@@ -264,7 +271,7 @@ static bool each_has_a_row(const struct session *session)
         bool computed = !is_named(session->options->kernel, cell->kernel_name);
         bool said = false;
         for (size_t k = 0; k < session->cell_count; k++)
-            if (strcmp(session->cells[k].kernel_name, cell->kernel_name) == 0) {
+            if (is_of(&session->cells[k], cell->kernel_name)) {
                 computed = computed || !report_is_absent(&session->cells[k], 1);
                 said = said || k < i;
             }

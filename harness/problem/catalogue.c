@@ -122,6 +122,7 @@ const struct catalogue_group catalogue_groups[] = {
     {"ours", "the kernels this project is about"},
     {"rivals", "other people's libraries behind the same interface"},
     {"plugins", "the kernels of --plugin"},
+    {"best", "for each problem and number of threads the variant that the library chooses"},
     {"all", "every kernel of --plugin and of this program, except rivals other than gemm"},
     {NULL, NULL},
 };

@@ -42,6 +42,10 @@ static size_t add_item(const char *item, struct selected *selected, size_t *coun
     const char *slash = strchr(item, '/');
     const size_t length = slash ? (size_t)(slash - item) : strlen(item);
     size_t matches = 0;
+    if (strcmp(item, SELECT_BEST) == 0) {
+        select_add(selected, count, &(struct selected){.name = SELECT_BEST});
+        return 1;
+    }
     for (size_t i = 0; i < known; i++) {
         struct selected one = {.variant = slash};
         const bool named = strlen(names[i]) == length && strncmp(names[i], item, length) == 0;

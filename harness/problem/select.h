@@ -8,6 +8,9 @@
 
 #define SELECT_MAX 256
 
+/* The name, of no kernel, for what attn_kernel_best() gives for each problem and number of threads. */
+#define SELECT_BEST "best"
+
 /* One kernel, and one of its variants where the name said so. */
 struct selected {
     char name[64];
@@ -22,7 +25,7 @@ bool select_next(const char **list, char *item, size_t size);
 void select_add(struct selected selected[SELECT_MAX], size_t *count, const struct selected *one);
 
 /* A comma list of kernels, variants and groups, NULL for all; each once, groups in the order of
- * the catalogue.  False fills message, with the nearest name; where the catalogue is not complete, a
+ * the catalogue, SELECT_BEST as such.  False fills message, with the nearest name; where the catalogue is not complete, a
  * name that is not known is passed over. */
 bool select_kernels(const char *list, struct selected selected[SELECT_MAX], size_t *count,
                     char *message, size_t message_size);

@@ -40,6 +40,7 @@ struct cell {
     enum memory_policy memory;
     bool huge_pages; /* requested */
     bool cold;
+    bool chosen; /* by attn_kernel_best(), for the problem and its threads */
 
     bool done; /* the state is final */
     enum cell_state state;

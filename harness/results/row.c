@@ -204,6 +204,7 @@ bool row_finish(struct cell *cell, const char *command, uint64_t seed)
     fields_add(cell, NULL, NULL, row);
     json_object_set_new(row, "ceiling", ceiling_of(cell));
     add_roofline(cell, row);
+    json_object_set_new(row, "chosen", json_boolean(cell->chosen));
     json_object_set_new(row, "group", json_string(catalogue_group_of(cell->kernel_name)));
     json_object_set_new(row, "failed_at",
                         cell->failed_at ? json_integer(cell->failed_at) : json_null());

@@ -92,7 +92,7 @@ const struct option options_table[] = {
      .help = "only these cases of the suites, comma separated"},
     {"kernel", "A,B", .kind = OPTION_TEXT, FIELD(kernel), .commands = SELECTS,
      .help = "kernels (flash), variants (flash/avx2) or groups: textbook, ours, rivals, plugins, "
-             "all (default)"},
+             "all (default); best: what the library chooses for each problem and thread count"},
     {"kernel", "K", .kind = OPTION_TEXT, FIELD(kernel), .commands = IN(EVAL),
      .help = "one kernel (flash) or variant (flash/avx2)"},
     {"plugin", "FILE", .kind = OPTION_PLUGINS,

@@ -141,20 +141,59 @@ static struct cell *append_cell(struct session *session, const struct problem_ca
     return cell;
 }
 
+/* Whether the case has that cell already: the library's choice may also have been asked for by name. */
+static bool is_planned(const struct session *session, const struct problem_case *c,
+                       const char *name, enum attn_isa isa, int threads)
+{
+    for (size_t i = session->cell_count; i-- > 0 && session->cells[i].c == c;) {
+        const struct cell *cell = &session->cells[i];
+        if (cell->isa == isa && cell->threads == threads && strcmp(cell->kernel_name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
 static void add_cell(struct session *session, const struct problem_case *c, const char *name,
-                     enum attn_isa isa, size_t thread_index)
+                     enum attn_isa isa, int threads)
 {
     const struct attn_kernel *kernel = catalogue_find(name, isa);
-    const int threads = session->threads[thread_index];
     bool one = false;
     for (size_t i = 0; i < session->thread_counts; i++)
         one |= session->threads[i] == 1;
     if (threads > 1 && one && kernel && !kernel->caps.parallel)
         return; /* a serial kernel has only the cell of one thread */
+    if (is_planned(session, c, name, isa, threads))
+        return;
     struct cell *cell = append_cell(session, c, name, isa, threads);
     cell->kernel = kernel;
     cell->guest = kernel ? catalogue_guest(kernel) : NULL;
+    cell->chosen = kernel && kernel == attn_kernel_best(&c->problem, threads);
     refuse_variant(session, cell, one);
+}
+
+/* What the library chooses; of a serial kernel the cell of one thread. */
+static void add_best(struct session *session, const struct problem_case *c, int threads)
+{
+    const struct attn_kernel *best = attn_kernel_best(&c->problem, threads);
+    if (best)
+        add_cell(session, c, best->name, best->isa, best->caps.parallel ? threads : 1);
+    else
+        cell_end(append_cell(session, c, SELECT_BEST, ATTN_ISA_BASELINE, threads), CELL_UNSUPPORTED,
+                 "the library has no kernel for it");
+}
+
+/* The cells of a case by one name of --kernel. */
+static void add_selected(struct session *session, const struct problem_case *c,
+                         const struct selected *kernel, unsigned isas)
+{
+    const bool best = strcmp(kernel->name, SELECT_BEST) == 0;
+    const unsigned chosen = best ? 0 : select_variants(kernel, isas, &c->problem);
+    for (size_t t = 0; best && t < session->thread_counts; t++)
+        add_best(session, c, session->threads[t]);
+    for (int isa = 0; isa < ATTN_ISA_COUNT; isa++)
+        if (chosen & 1u << isa)
+            for (size_t t = 0; t < session->thread_counts; t++)
+                add_cell(session, c, kernel->name, (enum attn_isa)isa, session->threads[t]);
 }
 
 /* A row for each plug-in that was refused, so that the results say why its kernels are not there. */
@@ -186,13 +225,8 @@ static bool plan_cells(struct session *session, char *message, size_t message_si
     session->cells = alloc_zeroed(most, sizeof *session->cells);
     for (size_t i = 0; session->cells && i < session->cases.count; i++) {
         const struct problem_case *c = &session->cases.items[i];
-        for (size_t k = 0; k < count; k++) {
-            const unsigned chosen = select_variants(&kernels[k], isas, &c->problem);
-            for (int isa = 0; isa < ATTN_ISA_COUNT; isa++)
-                if (chosen & 1u << isa)
-                    for (size_t t = 0; t < session->thread_counts; t++)
-                        add_cell(session, c, kernels[k].name, (enum attn_isa)isa, t);
-        }
+        for (size_t k = 0; k < count; k++)
+            add_selected(session, c, &kernels[k], isas);
         add_refused(session, c);
     }
     if (!session->cells)

@@ -77,6 +77,17 @@ static void selects_names_and_variants_once(void **state)
     assert_int_equal(selected[2].isa, FOREIGN_ISA);
 }
 
+/* Which variant that is depends on the problem and the threads. */
+static void best_stays_best(void **state)
+{
+    (void)state;
+    assert_true(select_kernels("best,naive,best", selected, &count, message, 512));
+    assert_int_equal(count, 2);
+    assert_string_equal(selected[0].name, SELECT_BEST);
+    assert_false(catalogue_in_group("naive", SELECT_BEST));
+    assert_false(select_kernels("best/avx2", selected, &count, message, 512));
+}
+
 static void groups_are_disjoint_and_cover_all(void **state)
 {
     (void)state;
@@ -241,6 +252,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(selects_names_and_variants_once),
+        cmocka_unit_test(best_stays_best),
         cmocka_unit_test(groups_are_disjoint_and_cover_all),
         cmocka_unit_test(libraries_replace_gemm),
         cmocka_unit_test(unknown_names_are_answered),
