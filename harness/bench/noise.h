@@ -41,6 +41,7 @@ struct noise_word {
     char letter;         /* in tables */
     const char *word;    /* in results */
     const char *meaning; /* one line, with its threshold */
+    bool disturbs;       /* it came from outside: without it the time may be another */
 };
 extern const struct noise_word noise_words[];
 extern const size_t noise_word_count;

@@ -14,6 +14,7 @@
 
 #include "base/progress.h"
 #include "fields.h"
+#include "report_answer.h"
 #include "report_rows.h"
 #include "base/units.h"
 #include "base/number.h"
@@ -91,15 +92,15 @@ void report_difference(double largest, const struct cell *a, const struct cell *
 /* ---- the summary ----------------------------------------------------------------------------- */
 
 static const struct table_column summary_columns[] = {
-    {"case", 0, true},    {"thr", 0, false},    {"", 0, true},
-    {"fastest", 0, true}, {"median", 0, false}, {"GFLOP/s", 2, false},
-    {"%FMA", 0, false},   {"%read", 1, false},  {"x gemm", 1, false},
+    {"case", 0, true},    {"thr", 0, false},     {"", 0, true},      {"fastest", 0, true},
+    {"median", 0, false}, {"GFLOP/s", 2, false}, {"%FMA", 0, false}, {"%read", 1, false},
+    {"x gemm", 1, false}, {"regret", 3, false},
 };
 
 /* Which column of a case's table each is; -1 none. */
 static const int summary_from[] = {-1,          COLUMN_THREADS, COLUMN_MARK, COLUMN_KERNEL,
                                    COLUMN_TIME, COLUMN_GFLOPS,  COLUMN_FMA,  COLUMN_BANDWIDTH,
-                                   COLUMN_GEMM};
+                                   COLUMN_GEMM, COLUMN_REGRET};
 
 /* "*" for one that alone is the fastest, "=" for one tied, nothing where no other has a time. */
 static const char *mark(const struct cell *cells, size_t count, const struct cell *best)
@@ -111,11 +112,13 @@ static const char *mark(const struct cell *cells, size_t count, const struct cel
     return report_is_contested(cells, count, best) ? "*" : "";
 }
 
-static void summary_row(const struct cell *cell, const char *marked, double gemm,
-                        struct table_row *row)
+static void summary_row(const struct cell *cells, size_t count, const struct cell *cell,
+                        const char *marked, struct table_row *row)
 {
     struct table_row whole = {0};
-    report_fill(cell->row, gemm, &whole);
+    const struct cell *chosen, *fastest;
+    report_fill(cell->row, report_gemm(cells, count, cell), &whole);
+    units_number(report_regret(cells, count, cell, &chosen, &fastest), whole.text[COLUMN_REGRET]);
     snprintf(whole.text[COLUMN_MARK], TABLE_CELL, "%s", marked);
     for (size_t c = 0; c < sizeof summary_from / sizeof *summary_from; c++)
         snprintf(row->text[c], TABLE_CELL, "%s",
@@ -136,8 +139,7 @@ static size_t summary_rows(const struct cell *cells, size_t count, struct table_
         if (best && !report_is_ranked(best->row))
             (*unranked)++;
         else if (best)
-            summary_row(best, mark(cells, count, best), report_gemm(cells, count, best),
-                        &rows[n++]);
+            summary_row(cells, count, best, mark(cells, count, best), &rows[n++]);
     }
     return n;
 }
@@ -227,6 +229,7 @@ void report_summary(const struct cell *cells, size_t count)
                    table_print(report_output.out, &table, report_output.width, report_output.color),
                    summary_from);
     report_unranked(unranked, n + unranked, "cases");
+    report_choices(cells, count);
     if (n || unranked) {
         report_legend();
         print_libraries(cells, count);

@@ -12,6 +12,7 @@
 
 #include "base/progress.h"
 #include "fields.h"
+#include "report_answer.h"
 #include "report_rows.h"
 #include "base/units.h"
 #include "base/number.h"
@@ -131,7 +132,7 @@ static size_t present(const struct cell *cells, size_t count, const struct cell 
 static void fill_rows(const struct cell *cells, size_t cell_count, const struct cell *const *sorted,
                       size_t count, struct table_row *rows)
 {
-    const struct cell *fastest = NULL;
+    const struct cell *fastest = NULL, *chosen, *first;
     for (size_t i = 0; i < count; i++) {
         const struct cell *cell = sorted[i];
         const bool timed = !isnan(report_median(cell->row));
@@ -140,6 +141,9 @@ static void fill_rows(const struct cell *cells, size_t cell_count, const struct 
         const bool beats = cell == fastest && report_is_ranked(cell->row) &&
                            report_is_contested(cells, cell_count, cell);
         report_fill(cell->row, report_gemm(cells, cell_count, cell), &rows[i]);
+        if (timed && report_is_chosen(cell->row))
+            units_number(report_regret(cells, cell_count, cell, &chosen, &first),
+                         rows[i].text[COLUMN_REGRET]);
         if (timed)
             snprintf(rows[i].text[COLUMN_MARK], TABLE_CELL, "%s", mark(cell, fastest, beats));
         const enum cell_state state = report_state(cell->row);
@@ -238,6 +242,7 @@ void report_case(const struct cell *cells, size_t count)
                 &table,
                 table_print(report_output.out, &table, report_output.width, report_output.color),
                 NULL);
+        report_answers(sorted, n);
         print_unranked(sorted, n);
         print_memory(sorted, n);
         print_cores(sorted, n);

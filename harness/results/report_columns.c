@@ -87,6 +87,11 @@ static void show_flags(const json_t *row, char *text)
     text[n] = 0;
 }
 
+static void show_bound(const json_t *row, char *text)
+{
+    snprintf(text, TABLE_CELL, "%s", text_at(row, "bound_by"));
+}
+
 static void show_huge(const json_t *row, char *text)
 {
     field_text(row, FIELD_HUGE, text);
@@ -155,6 +160,14 @@ static const struct {
                       .show = show_flags,
                       .plain = true,
                       .meaning = "letters: attnbench help flags"},
+    [COLUMN_REGRET] = {{"regret", 5, false},
+                       .field = FIELD_NONE,
+                       .meaning = "time of the variant that the library chooses, over the "
+                                  "fastest's"},
+    [COLUMN_BOUND] = {{"bound by", 11, true},
+                      .show = show_bound,
+                      .meaning = "the nearer limit by the roofline model, multiply-adds (compute) "
+                                 "or reads"},
     [COLUMN_LAUNCHES] = {{"launches", 5, false},
                          .field = FIELD_LAUNCHES,
                          .plain = true,

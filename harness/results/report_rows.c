@@ -110,6 +110,40 @@ bool report_is_contested(const struct cell *cells, size_t count, const struct ce
     return false;
 }
 
+bool report_is_chosen(const json_t *row)
+{
+    return json_is_true(json_object_get(row, "chosen"));
+}
+
+double report_regret(const struct cell *cells, size_t count, const struct cell *like,
+                     const struct cell **chosen, const struct cell **fastest)
+{
+    *chosen = *fastest = NULL;
+    for (size_t i = 0; i < count; i++) {
+        const struct cell *cell = &cells[i];
+        if (!report_rivals(cell, like) || isnan(report_median(cell->row)))
+            continue;
+        if (report_is_chosen(cell->row))
+            *chosen = cell;
+        if (!*fastest || report_median(cell->row) < report_median((*fastest)->row))
+            *fastest = cell;
+    }
+    return *chosen && report_is_contested(cells, count, *chosen)
+               ? report_median((*chosen)->row) / report_median((*fastest)->row)
+               : NAN;
+}
+
+double report_share(const json_t *row)
+{
+    const char *bound = text_at(row, "bound_by");
+    const double in_place = field_of(row, FIELD_OF_READ_IN_PLACE);
+    if (strcmp(bound, "compute") == 0)
+        return field_of(row, FIELD_OF_FMA);
+    if (strcmp(bound, "bandwidth") == 0) /* rows of before know it of other memory alone */
+        return isfinite(in_place) ? in_place : field_of(row, FIELD_OF_READ);
+    return NAN;
+}
+
 double report_gemm(const struct cell *cells, size_t count, const struct cell *like)
 {
     double best = NAN;

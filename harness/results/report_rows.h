@@ -67,6 +67,17 @@ void report_saw(const struct table *table, unsigned shown, const int *which);
 /* A line for each mark, column and flag that was seen and does not explain itself. */
 void report_legend(void);
 
+/* Whether the library's dispatch chose it. */
+bool report_is_chosen(const json_t *row);
+
+/* Time of the library's choice over that of the fastest, among the rivals of a cell and itself; NaN where
+ * the choice has no time, or is the only one that has.  *chosen, *fastest: which two; NULL: unknown. */
+double report_regret(const struct cell *cells, size_t count, const struct cell *like,
+                     const struct cell **chosen, const struct cell **fastest);
+
+/* The share that was reached of the ceiling that bounds the row; NaN where none was measured. */
+double report_share(const json_t *row);
+
 /* What stands above the table of a case: name, problem, input where it is not the usual one, sizes; on
  * more than one line where they need them. */
 void report_head(FILE *out, size_t width, const struct cell *cell);

@@ -193,6 +193,12 @@ static void flags_are_those_of_the_schema(void **state)
     assert_int_equal(json_array_size(flags), noise_word_count);
     for (size_t i = 0; i < noise_word_count; i++)
         assert_string_equal(noise_words[i].word, word(flags, i));
+    const json_t *disturbances = list("flag_of_disturbance", "enum");
+    size_t n = 0;
+    for (size_t i = 0; i < noise_word_count; i++)
+        if (noise_words[i].disturbs)
+            assert_string_equal(noise_words[i].word, word(disturbances, n++));
+    assert_int_equal(json_array_size(disturbances), n);
 }
 
 static void exit_codes_are_those_of_the_schema(void **state)

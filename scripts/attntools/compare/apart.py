@@ -13,14 +13,7 @@ from pathlib import Path
 from statistics import median
 
 from attntools.results.cells import Cell, Row
-
-# The flags of disturbances from outside (harness/bench/noise.h); others describe the samples.
-DISTURBANCES = frozenset(
-    (
-        *("preempted", "migrated", "steal", "throttled", "frequency", "oversubscribed", "paged"),
-        "halted",
-    )
-)
+from attntools.results.schema import DISTURBANCES
 
 # What was found when equal sessions were compared, by scripts/dev/studies/coverage.py --write.
 FOUND = Path(__file__).with_name("apart.json")

@@ -17,10 +17,10 @@ from statistics import NormalDist
 
 import numpy as np
 from attntools.base import statistics
-from attntools.compare.apart import DISTURBANCES
 from attntools.compare.comparison import THRESHOLD
 from attntools.fleet.fleet import Host, MachineType
 from attntools.results.cells import Cell
+from attntools.results.schema import DISTURBANCES
 
 FEWEST = 5  # hosts of a type; among four the limit is some fourteen deviations away
 LEVEL = 0.05  # probability that a fleet without such a host has one called

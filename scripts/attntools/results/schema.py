@@ -17,6 +17,8 @@ _TYPES = {"string": str, "integer": int, "boolean": bool, "null": None}
 KEY: tuple[str, ...] = tuple(_IDENTITY["key"])
 STATES: tuple[str, ...] = tuple(_DEFINITIONS["state"]["enum"])
 FLAGS: tuple[str, ...] = tuple(_DEFINITIONS["flag"]["enum"])
+# The flags of disturbances from outside; others describe the samples.
+DISTURBANCES = frozenset[str](_DEFINITIONS["flag_of_disturbance"]["enum"])
 EXIT: dict[str, int] = _DEFINITIONS["exit"]["codes"]
 
 # What a field of the key usually is, and what it is where a row of an older program lacks it.

@@ -1,0 +1,190 @@
+/*
+ * report_answer: the fastest variant of a case, what bounds it, who is next; no more than was measured.
+ */
+#include "report_answer.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/number.h"
+#include "base/refuse.h"
+#include "base/stats.h"
+#include "base/units.h"
+#include "bench/noise.h"
+#include "fields.h"
+#include "report_rows.h"
+
+#define MOST_TIES 3 /* that are named */
+
+/* ---- the sentence --------------------------------------------------------------------------- */
+
+/* Two digits, by what is printed. */
+static int decimals(double x)
+{
+    return x < 0.995 ? 2 : x < 9.95 ? 1 : 0;
+}
+
+static void add_limit(const struct report_answer *a, char *text, size_t size)
+{
+    const bool compute = strcmp(a->bound, "compute") == 0;
+    if (*a->bound && isfinite(a->share))
+        message_add(text, size, ": %.0f %% of what %s, %s bound", 100 * a->share,
+                    compute ? "the multiply-adds allow" : "reading K and V allows", a->bound);
+}
+
+static void add_others(const struct report_answer *a, char *text, size_t size)
+{
+    if (isnan(a->half))
+        message_add(text, size, "; %d launch%s, too few to rank it", a->launches,
+                    a->launches == 1 ? "" : "es");
+    if (isnan(a->half) || !a->others)
+        return;
+    if (*a->next)
+        message_add(text, size, "; %.*f x %s, the next", a->ratio < 9.995 ? 2 : 0, a->ratio,
+                    a->next);
+    if (*a->ties)
+        message_add(text, size, "; tie with %s", a->ties);
+    else if (a->untold < a->others)
+        message_add(text, size, "; no tie");
+    if (a->untold)
+        message_add(text, size, "; %zu more with too few launches to tell", a->untold);
+}
+
+void report_answer_text(const struct report_answer *a, char *text, size_t size)
+{
+    snprintf(text, size, "%s on %d thread%s, %s", a->variant, a->threads,
+             a->threads == 1 ? "" : "s", a->time);
+    if (isfinite(a->half))
+        message_add(text, size, " +-%.*f %%", decimals(100 * a->half), 100 * a->half);
+    add_limit(a, text, size);
+    add_others(a, text, size);
+    if (*a->choice && isfinite(a->half))
+        message_add(text, size, "; the library chooses %s, %.2f x as long%s", a->choice, a->regret,
+                    a->choice_ties ? ", a tie" : "");
+    if (*a->doubts)
+        message_add(text, size, "; uncertain: %s", a->doubts);
+}
+
+/* ---- from rows ------------------------------------------------------------------------------ */
+
+static void add_word(char *list, size_t size, const char *word)
+{
+    message_add(list, size, "%s%s", *list ? ", " : "", word);
+}
+
+static void take_doubts(const json_t *row, struct report_answer *a)
+{
+    size_t f;
+    const json_t *flag;
+    json_array_foreach (json_object_get(row, "flags"), f, flag)
+        for (size_t w = 0; w < noise_word_count; w++)
+            if (noise_words[w].disturbs &&
+                strcmp(noise_words[w].word, json_string_value(flag)) == 0)
+                add_word(a->doubts, sizeof a->doubts, noise_words[w].word);
+}
+
+/* The first of `sorted` and what is known of it alone. */
+static struct report_answer answer_of(const struct cell *cell)
+{
+    const json_t *row = cell->row;
+    struct report_answer a = {.threads = cell->threads, .ratio = NAN, .regret = NAN};
+    const double median = report_median(row);
+    cell_variant(cell, a.variant);
+    units_seconds(median, a.time);
+    a.launches = (int)field_of(row, FIELD_LAUNCHES);
+    a.half = (report_bound(row, 1) - report_bound(row, 0)) / 2 / median;
+    snprintf(a.bound, sizeof a.bound, "%s", text_at(row, "bound_by"));
+    a.share = report_share(row);
+    take_doubts(row, &a);
+    return a;
+}
+
+/* What the others of its case and threads add, fastest first. */
+static void take_others(const struct cell *const *sorted, size_t count, struct report_answer *a)
+{
+    const json_t *first = sorted[0]->row;
+    size_t ties = 0;
+    for (size_t i = 1; i < count; i++) {
+        const json_t *row = sorted[i]->row;
+        char variant[96];
+        if (isnan(report_median(row)))
+            continue;
+        const bool tie = report_meets(row, first);
+        const double ratio = report_median(row) / report_median(first);
+        cell_variant(sorted[i], variant);
+        a->others++;
+        if (!report_is_ranked(row))
+            a->untold++;
+        else if (tie && ties++ < MOST_TIES)
+            add_word(a->ties, sizeof a->ties, variant);
+        else if (!tie && !*a->next) {
+            memcpy(a->next, variant, sizeof variant);
+            a->ratio = ratio;
+        }
+        if (report_is_chosen(row) && report_is_ranked(row)) {
+            memcpy(a->choice, variant, sizeof variant);
+            a->regret = ratio;
+            a->choice_ties = tie;
+        }
+    }
+    if (ties > MOST_TIES)
+        message_add(a->ties, sizeof a->ties, " and %zu more", ties - MOST_TIES);
+}
+
+void report_answers(const struct cell *const *sorted, size_t count)
+{
+    for (size_t i = 0, end; i < count; i = end) {
+        for (end = i + 1; end < count && report_rivals(sorted[i], sorted[end]); end++)
+            ;
+        if (isnan(report_median(sorted[i]->row)))
+            continue;
+        char text[1024];
+        struct report_answer answer = answer_of(sorted[i]);
+        take_others(sorted + i, end - i, &answer);
+        report_answer_text(&answer, text, sizeof text);
+        report_wrapped(4, "  %s", text);
+    }
+}
+
+/* ---- the library's choices ------------------------------------------------------------------ */
+
+/* "flash/avx512 takes 1.07 x as long as split_kv/avx512 in decode-1k on 2 threads", the worst. */
+static void name_worst(const struct cell *chosen, const struct cell *fastest, char text[512])
+{
+    char of_choice[96], of_fastest[96];
+    cell_variant(chosen, of_choice);
+    cell_variant(fastest, of_fastest);
+    snprintf(text, 512, "%s, %.2f x as long as %s in %s on %d thread%s", of_choice,
+             report_median(chosen->row) / report_median(fastest->row), of_fastest, chosen->c->name,
+             chosen->threads, chosen->threads == 1 ? "" : "s");
+}
+
+void report_choices(const struct cell *cells, size_t count)
+{
+    double *regrets = alloc_zeroed(count + 1, sizeof *regrets), most = 1;
+    size_t n = 0, ties = 0;
+    char worst[512] = "";
+    for (size_t i = 0; regrets && i < count; i++) {
+        const struct cell *chosen, *fastest;
+        if (!cells[i].row || !report_is_chosen(cells[i].row) || !report_is_ranked(cells[i].row))
+            continue;
+        const double regret = report_regret(cells, count, &cells[i], &chosen, &fastest);
+        if (isnan(regret) || !report_is_ranked(fastest->row))
+            continue;
+        regrets[n++] = regret;
+        ties += report_meets(chosen->row, fastest->row);
+        if (regret > most) {
+            most = regret;
+            name_worst(chosen, fastest, worst);
+        }
+    }
+    if (n)
+        report_wrapped(4,
+                       "the library's choice is the fastest, or tied with it, in %zu of %zu; time "
+                       "over the fastest's: median %.2f%s%s",
+                       ties, n, stats_median_of(regrets, n), *worst ? ", worst " : "", worst);
+    free(regrets);
+}

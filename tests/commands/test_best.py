@@ -1,0 +1,64 @@
+"""--kernel best: what the library chooses for each problem and number of threads."""
+
+import os
+import unittest
+
+from command import BASELINE, BRIEF, CommandTest, cells, run, safetensors
+
+# Problems for which every host chooses the same kernel, as tests/kernels/test_dispatch.c has them.
+CHOICES = {"h=1,s=64,d=64": "flash", "h=8,sq=2,skv=128,d=64,window=8:0": "row_parallel"}
+
+
+class Best(CommandTest):
+    def measured(self, *arguments: str, width: int = 80) -> str:
+        """What a brief session prints, in which only one instruction set is available."""
+        done = run(
+            *("run", *arguments, *BRIEF, "--output", self.output, "--force"),
+            env={**os.environ, "ATTN_ISA_MASK": BASELINE, "COLUMNS": str(width)},
+        )
+        self.assertEqual(done.returncode, 0, done)
+        return done.stdout
+
+    def test_each_problem_gets_its_kernel(self) -> None:
+        problems = [word for problem in CHOICES for word in ("--problem", problem)]
+        shown = self.measured(*problems, "--kernel", "best", "--threads", "1")
+        rows = cells(self.output).values()
+        self.assertEqual([row["kernel"] for row in rows], list(CHOICES.values()))
+        self.assertEqual([row["chosen"] for row in rows], [True, True])
+        for kernel in CHOICES.values():
+            self.assertRegex(shown, rf"(?m)^  {kernel}/{BASELINE} on 1 thread, \S+ .?s")
+
+    def test_a_kernel_that_is_named_too_is_measured_once(self) -> None:
+        (problem, *_) = CHOICES
+        named = ["--kernel", f"best,naive,flash,flash/{BASELINE}"]
+        shown = self.measured("--problem", problem, *named, "--threads", "1", width=220)
+        found = [
+            (row["kernel"], row["threads"], row["chosen"]) for row in cells(self.output).values()
+        ]
+        self.assertEqual(found, [("flash", 1, True), ("naive", 1, False)])
+        self.assertIn("2 of 2 cells: 2 ok", shown)
+        heading, *lines = shown[shown.index("kernel/isa") :].splitlines()[:3]
+        at = heading.index("regret")
+        regrets = {line.split("/")[0].strip(): line[at : at + 6].strip() for line in lines}
+        self.assertGreaterEqual(float(regrets["flash"]), 1)
+        self.assertEqual(regrets["naive"], "")
+        self.assertRegex(heading, "regret  bound by")
+
+    def test_a_choice_without_threads_runs_on_one(self) -> None:
+        self.measured("--problem", "s=1,d=64", "--kernel", "best", "--threads", "2")
+        ((_, kernel, threads),) = cells(self.output)
+        self.assertEqual((kernel, threads), ("naive", 1))
+
+    def test_check_takes_it_and_eval_does_not(self) -> None:
+        (problem, *_) = CHOICES
+        done = run("check", "--problem", problem, "--kernel", "best", "--threads", "1")
+        self.assertEqual(done.returncode, 0, done)
+        self.assertRegex(done.stdout, r"(?m)^flash/")
+        given = str(self.directory / "in.safetensors")
+        safetensors(given, {name: ([1, 1, 1, 1], [1.0]) for name in "qkv"})
+        words = ["--kernel", "best", "--input", given, "--output", self.output]
+        self.refused(["eval", *words], 2, "eval takes a kernel by its name")
+
+
+if __name__ == "__main__":
+    unittest.main()

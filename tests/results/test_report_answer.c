@@ -1,0 +1,193 @@
+/*
+ * report_answer: the sentences of tests/data/answers.txt, to which the tools are held too, and what of a
+ * case's rows they are made from.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "results/report.h"
+#include "results/report_answer.h"
+#include "results/report_rows.h"
+
+/* ---- the sentence --------------------------------------------------------------------------- */
+
+/* Takes the text up to the next | of *line. */
+static const char *field(char **line)
+{
+    char *at = *line;
+    *line += strcspn(at, "|\n");
+    if (**line)
+        *(*line)++ = 0;
+    return at;
+}
+
+static double number(char **line)
+{
+    const char *text = field(line);
+    return *text ? strtod(text, NULL) : NAN;
+}
+
+static void word(char **line, char *to, size_t size)
+{
+    snprintf(to, size, "%.*s", (int)size - 1, field(line));
+}
+
+static struct report_answer answer_of(char *line)
+{
+    struct report_answer a;
+    word(&line, a.variant, sizeof a.variant);
+    a.threads = (int)number(&line);
+    word(&line, a.time, sizeof a.time);
+    a.half = number(&line);
+    a.launches = (int)number(&line);
+    word(&line, a.bound, sizeof a.bound);
+    a.share = number(&line);
+    a.others = (size_t)number(&line);
+    word(&line, a.ties, sizeof a.ties);
+    word(&line, a.next, sizeof a.next);
+    a.ratio = number(&line);
+    const double untold = number(&line);
+    a.untold = untold > 0 ? (size_t)untold : 0;
+    word(&line, a.choice, sizeof a.choice);
+    a.regret = number(&line);
+    a.choice_ties = *field(&line);
+    word(&line, a.doubts, sizeof a.doubts);
+    return a;
+}
+
+static void sentences_are_those_of_the_tools(void **state)
+{
+    (void)state;
+    char line[512], expected[512], text[1024];
+    size_t sentences = 0;
+    FILE *file = fopen(TEST_DATA "/answers.txt", "r");
+    assert_non_null(file);
+    while (fgets(line, sizeof line, file)) {
+        if (*line == '#')
+            continue;
+        assert_non_null(fgets(expected, sizeof expected, file));
+        expected[strcspn(expected, "\n")] = 0;
+        const struct report_answer answer = answer_of(line);
+        report_answer_text(&answer, text, sizeof text);
+        assert_string_equal(text, expected);
+        sentences++;
+    }
+    fclose(file);
+    assert_int_equal(sentences, 8);
+}
+
+/* ---- from rows ------------------------------------------------------------------------------ */
+
+static struct problem_case problem = {.name = "a-case"};
+
+/* A row of so many seconds, its interval as far to both sides; a width of 0: too few launches for one. */
+static struct cell cell_of(const char *kernel, int threads, double seconds, double half)
+{
+    struct cell cell;
+    cell_init(&cell, &problem, kernel, ATTN_ISA_AVX2);
+    cell.threads = threads;
+    cell_end(&cell, CELL_OK, "%s", "");
+    cell.row = json_pack(
+        "{s:s, s:s, s:s, s:i, s:{s:f, s:i, s:o}, s:s, s:f, s:f, s:[]}", "state", "ok", "kernel",
+        kernel, "isa", "avx2", "threads", threads, "time", "median_s", seconds, "launches", 6,
+        "ci95_s", half > 0 ? json_pack("[f, f]", seconds - half, seconds + half) : json_null(),
+        "bound_by", "compute", "fraction_of_fma", 0.5, "fraction_of_bandwidth", 0.1, "flags");
+    return cell;
+}
+
+/* What is printed of the cells, in a wide terminal. */
+static const char *printed(const struct cell *cells, size_t count)
+{
+    static char text[4096];
+    const struct cell *sorted[8];
+    memset(text, 0, sizeof text);
+    report_output.out = fmemopen(text, sizeof text - 1, "w");
+    assert_non_null(report_output.out);
+    report_output.width = 400;
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = &cells[i];
+    report_answers(sorted, count);
+    report_choices(cells, count);
+    fclose(report_output.out);
+    return text;
+}
+
+static void each_number_of_threads_has_a_sentence(void **state)
+{
+    (void)state;
+    struct cell cells[] = {cell_of("flash", 1, 0.010, 0.001),  cell_of("tiled", 1, 0.012, 0.001),
+                           cell_of("online", 1, 0.015, 0.001), cell_of("naive", 1, 0.020, 0.001),
+                           cell_of("split_kv", 2, 0.005, 0),   cell_of("flash", 2, 0.006, 0.001)};
+    json_object_set_new(cells[2].row, "chosen", json_true());
+    json_object_set_new(cells[5].row, "chosen", json_true());
+    json_array_append_new(json_object_get(cells[0].row, "flags"), json_string("steal"));
+    json_array_append_new(json_object_get(cells[0].row, "flags"), json_string("outliers"));
+    assert_string_equal(
+        printed(cells, 6),
+        "  flash/avx2 on 1 thread, 10.00 ms +-10 %: 50 % of what the multiply-adds allow, compute "
+        "bound; 1.50 x online/avx2, the next; tie with tiled/avx2; the library chooses "
+        "online/avx2, "
+        "1.50 x as long; uncertain: steal\n"
+        "  split_kv/avx2 on 2 threads, 5.000 ms: 50 % of what the multiply-adds allow, compute "
+        "bound; 6 "
+        "launches, too few to rank it\n"
+        "the library's choice is the fastest, or tied with it, in 0 of 1; time over the fastest's: "
+        "median 1.50, worst online/avx2, 1.50 x as long as flash/avx2 in a-case on 1 thread\n");
+    for (size_t i = 0; i < 6; i++)
+        cell_free(&cells[i]);
+}
+
+/* The choice alone beats nothing, and what has no time is not compared. */
+static void a_choice_is_compared_with_what_was_measured(void **state)
+{
+    (void)state;
+    struct cell cells[] = {cell_of("flash", 1, 0.010, 0.001), cell_of("tiled", 1, 0.012, 0.003)};
+    const struct cell *chosen, *fastest;
+    json_object_set_new(cells[1].row, "chosen", json_true());
+    assert_true(isnan(report_regret(cells, 1, cells, &chosen, &fastest)));
+    assert_true(isnan(report_regret(cells + 1, 1, cells + 1, &chosen, &fastest)));
+    assert_true(fabs(report_regret(cells, 2, cells, &chosen, &fastest) - 1.2) < 1e-9);
+    assert_ptr_equal(chosen, &cells[1]);
+    assert_ptr_equal(fastest, &cells[0]);
+    assert_non_null(strstr(printed(cells, 2), "tied with it, in 1 of 1; time over the fastest's: "
+                                              "median 1.20, worst tiled/avx2"));
+    json_object_set_new(cells[0].row, "state", json_string("failed"));
+    assert_true(isnan(report_regret(cells, 2, cells, &chosen, &fastest)));
+    for (size_t i = 0; i < 2; i++)
+        cell_free(&cells[i]);
+}
+
+/* Of the ceiling that binds, and of K and V where they lie if that was measured. */
+static void a_share_is_of_what_binds(void **state)
+{
+    (void)state;
+    struct cell cell = cell_of("flash", 1, 0.010, 0.001);
+    assert_true(fabs(report_share(cell.row) - 0.5) < 1e-9);
+    json_object_set_new(cell.row, "bound_by", json_string("bandwidth"));
+    assert_true(fabs(report_share(cell.row) - 0.1) < 1e-9);
+    json_object_set_new(cell.row, "fraction_of_bandwidth_in_place", json_real(0.2));
+    assert_true(fabs(report_share(cell.row) - 0.2) < 1e-9);
+    json_object_set_new(cell.row, "bound_by", json_null());
+    assert_true(isnan(report_share(cell.row)));
+    cell_free(&cell);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sentences_are_those_of_the_tools),
+        cmocka_unit_test(each_number_of_threads_has_a_sentence),
+        cmocka_unit_test(a_choice_is_compared_with_what_was_measured),
+        cmocka_unit_test(a_share_is_of_what_binds),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
