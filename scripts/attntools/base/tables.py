@@ -5,7 +5,7 @@ import io
 import os
 import shutil
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import IO
 
 Cells = Sequence[Sequence[str]]
@@ -37,18 +37,34 @@ def wrapped(line: str, width: int | None) -> str:
 
 
 def titled(
-    head: Sequence[str], rows: Cells, numeric: Sequence[bool], width: int, *, colours: bool
+    head: Sequence[str],
+    rows: Cells,
+    numeric: Sequence[bool],
+    width: int,
+    *,
+    colours: bool,
+    says: Mapping[str, str] | None = None,
 ) -> str:
     """As text(), but what stands first in a row is a title above it and those that share it.
 
     The last column is text of any length: what does not fit into `width` goes on below its row.
+    Of each title, `says` has a sentence that goes below its rows.
     """
     lines = text(head[1:-1], [row[1:-1] for row in rows], numeric[1:-1], colours=False).splitlines()
     at = max(map(len, lines)) + 2
     out = [f"  {lines[0]}"]
     title = None
+
+    def close() -> None:
+        if title and says and title in says:
+            out.extend(
+                textwrap.wrap(says[title], width, initial_indent="  ", subsequent_indent="    ",
+                              break_on_hyphens=False)
+            )  # fmt: skip
+
     for line, row in zip(lines[1:], rows, strict=True):
         if row[0] != title:
+            close()
             title = row[0]
             out.append(title)
         if 2 + at + len(row[-1]) <= width:
@@ -57,6 +73,7 @@ def titled(
             indent = " " * 6
             rest = textwrap.wrap(row[-1], width - len(indent), break_on_hyphens=False)
             out += [f"  {line}", *(indent + more for more in rest)]
+    close()
     return "".join(f"{_coloured(line) if colours else line}\n" for line in out)
 
 

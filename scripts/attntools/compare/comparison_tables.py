@@ -7,6 +7,7 @@ from attntools.base import tables
 from attntools.base.cli import ToolError
 from attntools.base.junit import Case, document
 from attntools.base.units import change, digits, seconds
+from attntools.compare import answer
 from attntools.compare.apart import found_equal
 from attntools.compare.comparison import Comparison, Verdict, decided, geometric_mean
 from attntools.compare.ranking import Ranked
@@ -14,8 +15,11 @@ from attntools.results.cells import Cell, Identity
 
 HEAD = ("case", "kernel/isa", "threads", "base", "new", "change", "95 % interval", "", "reason")
 NUMERIC = (False, False, True, True, True, True, True, False, False)
-RANK_HEAD = ("case", "threads", "rank", "kernel/isa", "median", "GFLOP/s", "slower by", "95 %", "")
-RANK_NUMERIC = (False, True, True, False, True, True, True, True, False)
+RANK_HEAD = ("case", "threads", "rank", "kernel/isa", "median", "GFLOP/s", "bound by", "slower by",
+             "95 %", "")  # fmt: skip
+RANK_NUMERIC = (False, True, True, False, True, True, False, True, True, False)
+BOUND = RANK_HEAD.index("bound by")
+WIDE = 100  # columns of a terminal that has room for what bounds a row
 # Stands below every comparison of two files that people read.
 APART = (
     "Different sessions: these changes contain what changed on the machine in between. "
@@ -111,6 +115,7 @@ def rank_rows(ranking: Sequence[Sequence[Ranked]]) -> list[tuple[str, ...]]:
             r.cell.identity.label,
             seconds(r.cell.median_s),
             digits(r.cell.number("gflops")),
+            r.cell.bound_by or "",
             change(r.ratio) if r.ratio != 1 else "",
             interval_text(r.lo, r.hi) if r.ratio != 1 else "",
             "" if r.rank is None else r.note,
@@ -118,6 +123,17 @@ def rank_rows(ranking: Sequence[Sequence[Ranked]]) -> list[tuple[str, ...]]:
         for group in ranking
         for r in group
     ]
+
+
+def answers(ranking: Sequence[Sequence[Ranked]]) -> dict[str, str]:
+    """The sentence on each group, by its title."""
+    varying = varying_fields(r.cell for group in ranking for r in group)
+    return {
+        on_threads(case_text(group[0].cell, varying), str(group[0].cell.threads)): answer.sentence(
+            answer.answer_of(group)
+        )
+        for group in ranking
+    }
 
 
 def unranked(ranking: Sequence[Sequence[Ranked]]) -> str:
@@ -161,6 +177,7 @@ CSV_HEAD = (
 RANK_CSV_HEAD = (
     *Identity._fields,
     *("case", "rank", "median_s", "gflops", "ratio", "ratio_lo", "ratio_hi", "note"),
+    *("bound_by", "share", "chosen"),
 )
 
 
@@ -176,6 +193,9 @@ def ranking_csv(ranking: Iterable[Sequence[Ranked]]) -> str:
             *(*r.cell.identity, r.cell.case, r.rank),
             *known(r.cell.median_s, r.cell.number("gflops"), r.ratio, r.lo, r.hi),
             r.note,
+            r.cell.bound_by or "",
+            *known(answer.share(r.cell)),
+            r.cell.chosen,
         )
         for group in ranking
         for r in group
@@ -275,13 +295,22 @@ def render_ranking(ranking: Sequence[Sequence[Ranked]], form: str, width: int | 
     if form == "csv":
         return ranking_csv(ranking)
     rows = rank_rows(ranking)
-    legend = unranked(ranking) + RANK_LEGEND
+    choices = answer.choices(ranking)
+    legend = (tables.wrapped(choices, width) + "\n" if choices else "") + unranked(ranking)
+    legend += RANK_LEGEND
+    says = answers(ranking)
     if form == "markdown":
-        return tables.markdown(RANK_HEAD, rows, RANK_NUMERIC) + f"\n{legend}"
+        table = tables.markdown(RANK_HEAD, rows, RANK_NUMERIC)
+        said = "".join(f"- {title.rsplit(',', 1)[0]}: {text}\n" for title, text in says.items())
+        return f"{table}\n{said}\n{legend}"
     if form == "junit":
         raise ToolError("a ranking passes or fails nothing; --format text, markdown or csv")
-    head, numeric = RANK_HEAD, RANK_NUMERIC
-    if width is not None:  # a ranking is of one case and thread count
-        head, numeric = head[:1] + head[2:], numeric[:1] + numeric[2:]
-        rows = [(on_threads(case, n), *rest) for case, n, *rest in rows]
-    return f"{_table(head, rows, numeric, width, False)}\n{legend}"
+    if width is None:
+        said = "".join(f"{title.rsplit(',', 1)[0]}: {text}\n" for title, text in says.items())
+        table = tables.text(RANK_HEAD, rows, RANK_NUMERIC, colours=False)
+        return f"{table}\n{said}\n{legend}"
+    # A ranking is of one case and thread count, which is its title.
+    shown = [i for i in range(len(RANK_HEAD)) if i != 1 and (i != BOUND or width >= WIDE)]
+    titled = [(on_threads(row[0], row[1]), *(row[i] for i in shown[1:])) for row in rows]
+    head, numeric = [RANK_HEAD[i] for i in shown], [RANK_NUMERIC[i] for i in shown]
+    return tables.titled(head, titled, numeric, width, colours=False, says=says) + f"\n{legend}"

@@ -5,7 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from attntools.base.units import digits, seconds, size
+from attntools.compare.answer import answer_of, sentence, winner
 from attntools.compare.comparison_tables import case_text, interval_text, varying_fields
+from attntools.compare.ranking import rank
 from attntools.plot import shapes
 from attntools.plot.plot import SESSION
 from attntools.plot.rivals import against_the_best
@@ -46,6 +48,7 @@ class Line:
     interval: str
     interval_value: str
     gflops: str
+    bound: str
     share: str
     error: str
     workspace: str
@@ -55,6 +58,7 @@ class Line:
     ends: str
     repro: str
     why: str
+    answer: str  # the sentence on its case, in the row of the fastest
 
 
 def _value(x: float) -> str:
@@ -93,7 +97,7 @@ def _timed(cell: Cell) -> dict[str, str]:
     return found
 
 
-def line(cell: Cell, varying: Sequence[str]) -> Line:
+def line(cell: Cell, varying: Sequence[str], answer: str) -> Line:
     """All texts of a cell."""
     workspace, share = cell.number("workspace_bytes"), shapes.share(cell)
     return Line(
@@ -101,6 +105,8 @@ def line(cell: Cell, varying: Sequence[str]) -> Line:
         case=case_text(cell, varying),
         kind=shapes.kind(cell),
         dtype=shapes.dtype(cell),
+        answer=answer,
+        bound=cell.bound_by or "",
         gflops=digits(cell.number("gflops")).replace("-", ""),
         share=digits(share).replace("-", ""),
         error=f"{cell.number('check.error_over_bound'):.2g}".replace("nan", ""),
@@ -116,7 +122,8 @@ def line(cell: Cell, varying: Sequence[str]) -> Line:
 def lines(results: Results) -> list[Line]:
     """Every cell."""
     varying = varying_fields(results.cells.values())
-    return [line(cell, varying) for cell in results.cells.values()]
+    says = {winner(group).cell.identity: sentence(answer_of(group)) for group in rank(results)}
+    return [line(cell, varying, says.get(identity, "")) for identity, cell in results.cells.items()]
 
 
 @dataclass

@@ -171,7 +171,8 @@ class Cell(Identified, kw_only=True, gc=False, eq=False):
     check: Check | None = None
     ceiling: Ceiling | None = None
     counters: Counters | None = None
-    bound_by: str | None = None
+    bound_by: Literal["compute", "bandwidth"] | None = None
+    chosen: bool = False
     repro: str | None = None
     text: bytes = b""
     line: int = 0

@@ -135,15 +135,19 @@ def test_a_terminal_has_a_line_for_each_case(
     path = sample.write(tmp_path / "a", sample.session(), *rows)
     monkeypatch.setenv("COLUMNS", "80")
     narrow = tool(compare, path).out.splitlines()
-    assert narrow[1:7:5] == ["prefill-f32-s512-d64, 1 thread", "prefill-f32-s512-d64, 2 threads"]
+    assert narrow[1:9:7] == ["prefill-f32-s512-d64, 1 thread", "prefill-f32-s512-d64, 2 threads"]
     assert narrow[2].split()[:2] == ["1", "split_kv_of_others/avx2"]
     assert narrow[3] == "      tie with row_parallel/avx2"
     assert narrow[4].split()[:2] == ["1", "row_parallel/avx2"]
     assert narrow[5] == "      tie with split_kv_of_others/avx2"
+    assert narrow[6:8] == [
+        "  split_kv_of_others/avx2 on 1 thread, 1.00 ms +-0.00 %; tie with",
+        "    row_parallel/avx2",
+    ]
     assert max(map(len, narrow)) <= 80
     monkeypatch.setenv("COLUMNS", "160")
     wide = tool(compare, path).out.splitlines()
-    assert len(wide) == len(narrow) - 4
+    assert len(wide) == len(narrow) - 6
     assert wide[3].startswith("     1  row_parallel/avx2 ")
     assert wide[3].endswith("  tie with split_kv_of_others/avx2")
 

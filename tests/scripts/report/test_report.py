@@ -73,7 +73,7 @@ def test_every_cell_is_a_row_with_its_details(tool: Tool, tmp_path: Path) -> Non
     path = sample.write(
         tmp_path / "a.jsonl",
         sample.session(),
-        sample.cell([0.9e-3, *[1e-3] * 7], flags=["preempted"]),
+        sample.cell([0.9e-3, *[1e-3] * 7], flags=["preempted"], bound_by="compute"),
         sample.cell(kernel="bad", state="failed", why="<script>alert(1)</script>", threads=2),
     )
     out = tmp_path / "report.html"
@@ -87,11 +87,13 @@ def test_every_cell_is_a_row_with_its_details(tool: Tool, tmp_path: Path) -> Non
         "median": "1.00 ms",
         "95 % interval": "-10.0 .. +0.0 %",
         "GFLOP/s": "537",
+        "bound by": "compute",
         "% of ceiling": "455",
         "error / bound": "0.004",
         "state, flags": "preempted",
     }
     for text in ("prefill-f32-s512-d64", "8 launches, 900 us to 1.00 ms", "workspace 4.10 KB",
+                 "flash/avx2 on 1 thread, 1.00 ms +-5.0 %: 455 % of what the multiply-adds allow",
                  "95 % interval 900 us to 1.00 ms", f"preempted: {flags.MEANING['preempted']}",
                  sample.cell()["repro"]):  # fmt: skip
         assert text in details
@@ -145,7 +147,7 @@ def test_a_page_shows_no_folder_of_the_machine(tool: Tool, tmp_path: Path) -> No
 def test_flags_mean_what_the_program_says() -> None:
     source = (Path(__file__).parents[3] / "harness/bench/noise.c").read_text()
     source = re.sub(r'"\n *"', "", source)  # a text over two lines
-    words = re.findall(r"{NOISE_\w+, '\w', \"([\w-]+)\",\s*\"([^\"]+)\"}", source)
+    words = re.findall(r"{NOISE_\w+, '\w', \"([\w-]+)\",\s*\"([^\"]+)\",\s+\w+}", source)
     assert dict(words) == flags.MEANING
 
 

@@ -1,0 +1,165 @@
+"""What a ranking comes to: a sentence on each case, and how good the library's choices are.
+
+The program says the same below its tables (harness/results/report_answer.c); the words of both are
+held to tests/data/answers.txt.  Here launches are compared round by round, so there are fewer ties.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from attntools.base.units import seconds
+from attntools.compare.ranking import NAMED, Ranked
+from attntools.results.cells import Cell
+from attntools.results.schema import DISTURBANCES
+
+LIMITS = {"compute": "the multiply-adds allow", "bandwidth": "reading K and V allows"}
+NAN = math.nan
+
+
+@dataclass(slots=True)
+class Answer:
+    """What is known of the fastest variant of a case; empty and NaN are not known."""
+
+    variant: str
+    threads: int
+    time: str
+    half: float = NAN  # of the interval, over the time
+    launches: int = 0
+    ranked: bool = True
+    bound: str = ""
+    share: float = NAN  # of what bounds it
+    others: int = 0  # that have a time
+    ties: str = ""
+    next: str = ""  # the fastest of those that do not tie
+    ratio: float = NAN
+    untold: int = 0  # of the others, that have too few launches
+    choice: str = ""  # the library's, where it is another
+    regret: float = NAN
+    choice_ties: bool = False
+    doubts: str = ""
+
+
+# ---- the sentence --------------------------------------------------------------------------------
+
+
+def _threads(count: int) -> str:
+    return f"{count} thread{'s'[: count != 1]}"
+
+
+def _percent(x: float) -> str:
+    """Two digits."""
+    return f"{x:.{2 if x < 0.995 else 1 if x < 9.95 else 0}f} %"
+
+
+def _others(a: Answer) -> list[str]:
+    """Who is next and who ties."""
+    if not a.ranked:
+        return [f"{a.launches} launch{'es' if a.launches != 1 else ''}, too few to rank it"]
+    parts = []
+    if a.next:
+        parts.append(f"{a.ratio:.{2 if a.ratio < 9.995 else 0}f} x {a.next}, the next")
+    if a.ties:
+        parts.append(f"tie with {a.ties}")
+    elif a.untold < a.others:
+        parts.append("no tie")
+    if a.untold:
+        parts.append(f"{a.untold} more with too few launches to tell")
+    if a.choice:
+        tie = ", a tie" if a.choice_ties else ""
+        parts.append(f"the library chooses {a.choice}, {a.regret:.2f} x as long{tie}")
+    return parts
+
+
+def sentence(a: Answer) -> str:
+    """flash/avx512 on 1 thread, 2.05 ms +-0.4 %: 85 % of what the multiply-adds allow, ..."""
+    text = f"{a.variant} on {_threads(a.threads)}, {a.time}"
+    if a.half == a.half:
+        text += f" +-{_percent(100 * a.half)}"
+    if a.bound and a.share == a.share:
+        text += f": {100 * a.share:.0f} % of what {LIMITS[a.bound]}, {a.bound} bound"
+    uncertain = [f"uncertain: {a.doubts}"] if a.doubts else []
+    return "; ".join([text, *_others(a), *uncertain])
+
+
+# ---- from a ranking ------------------------------------------------------------------------------
+
+
+def share(cell: Cell) -> float:
+    """The share of the ceiling that bounds a cell, of reads in place where that was measured."""
+    shares = {
+        "compute": (cell.fraction_of_fma,),
+        "bandwidth": (cell.fraction_of_bandwidth_in_place, cell.fraction_of_bandwidth),
+    }
+    known = (x for x in shares.get(cell.bound_by or "", ()) if x is not None)
+    return next(known, NAN)
+
+
+def winner(group: Sequence[Ranked]) -> Ranked:
+    """What the others are compared with: of those with a rank the one of the lowest median."""
+    ranked = [r for r in group if r.rank is not None]
+    return min(ranked or group, key=lambda r: r.cell.median_s)
+
+
+def _named(names: Sequence[str]) -> str:
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more
+
+
+def ties(r: Ranked) -> bool:
+    """Whether the interval of the ratio to the winner holds 1."""
+    return r.lo <= 1 <= r.hi
+
+
+def answer_of(group: Sequence[Ranked]) -> Answer:
+    """What a ranking of one case and thread count comes to."""
+    best = winner(group)
+    cell = best.cell
+    others = sorted((r for r in group if r is not best), key=lambda r: r.cell.median_s)
+    answer = Answer(
+        variant=cell.identity.label,
+        threads=cell.identity.threads,
+        time=seconds(cell.median_s),
+        launches=len(cell.launch_medians_s),
+        ranked=best.rank is not None,
+        bound=cell.bound_by or "",
+        share=share(cell),
+        others=len(others),
+        ties=_named([r.cell.identity.label for r in others if ties(r)]),
+        untold=sum(r.lo != r.lo for r in others),
+        doubts=", ".join(flag for flag in cell.flags if flag in DISTURBANCES),
+    )
+    if cell.interval_s:
+        answer.half = (cell.interval_s[1] - cell.interval_s[0]) / 2 / cell.median_s
+    for r in others:
+        if r.lo == r.lo and not ties(r) and not answer.next:
+            answer.next, answer.ratio = r.cell.identity.label, r.ratio
+        if r.lo == r.lo and r.cell.chosen:
+            answer.choice, answer.regret = r.cell.identity.label, r.ratio
+            answer.choice_ties = ties(r)
+    return answer
+
+
+def choices(ranking: Sequence[Sequence[Ranked]]) -> str:
+    """How far what the library chose is from the fastest; empty where no choice was measured."""
+    found: list[tuple[float, Ranked, Ranked]] = []
+    for group in ranking:
+        best = winner(group)
+        chosen = [r for r in group if r.cell.chosen and (r is best or r.lo == r.lo)]
+        if best.rank is not None and chosen and len(group) > 1:
+            found.append((1.0 if chosen[0] is best else chosen[0].ratio, chosen[0], best))
+    if not found:
+        return ""
+    good = sum(r is best or ties(r) for _, r, best in found)
+    text = (
+        f"the library's choice is the fastest, or tied with it, in {good} of {len(found)}; time "
+        f"over the fastest's: median {median(regret for regret, *_ in found):.2f}"
+    )
+    worst, chosen, best = max(found, key=lambda item: item[0])
+    if worst > 1:
+        text += (
+            f", worst {chosen.cell.identity.label}, {worst:.2f} x as long as "
+            f"{best.cell.identity.label} in {best.cell.case} on {_threads(best.cell.threads)}"
+        )
+    return text

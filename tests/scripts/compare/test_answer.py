@@ -1,0 +1,118 @@
+"""The sentence on a case: the program's words, and no more than its rows support."""
+
+from pathlib import Path
+
+import pytest
+import sample
+from attntools.compare import answer, compare
+from attntools.compare.answer import Answer
+from attntools.compare.ranking import rank
+from attntools.results.results import read
+
+LINES = [
+    line
+    for line in (Path(__file__).parents[2] / "data" / "answers.txt").read_text().splitlines()
+    if not line.startswith("#")
+]
+NAN = float("nan")
+
+
+def parsed(line: str) -> Answer:
+    """An answer from a line of the file."""
+    variant, threads, time, half, launches, bound, share, others, ties, *rest = line.split("|")
+    following, ratio, untold, choice, regret, choice_ties, doubts = rest
+    return Answer(
+        variant, int(threads), time, float(half or NAN), int(launches), bool(half), bound,
+        float(share or NAN), int(others), ties, following, float(ratio or NAN), int(untold or 0),
+        choice, float(regret or NAN), bool(choice_ties), doubts,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("line", "text"), zip(LINES[::2], LINES[1::2], strict=True))
+def test_words_are_those_of_the_program(line: str, text: str) -> None:
+    assert answer.sentence(parsed(line)) == text
+
+
+def alike(median: float, count: int = 8) -> list[float]:
+    """Launches that hardly differ."""
+    return [median * (1 + 0.001 * (i % 3)) for i in range(count)]
+
+
+def said(tmp_path: Path, *rows: sample.Row) -> str:
+    results = read(sample.write(tmp_path / "a.jsonl", sample.session(), *rows))
+    (group,) = rank(results)
+    return answer.sentence(answer.answer_of(group))
+
+
+def test_next_and_choice_are_told_round_by_round(tmp_path: Path) -> None:
+    text = said(
+        tmp_path,
+        sample.cell(alike(1e-3), bound_by="compute", fraction_of_fma=0.8, flags=["steal", "drift"]),
+        sample.cell(alike(1.5e-3), kernel="tiled", chosen=True),
+        sample.cell(alike(3e-3), kernel="naive"),
+    )
+    assert text == (
+        "flash/avx2 on 1 thread, 1.00 ms +-0.10 %: 80 % of what the multiply-adds allow, compute "
+        "bound; 1.50 x tiled/avx2, the next; no tie; the library chooses tiled/avx2, 1.50 x as "
+        "long; uncertain: steal"
+    )
+
+
+def test_five_launches_side_by_side_have_a_rank_and_no_interval(tmp_path: Path) -> None:
+    slower = [1.5 * x for x in alike(1e-3, 5)]
+    text = said(tmp_path, sample.cell(alike(1e-3, 5)), sample.cell(slower, kernel="tiled"))
+    assert text == "flash/avx2 on 1 thread, 1.00 ms; 1.50 x tiled/avx2, the next; no tie"
+
+
+def test_one_launch_ranks_nothing(tmp_path: Path) -> None:
+    text = said(
+        tmp_path,
+        sample.cell([1e-3], bound_by="bandwidth", fraction_of_bandwidth=0.7,
+                    fraction_of_bandwidth_in_place=0.9),
+        sample.cell([2e-3], kernel="tiled", chosen=True),
+    )  # fmt: skip
+    assert text == (
+        "flash/avx2 on 1 thread, 1.00 ms: 90 % of what reading K and V allows, bandwidth bound; "
+        "1 launch, too few to rank it"
+    )
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Path:
+    """Two cases: the choice is the fastest in one, behind in the other."""
+    return sample.write(
+        tmp_path / "b.jsonl",
+        sample.session(),
+        sample.cell(alike(1e-3), chosen=True, bound_by="compute"),
+        sample.cell(alike(2e-3), kernel="tiled"),
+        sample.cell(alike(1e-4), s=64, kernel="tiled"),
+        sample.cell(alike(1.2e-4), s=64, chosen=True),
+    )
+
+
+def test_compare_says_it_in_every_form(
+    session: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    case = "prefill-f32-s64-d64"
+    text = "tiled/avx2 on 1 thread, 100 us +-0.10 %; 1.20 x flash/avx2, the next; no tie; the "
+    choices = "the library's choice is the fastest, or tied with it, in 1 of 2; time over the "
+    assert compare.run([str(session)]) == 0
+    piped = capsys.readouterr().out
+    assert f"\n{case}: {text}library chooses flash/avx2, 1.20 x as long\n" in piped
+    assert f"\n{choices}fastest's: median 1.10, worst flash/avx2, 1.20 x as long as " in piped
+    assert compare.run([str(session), "--format", "markdown"]) == 0
+    marked = capsys.readouterr().out
+    assert f"\n- {case}: {text}" in marked
+    assert "| GFLOP/s | bound by | slower by |" in marked
+    assert compare.run([str(session), "--format", "csv"]) == 0
+    head, *rows = capsys.readouterr().out.splitlines()
+    assert head.endswith(",note,bound_by,share,chosen")
+    assert [row.split(",")[-1] for row in rows] == ["True", "False", "False", "True"]
+    for width in (80, 160):
+        monkeypatch.setenv("COLUMNS", str(width))
+        assert compare.run([str(session)]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert max(map(len, lines)) <= width
+        assert ("bound by" in lines[0]) == (width == 160)
+        at = lines.index(f"{case}, 1 thread")
+        assert lines[at + 3].startswith("  tiled/avx2 on 1 thread, 100 us +-0.10 %; 1.20 x")
