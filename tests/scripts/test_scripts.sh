@@ -80,7 +80,7 @@ test_setup_is_silent_when_all_is_there() {
 test_help_prints_at_once() {
     local script
     rm -rf "$have" "$bin/python3" "$bin/ninja"
-    for script in bench build setup test compare gate history report export plot icount bisect capsule capture fleet/submit \
+    for script in bench build setup test compare explain gate history report export plot icount bisect capsule capture fleet/submit \
         fleet/node dev/lint dev/fuzz dev/races dev/gate-trials dev/gate-replay dev/mutate dev/studies/networks; do
         for option in --help -h; do
             rm -f "$calls"

@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 import pytest
 import sample
 from attntools.compare import compare
+from attntools.explain import explain
 from attntools.history import history
 from attntools.plot import plot
 from attntools.report import report
@@ -21,6 +22,7 @@ TOOLS = {
     "compare": (compare, ("--output", "OUT")),
     "plot": (plot, ("--output", "OUT")),
     "report": (report, ("--output", "OUT")),
+    "explain": (explain, ("--output", "OUT")),
     "export": (export, ("--format", "csv", "--output", "OUT")),
 }
 

@@ -1,0 +1,146 @@
+"""scripts/explain: what a row's numbers say, and nothing that they do not."""
+
+from pathlib import Path
+
+import pytest
+import sample
+from attntools.explain import explain
+from conftest import Tool
+
+# One that waits at its barriers, on one of two numbers of threads.
+ROW = {
+    "bound_by": "compute",
+    "fraction_of_fma": 0.5,
+    "fraction_of_machine": 0.5,
+    "intensity_flop_per_byte": 128.0,
+    "prepare_s": 0,
+}
+
+
+def alike(median: float, count: int = 8) -> list[float]:
+    """Launches that hardly differ."""
+    return [median * (1 + 0.001 * (i % 3)) for i in range(count)]
+
+
+def page(tool: Tool, tmp_path: Path, *rows: sample.Row, row: int = 1) -> dict[str, list[str]]:
+    """What is said, line by line, of each label."""
+    path = sample.write(tmp_path / "a.jsonl", sample.session(), *rows)
+    outcome = tool(explain, path, "--row", row)
+    assert outcome.code == 0, outcome.err
+    found: dict[str, list[str]] = {}
+    label = ""
+    for line in outcome.out.splitlines()[2:]:
+        label = line[2:13].strip() or label
+        found.setdefault(label, []).append(line[13:])
+    return found
+
+
+def test_a_row_that_could_be_faster(tool: Tool, tmp_path: Path) -> None:
+    said = page(
+        tool,
+        tmp_path,
+        sample.cell(alike(1.2e-3), kernel="tiled", threads=2, busy_s=0.9e-3, barrier_s=0.3e-3,
+                    flags=["outliers", "preempted"], thread_busy_s=[1e-3, 8e-4], chosen=True,
+                    **ROW),
+        sample.cell(alike(1e-3), threads=2),
+        sample.cell(alike(0.8e-3), kernel="tiled", threads=1),
+    )  # fmt: skip
+    assert said["limit"][0] == (
+        "compute bound: 128 flops for each byte that must be moved, and here the multiply-adds "
+        "bind from 5.90 on"
+    )
+    assert said["limit"][1].startswith("50 %: ")
+    assert said["threads"] == [
+        "they work 900 us of a call and wait 300 us for each other; the busiest works 1.25 x as "
+        "long as the idlest",
+        "on 1 thread it takes 801 us: 1.50 x as fast as on 2",
+    ]
+    assert [line.split(":")[0] for line in said["disturbed"]] == ["preempted", "outliers"]
+    assert said["others"][0].startswith("flash/avx2 on 2 threads, 1.00 ms")
+    assert said["others"][1:] == [
+        "this row takes 1.20 x as long [1.20 to 1.20]",
+        "this is the variant that the library chooses",
+    ]
+    assert said["try"] == [
+        "--kernel flash/avx2: 1.20 x as fast in this file",
+        "--threads 1: 1.50 x as fast in this file",
+        "fewer threads, or split_kv, which splits keys: the threads wait for each other 25 % of "
+        "the time",
+        "an idle machine, or fewer threads than it has: the row is preempted",
+    ]
+    assert said["repeat"] == [sample.cell(kernel="tiled")["repro"]]
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"threads": 1}, "--threads 2: the machine has 2 cores, and no other number was measured"),
+        ({"flags": ["steal"]}, "another hour: steal is beyond what a setting changes"),
+        ({"flags": ["elsewhere"]}, "--memory bind, or a free node: memory lies elsewhere than was "
+         "asked for"),
+        ({"fraction_of_machine": 0.2}, "another instruction set: this host multiplies 2.50 x as "
+         "fast as avx2"),
+        ({"bound_by": "bandwidth", "fraction_of_bandwidth": 0.95},
+         "fewer bytes of K and V (16 bits, int8, fewer KV heads): at 95 % of its limit no setting "
+         "makes this much faster"),
+        ({"bound_by": "bandwidth", "fraction_of_bandwidth": 0.5,
+          "ceiling": {"fma_gflops": 1, "read_gbytes_per_s": 40, "read_in_place_gbytes_per_s": 25}},
+         "--huge-pages: other memory, on huge pages if there are, was read 1.60 x as fast as K and "
+         "V where they lie"),
+        ({"medians": [1e-3, 2e-3] * 4}, "more --seconds: the interval is +-33.3 % wide"),
+        ({"medians": [1e-3] * 3}, "--launches 6 or more: for an interval, without which nothing is "
+         "ranked"),
+        ({}, "nothing that these numbers support"),
+    ],
+)  # fmt: skip
+def test_each_advice_needs_its_number(
+    tool: Tool, tmp_path: Path, changes: sample.Row, says: str
+) -> None:
+    more = ROW | {"threads": 2} | changes
+    said = page(tool, tmp_path, sample.cell(more.pop("medians", alike(1e-3)), **more))
+    assert said["try"] == [says]
+
+
+def test_a_faster_neighbour_must_be_certain(tool: Tool, tmp_path: Path) -> None:
+    """Medians of 1.5 and 1 ms, whose intervals overlap."""
+    loud = [1e-3, 2e-3] * 4
+    said = page(tool, tmp_path, sample.cell(loud, threads=2, **ROW), sample.cell(loud[:1] * 8))
+    assert not any(line.startswith("--threads") for line in said["try"])
+
+
+def test_what_was_not_measured_is_not_said(tool: Tool, tmp_path: Path) -> None:
+    said = page(
+        tool, tmp_path, sample.cell(threads=2, ceiling={}, fraction_of_fma=None, prepare_s=None)
+    )
+    assert said["limit"] == ["no ceiling was measured beside it"]
+    assert "threads" not in said
+    assert said["disturbed"] == ["nothing was seen"]
+
+
+def test_a_row_without_a_time_has_its_reason(tool: Tool, tmp_path: Path) -> None:
+    said = page(tool, tmp_path, sample.cell(), sample.cell(kernel="bad", state="failed"), row=2)
+    assert said["state"] == ["failed: because"]
+
+
+def test_rows_are_those_of_the_file(tool: Tool, tmp_path: Path) -> None:
+    rows = [sample.cell(), sample.cell(s=64), sample.cell()]
+    path = sample.write(tmp_path / "a.jsonl", sample.session(), *rows)
+    listed = tool(explain, path).out.splitlines()
+    assert [line.split()[:2] for line in listed[1:]] == [
+        ["2", "prefill-f32-s64-d64"],
+        ["3", "prefill-f32-s512-d64"],
+    ]
+    for row, message in ((0, "no row 0, it has 3"), (4, "no row 4, it has 3"),
+                         (1, "a later row of the same cell replaces row 1")):  # fmt: skip
+        outcome = tool(explain, path, "--row", row)
+        assert (outcome.code, outcome.out) == (4, "")
+        assert outcome.err.splitlines()[-1] == f"explain: {path}: {message}"
+
+
+def test_a_terminal_is_not_exceeded(
+    tool: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = sample.write(tmp_path / "a.jsonl", sample.session(), sample.cell(repro="short", **ROW))
+    for width in (80, 160):
+        monkeypatch.setenv("COLUMNS", str(width))
+        assert max(map(len, tool(explain, path, "--row", 1).out.splitlines())) <= width
