@@ -8,7 +8,7 @@ import sample
 
 # Started a thousand times: without what Python does for packages, each import where it is needed.
 SCRIPT = """#!{python} -IS
-import json, random, sys, time
+import json, os, random, sys, time
 settings = json.loads({settings!r})
 if sys.argv[1] == "list":
     names = {{"flash", "gemm"}} - set(settings.get("lacks", "").split(","))
@@ -60,6 +60,8 @@ with open(options.get("output") or options["resume"], "a") as out:
             content = open(options["plugin"], "rb").read()
             row["plugin"] = "sha256:" + hashlib.sha256(content).hexdigest()
             seconds *= float(content)
+        seconds *= float(os.environ.get("FAKE_FACTOR", 1))
+        seconds *= {{"threads": 1.05}}.get(options.get("placement"), 1)
         row["time"]["median_s"] = row["time"]["min_s"] = row["time"]["p05_s"] = seconds
         row["time"]["launch_medians_s"] = [seconds]
         count = 1e6 * settings["factor"]
@@ -68,6 +70,7 @@ with open(options.get("output") or options["resume"], "a") as out:
             row["counters"] = {{"instructions": None, "cycles": None, "why": "no counters"}}
         if sys.argv[1] == "check":
             row["time"] = None
+        row["placement"] = options.get("placement", "cores")
         row["memory"] = options.get("memory", "first-touch")
         row["huge_pages"] = "--huge-pages" in sys.argv
         if settings.get("state", "ok") != "ok" and kernel == settings.get("broken", kernel):

@@ -15,6 +15,12 @@ interval contains the threshold is undecided: it gets more pairs, for up to --se
 --patience seconds, and all of them count.  If one is still undecided then, the answer is 3, unless
 a slow-down by --noise-limit is ruled out.
 
+    scripts/gate --base-options '--placement threads' --new-options '--placement cores --huge-pages'
+    scripts/gate --base-options OMP_WAIT_POLICY=passive --new-options OMP_WAIT_POLICY=active
+
+compares two settings of one build, this tree's unless --base or --new names another: with the same
+pairs and verdicts.  A side's options stand in place of the selection's own.
+
     scripts/gate --base origin/main --new HEAD --metric instructions
 
 compares the instructions of a call instead, counted under valgrind (see scripts/icount).  They are
@@ -31,6 +37,7 @@ asks for.  A summary goes to --output FILE in each case.
 """
 
 import argparse
+import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -40,7 +47,8 @@ from attntools.base.cli import Exit, ToolError, guard, parser, refuse_over, say,
 from attntools.base.files import OutputError, refuse_unwritable, write_text
 from attntools.compare.compare import percentage
 from attntools.compare.comparison import THRESHOLD, Verdict
-from attntools.gate import gate_junit, selection
+from attntools.gate import gate_junit, gate_settings, selection
+from attntools.gate.gate_builds import ROOT
 from attntools.gate.gate_instructions import count_pairs, instead_of_counters
 from attntools.gate.gate_pace import Progress, estimate, length, progress
 from attntools.gate.gate_pairs import NEW, Collected, Plan, Samples
@@ -61,6 +69,7 @@ def add_to(p: argparse.ArgumentParser) -> None:
     """Adds the options that say what is gated, and how."""
     selection.add_to(p)
     selection.add_memory_to(p)
+    p.set_defaults(base_options="", new_options="")  # which scripts/bisect does not take
     p.add_argument("--metric", choices=METRICS, default="time", help="what is compared (time)")
     p.add_argument(
         "-n", "--pairs", type=pair_count, default=PAIRS, metavar="N",
@@ -106,14 +115,22 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     """Parses the gate's own."""
     p = parser(TOOL, __doc__)
     what = "a commit, a program, a build folder or a plug-in"
-    p.add_argument("--base", required=True, metavar="REF|BUILD", help=what)
-    p.add_argument("--new", required=True, metavar="REF|BUILD", help="likewise")
+    p.add_argument("--base", metavar="REF|BUILD", help=what)
+    p.add_argument("--new", metavar="REF|BUILD", help="likewise")
+    gate_settings.add_to(p)
     p.add_argument("--junit", metavar="FILE", help="the same as JUnit XML, one test per cell")
     p.add_argument(
         "--dry-run", action="store_true", help="build, check, say how long it takes, and end"
     )
     add_to(p)
-    return parse(p, argv)
+    options = parse(p, gate_settings.joined(sys.argv[1:] if argv is None else argv))
+    if options.base_options or options.new_options:  # of one build, if no other is named
+        options.base = options.base or options.new or str(ROOT)
+        options.new = options.new or options.base
+    missing = [f"--{side}" for side in ("base", "new") if getattr(options, side) is None]
+    if missing:
+        p.error(f"the following arguments are required: {', '.join(missing)}")
+    return options
 
 
 def pair_count(text: str) -> int:
@@ -168,7 +185,8 @@ def confirm(plan: Plan, outcome: Outcome, options: argparse.Namespace) -> None:
 def causes(plan: Plan, identity: Identity, samples: Samples) -> list[str]:
     """What changed in a cell that became slower, by the counters of its fresh pairs."""
     said = explain(samples)
-    if not counts_instructions(samples):
+    settings = [str(build.settings) for build in plan.builds]
+    if settings[0] == settings[1] and not counts_instructions(samples):
         say(TOOL, "no counters on this machine; counting instructions under callgrind")
         said.append(instead_of_counters(plan.builds, identity, plan.folder))
     return said

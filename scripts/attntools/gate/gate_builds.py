@@ -14,6 +14,7 @@ from pathlib import Path
 
 from attntools.base.cli import Exit, ToolError, say
 from attntools.gate import gate_kept
+from attntools.gate.gate_settings import NONE, Settings, alike
 from attntools.results.cells import Identity, Results
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -65,10 +66,17 @@ class Build:
     plugins: tuple[str, ...] = ()
     compared: str = ""
     commit: str = ""  # that it was built of here
+    settings: Settings = NONE
+    set_by_sides: frozenset[str] = frozenset()  # fields of identities: by either's settings
 
-    def digests(self) -> tuple[str, str]:
-        """What runs: the program, and the plug-in that is compared."""
-        return digest_of(self.program), digest_of(self.compared) if self.compared else ""
+    def digests(self) -> tuple[str, str, str]:
+        """What runs: the program, the plug-in that is compared, and its settings."""
+        plugin = digest_of(self.compared) if self.compared else ""
+        return digest_of(self.program), plugin, str(self.settings)
+
+    def environment(self) -> dict[str, str]:
+        """That its program runs in."""
+        return self.settings.variables(os.environ)
 
     def kernels(self) -> set[str]:
         """Names of kernels and variants; none where the program is too old to list them."""
@@ -86,13 +94,15 @@ class Build:
         return [word for file in files for word in ("--plugin", file)]
 
     def plain(self, results: Results) -> Results:
-        """Results in which cells of the plug-in that is compared are named alike on both sides."""
-        if self.compared:
-            mine = digest_of(self.compared)
-            for cell in results.cells.values():
-                if cell.identity.plugin == mine:
-                    cell.identity = cell.identity._replace(plugin=COMPARED)
-            results.cells = {cell.identity: cell for cell in results.cells.values()}
+        """Results in which cells are named alike on both sides: what is compared names none."""
+        mine = digest_of(self.compared) if self.compared else None
+        usual = alike(self.set_by_sides)
+        for cell in results.cells.values():
+            identity = cell.identity._replace(**usual)
+            if mine and identity.plugin == mine:
+                identity = identity._replace(plugin=COMPARED)
+            cell.identity = identity
+        results.cells = {cell.identity: cell for cell in results.cells.values()}
         return results
 
     def file_of(self, identity: Identity) -> str:

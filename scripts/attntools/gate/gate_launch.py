@@ -31,7 +31,7 @@ def _lines(said: bytes) -> list[str]:
     return said.decode(errors="replace").strip().splitlines()
 
 
-def _run(command: Sequence[str]) -> tuple[int, bytes]:
+def _run(command: Sequence[str], environment: dict[str, str]) -> tuple[int, bytes]:
     """Runs a command; its exit code and what it said.
 
     Where it waits for another session it is told at once, and each minute how long it takes.
@@ -42,7 +42,9 @@ def _run(command: Sequence[str]) -> tuple[int, bytes]:
     pipe = subprocess.PIPE
     start = told = time.monotonic()
     queued = False
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe) as running:
+    with subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, env=environment
+    ) as running:
         while True:
             try:
                 said = running.communicate(timeout=POLL_S)[1]
@@ -68,7 +70,7 @@ def launch(
     """Runs a command of attnbench and reads its results.
 
     Args:
-        build: its program, and the plug-ins that it is run with.
+        build: its program, the plug-ins and settings that it is run with.
         arguments: its command and options.
         output: where its results go.
         begun: a session to go on with, whose checks stand; see begin().
@@ -80,9 +82,10 @@ def launch(
     if begun:
         shutil.copyfile(begun, output)
     program, journal = build.program, "--resume" if begun else "--output"
-    command = [str(program), *arguments, *build.words(), journal, str(output)]
+    settings = build.settings.words  # of a side, in place of what the arguments say
+    command = [str(program), *arguments, *settings, *build.words(), journal, str(output)]
     try:
-        code, said = _run(command)
+        code, said = _run(command, build.environment())
     except OSError as wrong:
         raise ToolError(f"{program}: {wrong.strerror}") from None
     if code not in (EXIT["as-asked"], EXIT["kernel"]):

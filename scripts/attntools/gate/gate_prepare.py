@@ -7,7 +7,7 @@ from pathlib import Path
 
 from attntools.base.cli import Exit, ToolError, say
 from attntools.compare.comparable import incomparable
-from attntools.gate import icount, selection
+from attntools.gate import gate_settings, icount, selection
 from attntools.gate.gate_builds import TOOL, Build, build, left_out, resolve
 from attntools.gate.gate_pairs import Plan, pilot, wrong_in
 from attntools.gate.gate_summary import Outcome
@@ -54,9 +54,18 @@ def build_both(options: argparse.Namespace, folder: Path) -> Prepared:
     start = time.monotonic()
     selection.refuse_missing(options)
     texts = {"base": options.base, "new": options.new}
+    settings = gate_settings.of_both(options)
+    fields = settings[0].fields | settings[1].fields
     chosen = {side: resolve(side, text, folder) for side, text in texts.items()}
     base, new = (
-        replace(build(side, c, folder), plugins=tuple(options.plugin)) for side, c in chosen.items()
+        replace(
+            build(side, c, folder),
+            plugins=tuple(options.plugin),
+            label=f"{c.label} {own}".rstrip(),
+            settings=own,
+            set_by_sides=fields,
+        )
+        for (side, c), own in zip(chosen.items(), settings, strict=True)
     )
     outcome = Outcome(base.label, new.label, options.pairs, options.threshold)
     outcome.building_s = time.monotonic() - start
