@@ -5,7 +5,7 @@
 #define HARNESS_COMMANDS_COMMANDS_H
 
 #include "experiments/experiment.h"
-#include "session/session.h"
+#include "session/session_needs.h"
 
 /* argv as given, for the record; it begins with the command's name. */
 int run_command(const struct options *options, int argc, const char *const *argv); /* and `check` */
@@ -53,6 +53,17 @@ void matrix_print(FILE *out, size_t width);
 
 /* {"features": [NAME, ...], "lacks": {NAME: why, ...}} of one variant. */
 json_t *matrix_json(const struct attn_kernel *kernel);
+
+/* ---- beforehand ------------------------------------------------------------------------------ */
+
+/* "8 cells of 4 cases: about 3 min, 1.200 GB of memory; 2 more cannot run" */
+#define BEFOREHAND_TEXT 160
+void beforehand_text(const struct session *session, const struct session_needs *needs,
+                     char text[BEFOREHAND_TEXT]);
+
+/* Says so where a session is long, and where it will take longer than was asked: what is not checked gets
+ * no time. */
+void beforehand_tell(const struct session *session, const struct session_needs *needs);
 
 /* ---- drawn problems -------------------------------------------------------------------------- */
 

@@ -165,7 +165,7 @@ int experiment_session(const struct experiment *experiment, int argc, const char
     } else if (code == EXIT_AS_ASKED) {
         options.experiment = experiment->name;
         code = run_command(&options, (int)w.count, w.words);
-        if (code == EXIT_AS_ASKED || code == EXIT_KERNEL)
+        if (!options.dry_run && (code == EXIT_AS_ASKED || code == EXIT_KERNEL))
             code = conclude(&w) ? code : EXIT_ENVIRONMENT;
     } else {
         progress_say("experiment %s: %s", experiment->name, w.message);

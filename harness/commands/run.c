@@ -35,7 +35,7 @@ struct run {
     json_t *command;  /* the arguments that are recorded */
     struct lock lock; /* of the machine */
     json_t *noise;    /* what the twins have shown */
-    double expected_s;
+    struct session_needs needs;
     size_t at;         /* the case under way */
     size_t simplified; /* drawn problems so far */
     struct session_time time;
@@ -62,7 +62,7 @@ static void launching(void *context, const struct cell *cell, const char *what)
     const struct run *run = context;
     const struct session *session = &run->session;
     const double elapsed = clock_now() - run->record.started;
-    const double share = fmax(share_done(session), fmin(0.99, elapsed / run->expected_s));
+    const double share = fmax(share_done(session), fmin(0.99, elapsed / run->needs.seconds));
     char variant[96] = "", text[320];
     size_t first, count;
     snprintf(text, sizeof text, "%s", what);
@@ -74,9 +74,9 @@ static void launching(void *context, const struct cell *cell, const char *what)
                 session->cases.items[run->at].name);
     session_cells_of(session, run->at, &first, &count);
     if (cell)
-        report_live(&session->cells[first], count, cell, share, run->expected_s - elapsed, text);
+        report_live(&session->cells[first], count, cell, share, run->needs.seconds - elapsed, text);
     else
-        progress_show("", share, run->expected_s - elapsed, text);
+        progress_show("", share, run->needs.seconds - elapsed, text);
 }
 
 static bool launched(void *context, json_t *record)
@@ -210,7 +210,7 @@ static int exit_code(const struct session *session)
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-/* Options, journal and cells; returns EXIT_AS_ASKED or the code to end with. */
+/* Options, cells, and the journal of --resume; returns EXIT_AS_ASKED or the code to end with. */
 static int begin(struct run *run, int argc, const char *const *argv)
 {
     char *message = run->record.message;
@@ -241,8 +241,7 @@ static int begin(struct run *run, int argc, const char *const *argv)
         return EXIT_USAGE;
     if (resumed && resume_cells(run->record.journal, &run->session))
         progress_say("%s was begun by another build: unfinished cells start over", resumed);
-    if (!resumed && !record_create(&run->record, &run->options, JOURNAL_RESUMABLE))
-        return EXIT_ENVIRONMENT;
+    run->needs = session_needs(&run->session);
     return EXIT_AS_ASKED;
 }
 
@@ -314,40 +313,18 @@ static int finish(struct run *run, enum rounds_end end)
     return code;
 }
 
-/* Says beforehand where a session will take longer than was asked: what is not checked gets no time. */
-static void tell_length(struct run *run)
-{
-    const struct session_least least = session_least(&run->session);
-    const double asked = run->options.seconds, least_s = least.checks_s + least.launches_s;
-    run->expected_s = fmax(run->session.seconds, least_s);
-    if (asked > 0 && rint(least_s) > asked) /* as it is printed */
-        progress_say(
-            "%g s asked; at least about %.0f are needed: checks of %zu variants alone take "
-            "about %.0f, one launch of each cell %.0f",
-            asked, least_s, least.checks, least.checks_s, least.launches_s);
-}
-
-/* Whether a cell is left that is not known to be impossible or, resumed, done. */
-static bool has_work(const struct session *session)
-{
-    for (size_t i = 0; i < session->cell_count; i++)
-        if (!session->cells[i].done)
-            return true;
-    return false;
-}
-
-/* Takes the machine's lock, which only measuring needs, then begins the session.  Returns
- * EXIT_AS_ASKED or the code to end with. */
+/* Creates the journal, takes the machine's lock, which only measuring needs, then begins the session.
+ * Returns EXIT_AS_ASKED or the code to end with. */
 static int enter(struct run *run)
 {
     const bool check = run->options.command == COMMAND_CHECK;
     bool alone = false;
-    if (!check && has_work(&run->session) &&
+    if (!run->options.resume && !record_create(&run->record, &run->options, JOURNAL_RESUMABLE))
+        return EXIT_ENVIRONMENT;
+    if (!check && run->needs.cells &&
         !queue_enter(&run->lock, "attnbench run", run->options.if_busy, &alone))
         return EXIT_INTERRUPTED;
-    run->expected_s = run->session.seconds;
-    if (!check)
-        tell_length(run);
+    beforehand_tell(&run->session, &run->needs);
     return record_begin(&run->record, &run->session, run->command, alone) ? EXIT_AS_ASKED
                                                                           : EXIT_ENVIRONMENT;
 }
@@ -358,11 +335,17 @@ int run_command(const struct options *options, int argc, const char *const *argv
     record_init(&run.record, options);
     process_catch_interrupts();
     int code = begin(&run, argc, argv);
-    if (code == EXIT_AS_ASKED)
+    const bool dry = code == EXIT_AS_ASKED && run.options.dry_run;
+    if (dry) {
+        char text[BEFOREHAND_TEXT];
+        beforehand_text(&run.session, &run.needs, text);
+        code = puts(text) >= 0 && fflush(stdout) == 0 ? EXIT_AS_ASKED : EXIT_ENVIRONMENT;
+    } else if (code == EXIT_AS_ASKED) {
         code = enter(&run);
-    if (code == EXIT_AS_ASKED)
+    }
+    if (code == EXIT_AS_ASKED && !dry)
         code = finish(&run, run_cases(&run));
-    else if (code != EXIT_INTERRUPTED)
+    else if (code != EXIT_AS_ASKED && code != EXIT_INTERRUPTED)
         progress_say("%s", run.record.message);
     code = record_close(&run.record, code);
     lock_release(&run.lock);

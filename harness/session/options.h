@@ -84,6 +84,7 @@ struct options {
     const char *output, *resume, *input;
     bool force; /* to replace the file of output */
     bool quick;
+    bool dry_run;
     bool json;
     bool matrix;
     const char *experiment; /* that a session is of, which is no option: NULL mostly */

@@ -163,6 +163,8 @@ const struct option options_table[] = {
      .help = "replace the file of --output"},
     {"resume", "FILE", .kind = OPTION_TEXT, FIELD(resume), .commands = SELECTS,
      .help = "continue an interrupted session, with its own options unless they are given again"},
+    {"dry-run", .kind = OPTION_FLAG, FIELD(dry_run), .commands = SELECTS,
+     .help = "say how many cells there are, how long they take and in how much memory, and end"},
     {"json", .kind = OPTION_FLAG, FIELD(json), .commands = IN(LIST) | IN(MACHINE),
      .help = "JSON instead of text"},
     {"matrix", .kind = OPTION_FLAG, FIELD(matrix), .commands = IN(LIST),

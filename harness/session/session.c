@@ -2,9 +2,8 @@
  * session: from options to cells.
  */
 #include "base/alloc.h"
-#include "session.h"
+#include "session_needs.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,61 +17,17 @@
 #include "problem/draw.h"
 #include "problem/lengths.h"
 #include "problem/model_cases.h"
-#include "problem/tensors.h"
 #include "system/memory_file.h"
 #include "problem/select.h"
-#include "share.h"
-#include "base/stats.h"
-
-/*
- * Seconds that a cell needs for its check and for the launches of an interval.  Cases share the
- * time by this, so that none has too few launches for an interval.  Roughly the mean over kernels
- * as measured on the default suite (Zen 4, 2026-11-21): a launch takes 60 ms, some two calls at
- * 20 GFLOP/s, and 2 ns a byte; a check 0.2 s and 12 ns a byte.
- */
-static double launch_need(const struct cell *cell)
-{
-    const double flops = attn_useful_flops(&cell->c->problem);
-    const double bytes = attn_compulsory_bytes(&cell->c->problem);
-    return 0.06 + 2 * flops / 20e9 + 2e-9 * bytes;
-}
-
-static double cell_need(const struct cell *cell)
-{
-    return STATS_CI_MIN * launch_need(cell) + 0.2 +
-           12e-9 * attn_compulsory_bytes(&cell->c->problem);
-}
-
-/* The seconds that built-in suites are made for, on two cores; other selections get what their
- * cells need. */
-static const struct {
-    const char *suite;
-    double seconds;
-} sized[] = {{"quick", 20}, {"default", 180}};
-#define SECONDS_PER_CELL 1.0 /* at least */
-
-/* Seconds to check a variant on a case, at all its thread counts: the mean over the default suite, where
- * it took 0.4 to 3 (Intel Xeon, 2 cores, `run --seconds 8`, 2026-11-26). */
-#define SECONDS_PER_CHECK 1.0
 
 #define DRAWN_PROBLEMS 500 /* of a check that selects none */
 
 /* ---- cells ----------------------------------------------------------------------------------- */
 
-/* Bytes of V. */
-static double v_bytes(const struct attn_problem *p)
-{
-    return (double)p->batch * (double)p->kv_heads * (double)p->kv_len * (double)p->v_dim *
-           (double)attn_dtype_size(p->kv_dtype);
-}
-
 /* Ends a cell that needs more memory than is available. */
 static void refuse_memory(struct cell *cell)
 {
-    const double needed =
-        2 * tensors_case_bytes(cell->c) +
-        2 * v_bytes(&cell->c->problem) + /* which workers change, in copies */
-        (double)attn_workspace_size(cell->kernel, &cell->c->problem, cell->threads);
+    const double needed = session_cell_bytes(cell);
     const double available = (double)machine_memory_available();
     if (needed > available)
         cell_end(cell, CELL_SKIPPED, "needs %.3g GB of memory, %.3g GB are available", needed / 1e9,
@@ -291,48 +246,6 @@ static bool plan_cases(struct session *session, char *message, size_t message_si
     return draw_cases(session, message, message_size);
 }
 
-static double plan_seconds(const struct session *session)
-{
-    const struct options *o = session->options;
-    const char *suite = suites_of(o);
-    double needed = 0;
-    for (size_t i = 0; i < session->cell_count; i++)
-        if (!session->cells[i].done)
-            needed += fmax(SECONDS_PER_CELL, cell_need(&session->cells[i]));
-    for (size_t i = 0; suite && i < sizeof sized / sizeof *sized; i++)
-        if (strcmp(suite, sized[i].suite) == 0 && !o->kernel && !o->isa && !o->cases &&
-            !o->problem_count)
-            return sized[i].seconds;
-    return needed;
-}
-
-/* Whether an earlier cell of the case is of the same variant, with which this one is checked. */
-static bool is_checked_before(const struct session *session, size_t i)
-{
-    const struct cell *cell = &session->cells[i];
-    for (size_t k = i; k-- > 0 && session->cells[k].c == cell->c;) {
-        const struct cell *other = &session->cells[k];
-        if (!other->done && !other->check && cell_same_variant(other, cell))
-            return true;
-    }
-    return false;
-}
-
-struct session_least session_least(const struct session *session)
-{
-    struct session_least least = {0};
-    for (size_t i = 0; i < session->cell_count; i++) {
-        const struct cell *cell = &session->cells[i];
-        if (cell->done)
-            continue;
-        least.checks += !cell->check && !is_checked_before(session, i);
-        if (!json_array_size(cell->launches))
-            least.launches_s += launch_need(cell);
-    }
-    least.checks_s = SECONDS_PER_CHECK * (double)least.checks;
-    return least;
-}
-
 int session_plan(struct session *session, const struct options *options, char *message,
                  size_t message_size)
 {
@@ -346,7 +259,8 @@ int session_plan(struct session *session, const struct options *options, char *m
         !plan_cases(session, message, message_size) || !plan_cells(session, message, message_size))
         return alloc_failed() ? EXIT_ENVIRONMENT : EXIT_USAGE;
     session->limited = options->seconds > 0 || !options->launches;
-    session->seconds = options->seconds > 0 ? options->seconds : plan_seconds(session);
+    session->seconds =
+        options->seconds > 0 ? options->seconds : session_seconds(session, suites_of(options));
     return EXIT_AS_ASKED;
 }
 
@@ -370,21 +284,4 @@ int session_topology(const struct session *session)
     if (fd >= 0)
         close(fd);
     return lent;
-}
-
-/* ---- time ------------------------------------------------------------------------------------ */
-
-double session_share(const struct session *session, size_t first, size_t count, double left)
-{
-    double *needs = alloc_bytes((session->cell_count + 1) * sizeof *needs), share = 0, all = 0;
-    size_t live = 0;
-    for (size_t i = first; needs && i < session->cell_count; i++)
-        if (!session->cells[i].done)
-            all += needs[live++] = cell_need(&session->cells[i]);
-    const double level = share_level(needs, live, left);
-    free(needs);
-    for (size_t i = first; i < first + count; i++)
-        if (!session->cells[i].done)
-            share += fmin(cell_need(&session->cells[i]), level);
-    return left > all && all > 0 ? share / all * left : share;
 }

@@ -64,16 +64,4 @@ double session_worked(const struct session_time *time);
 
 json_t *session_end_line(bool complete, double wall_s, const struct session_time *time);
 
-/* Seconds that checks and one launch of each cell take, about: no session is shorter. */
-struct session_least {
-    double checks_s, launches_s;
-    size_t checks; /* variants of a case that are checked */
-};
-struct session_least session_least(const struct session *session);
-
-/* Seconds for the `count` cells from number `first` on, of `left` that remain for them and all
- * later ones: each cell gets what an interval needs, or its max-min fair share if there is too
- * little time; time beyond the needs is shared in proportion to them. */
-double session_share(const struct session *session, size_t first, size_t count, double left);
-
 #endif

@@ -164,6 +164,13 @@ class Rows(CommandTest):
         for enough in ("2", "5"):  # 2.12 are needed, which reads 2
             self.assertNotIn("asked", run("run", *cells, "--seconds", enough).stderr)
 
+    def test_a_long_session_says_so_beforehand(self) -> None:
+        """A minute, whatever it then takes."""
+        cells = ["--problem", TINY, "--kernel", "naive", "--threads", "1", "--launches", "1"]
+        said = r"(?m)^attnbench: 1 cell of 1 case: about 60 s, [0-9.]+ KB of memory$"
+        self.assertRegex(run("run", *cells, "--seconds", "60").stderr, said)
+        self.assertNotIn("about", run("run", *cells, "--seconds", "59").stderr)
+
     @unless_emulated("knows no policies of memory")
     def test_memory_lies_where_it_was_asked_to(self) -> None:
         """Policy, read-back and huge pages of launches and row; another policy is another cell."""

@@ -108,6 +108,45 @@ class Usage(CommandTest):
             told = done.stderr.count("nothing of naive was measured: no kernel variant takes")
             self.assertEqual((done.returncode, told), (code, said), done)
 
+    def test_a_dry_run_says_what_a_session_takes(self) -> None:
+        """A second for a check in full, 0.06 s for a launch; no file is written."""
+        two = ["--problem", TINY, "--problem", "h=1,s=17,d=8", "--output", self.output, "--dry-run"]
+        one = [*two, "--kernel", "naive", "--threads", "1"]
+        some = ["--launches", "99", "--check", "case"]
+        for arguments, said in (
+            (["run", *one, "--launches", "4"], "2 cells of 2 cases: about 2 s, "),
+            (["run", *one, "--launches", "99"], "2 cells of 2 cases: about 14 s, "),
+            (["run", *one, *some], "2 cells of 2 cases: about 12 s, "),
+            (["run", *one, "--seconds", "119"], "2 cells of 2 cases: about 119 s, "),
+            (["run", *one, "--seconds", "900"], "2 cells of 2 cases: about 15 min, "),
+            (["run", *one, "--seconds", "9e3"], "2 cells of 2 cases: about 2.5 h, "),
+            (["check", *one], "2 cells of 2 cases: about 2 s, "),
+            (["check", *two, "--kernel", "naive,online", "--threads", "1"], "4 cells of 2 cases: "),
+            (["run", *one, "--problem", "b=1000000,s=1000000"], "2 cells of 2 cases: about 2 s, "),
+        ):  # fmt: skip
+            done = run(*arguments)
+            self.assertEqual((done.returncode, done.stderr), (0, ""), done)
+            self.assertIn(said, done.stdout)
+            self.assertRegex(done.stdout, r"^[^\n]+ [0-9.]+ KB of memory(; 1 more cannot run)?\n$")
+            self.assertEqual("more" in done.stdout, "b=1000000,s=1000000" in arguments)
+        drawn = run("check", *one, "--draw", "20").stdout  # of which naive computes some
+        count, cases, took = map(int, re.findall(r"\b([0-9]+) (?:cells|cases|s)\b", drawn))
+        self.assertTrue(2 < count == cases <= 22, drawn)
+        self.assertEqual(took, round(2 + 0.06 * (count - 2)))
+        self.assertFalse(os.path.exists(self.output))
+
+    def test_a_dry_run_of_a_resumed_session_leaves_the_file(self) -> None:
+        done = run("run", "--problem", TINY, "--kernel", "naive", "--threads", "1", *BRIEF,
+                   "--output", self.output)  # fmt: skip
+        self.assertEqual(done.returncode, 0, done)
+        before = lines(self.output)
+        done = run("run", "--resume", self.output, "--dry-run")
+        self.assertEqual((done.returncode, lines(self.output)), (0, before), done)
+        self.assertEqual(
+            done.stdout,
+            "0 cells of 0 cases: about 0 s, 0.000 B of memory; 1 more cannot run or are done\n",
+        )
+
     def test_pages_are_counted_before_memory_is_taken(self) -> None:
         """Whole pages are stored, however few keys there are."""
         self.output = str(self.directory / "pages.jsonl")

@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-#include "session/session.h"
+#include "session/session_needs.h"
 
 enum { CHEAP = 2, DEAR = 3 }; /* cells */
 

@@ -1,0 +1,149 @@
+/*
+ * session_needs: what cells cost, and how they share the time.
+ */
+#include "session_needs.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/stats.h"
+#include "problem/tensors.h"
+#include "share.h"
+
+/*
+ * Seconds that a cell needs for its check and for the launches of an interval.  Cases share the
+ * time by this, so that none has too few launches for an interval.  Roughly the mean over kernels
+ * as measured on the default suite (Zen 4, 2026-11-21): a launch takes 60 ms, some two calls at
+ * 20 GFLOP/s, and 2 ns a byte; a check 0.2 s and 12 ns a byte.
+ */
+static double launch_need(const struct cell *cell)
+{
+    const double flops = attn_useful_flops(&cell->c->problem);
+    const double bytes = attn_compulsory_bytes(&cell->c->problem);
+    return 0.06 + 2 * flops / 20e9 + 2e-9 * bytes;
+}
+
+static double cell_need(const struct cell *cell)
+{
+    return STATS_CI_MIN * launch_need(cell) + 0.2 +
+           12e-9 * attn_compulsory_bytes(&cell->c->problem);
+}
+
+/* The seconds that built-in suites are made for, on two cores; other selections get what their
+ * cells need. */
+static const struct {
+    const char *suite;
+    double seconds;
+} sized[] = {{"quick", 20}, {"default", 180}};
+#define SECONDS_PER_CELL 1.0 /* at least */
+
+/* Seconds to check a variant on a case, at all its thread counts: the mean over the default suite, where
+ * it took 0.4 to 3 (Intel Xeon, 2 cores, `run --seconds 8`, 2026-11-26). */
+#define SECONDS_PER_CHECK 1.0
+
+double session_seconds(const struct session *session, const char *suite)
+{
+    const struct options *o = session->options;
+    double needed = 0;
+    for (size_t i = 0; i < session->cell_count; i++)
+        if (!session->cells[i].done)
+            needed += fmax(SECONDS_PER_CELL, cell_need(&session->cells[i]));
+    for (size_t i = 0; suite && i < sizeof sized / sizeof *sized; i++)
+        if (strcmp(suite, sized[i].suite) == 0 && !o->kernel && !o->isa && !o->cases &&
+            !o->problem_count)
+            return sized[i].seconds;
+    return needed;
+}
+
+/* Whether an earlier cell of the case is of the same variant, with which this one is checked. */
+static bool is_checked_before(const struct session *session, size_t i)
+{
+    const struct cell *cell = &session->cells[i];
+    for (size_t k = i; k-- > 0 && session->cells[k].c == cell->c;) {
+        const struct cell *other = &session->cells[k];
+        if (!other->done && !other->check && cell_same_variant(other, cell))
+            return true;
+    }
+    return false;
+}
+
+/* Whether it is checked in full, not on its own input alone. */
+static bool is_checked_in_full(const struct session *session, const struct cell *cell)
+{
+    const size_t at = (size_t)(cell->c - session->cases.items);
+    return session->options->checked == CHECKED_FULL && at < session->first_drawn;
+}
+
+struct session_least session_least(const struct session *session)
+{
+    const bool timed = session->options->command != COMMAND_CHECK;
+    struct session_least least = {0};
+    for (size_t i = 0; i < session->cell_count; i++) {
+        const struct cell *cell = &session->cells[i];
+        if (cell->done)
+            continue;
+        const bool checked = !cell->check && !is_checked_before(session, i);
+        const bool full = is_checked_in_full(session, cell);
+        least.checks += checked && full;
+        if (checked)
+            least.checks_s += full ? SECONDS_PER_CHECK : launch_need(cell);
+        if (timed && !json_array_size(cell->launches))
+            least.launches_s += launch_need(cell);
+    }
+    return least;
+}
+
+/* Bytes of V. */
+static double v_bytes(const struct attn_problem *p)
+{
+    return (double)p->batch * (double)p->kv_heads * (double)p->kv_len * (double)p->v_dim *
+           (double)attn_dtype_size(p->kv_dtype);
+}
+
+double session_cell_bytes(const struct cell *cell)
+{
+    return 2 * tensors_case_bytes(cell->c) +
+           2 * v_bytes(&cell->c->problem) + /* which workers change, in copies */
+           (double)attn_workspace_size(cell->kernel, &cell->c->problem, cell->threads);
+}
+
+struct session_needs session_needs(const struct session *session)
+{
+    const struct session_least least = session_least(session);
+    struct session_needs needs = {.seconds = least.checks_s + least.launches_s};
+    const struct problem_case *before = NULL;
+    const double launches = fmax(1, (double)session->options->launches);
+    for (size_t i = 0; i < session->cell_count; i++) {
+        const struct cell *cell = &session->cells[i];
+        if (cell->done)
+            continue;
+        needs.cells++;
+        needs.cases += cell->c != before;
+        before = cell->c;
+        needs.memory_bytes = fmax(needs.memory_bytes, session_cell_bytes(cell));
+    }
+    if (session->options->command == COMMAND_CHECK || !needs.cells)
+        return needs;
+    needs.seconds = session->limited ? fmax(session->seconds, needs.seconds)
+                                     : least.checks_s + launches * least.launches_s;
+    return needs;
+}
+
+/* ---- sharing the time ------------------------------------------------------------------------ */
+
+double session_share(const struct session *session, size_t first, size_t count, double left)
+{
+    double *needs = alloc_bytes((session->cell_count + 1) * sizeof *needs), share = 0, all = 0;
+    size_t live = 0;
+    for (size_t i = first; needs && i < session->cell_count; i++)
+        if (!session->cells[i].done)
+            all += needs[live++] = cell_need(&session->cells[i]);
+    const double level = share_level(needs, live, left);
+    free(needs);
+    for (size_t i = first; i < first + count; i++)
+        if (!session->cells[i].done)
+            share += fmin(cell_need(&session->cells[i]), level);
+    return left > all && all > 0 ? share / all * left : share;
+}

@@ -1,0 +1,34 @@
+/*
+ * session_needs: time and memory that a session will take, known before it starts.
+ */
+#ifndef HARNESS_SESSION_SESSION_NEEDS_H
+#define HARNESS_SESSION_SESSION_NEEDS_H
+
+#include "session.h"
+
+/* Seconds that a session without --seconds aims for; `suite` is what its cases are from, NULL: problems. */
+double session_seconds(const struct session *session, const char *suite);
+
+/* Seconds that checks and one launch of each cell take, about: no session is shorter. */
+struct session_least {
+    double checks_s, launches_s;
+    size_t checks; /* variants of a case that are checked in full */
+};
+struct session_least session_least(const struct session *session);
+
+/* What is left to do: cells, in how many cases, and about how long they take; bytes that the largest needs. */
+struct session_needs {
+    size_t cells, cases;
+    double seconds, memory_bytes;
+};
+struct session_needs session_needs(const struct session *session);
+
+/* Bytes that a cell needs, in all processes: its kernel is not NULL. */
+double session_cell_bytes(const struct cell *cell);
+
+/* Seconds for the `count` cells from number `first` on, of `left` that remain for them and all
+ * later ones: each cell gets what an interval needs, or its max-min fair share if there is too
+ * little time; time beyond the needs is shared in proportion to them. */
+double session_share(const struct session *session, size_t first, size_t count, double left);
+
+#endif
