@@ -269,6 +269,7 @@ bool model_cases_add(struct case_list *list, const struct model_asked *asked, ch
                      size_t message_size)
 {
     struct numbers prefill, decode, batch;
+    static const struct numbers one = {{1}, 1};
     const bool sized = asked->prefill || asked->decode;
     struct piece rest = {asked->models, asked->models ? strlen(asked->models) : 0};
     if (!asked->models && (sized || asked->batch))
@@ -285,7 +286,8 @@ bool model_cases_add(struct case_list *list, const struct model_asked *asked, ch
     for (bool more = asked->models; more;) {
         struct model model;
         if (!models_find(piece_split(&rest, ",", &more), &model, message, message_size) ||
-            !add_lengths(list, &model, true, &prefill, &batch, message, message_size) ||
+            !add_lengths(list, &model, true, &prefill, asked->decode ? &one : &batch, message,
+                         message_size) ||
             !add_lengths(list, &model, false, &decode, &batch, message, message_size))
             return false;
     }

@@ -10,7 +10,8 @@
 
 #include "cases.h"
 
-/* What --model, --prefill, --decode and --batch say: lists, NULL where not given. */
+/* What --model, --prefill, --decode and --batch say: lists, NULL where not given.  Sequences of a batch decode
+ * together; where no decode is asked for they pass together. */
 struct model_asked {
     const char *models, *prefill, *decode, *batch;
 };

@@ -29,7 +29,8 @@ struct model {
     size_t count;
 };
 
-/* The model of that name, NAME or NAME:tpN: one of N workers among which query and KV heads are divided. */
+/* The model of that name, or of the config.json at that path, with a slash or .json: NAME or NAME:tpN, one of
+ * N workers among which query and KV heads are divided. */
 bool models_find(struct piece text, struct model *model, char *message, size_t message_size);
 
 /* The name of each model in turn; NULL past the last one. */

@@ -76,16 +76,18 @@ const struct option options_table[] = {
      .help = "cases to use: built-in suites or suite files, comma separated; or all"},
     {"problem", "P", .kind = OPTION_PROBLEMS, .commands = SELECTS,
      .help = "a problem, as in b=1,hq=8,hkv=8,s=1024,d=64,mask=causal; repeatable"},
-    {"model", "NAME[:tpN]", .kind = OPTION_TEXT, FIELD(model), .commands = SELECTS,
+    {"model", "M[:tpN]", .kind = OPTION_TEXT, FIELD(model), .commands = SELECTS,
      .help =
-         "the attention layers of models, comma separated, or of one of N workers, at the sizes "
-         "of the next three options: lists of numbers, and ranges as in a problem"},
+         "the attention layers of models, comma separated, by name or by config.json; tpN: of one "
+         "of N workers.  At the sizes of the next three options: lists of numbers, and ranges as "
+         "in a problem"},
     {"prefill", "S", .kind = OPTION_TEXT, FIELD(prefill), .commands = SELECTS,
      .help = "a pass over S tokens"},
     {"decode", "S", .kind = OPTION_TEXT, FIELD(decode), .commands = SELECTS,
      .help = "one token on S keys"},
     {"batch", "B", .kind = OPTION_TEXT, FIELD(batch), .commands = SELECTS,
-     .help = "sequences of that size (default: 1)"},
+     .help = "so many sequences decode together, or pass together where no --decode is given "
+             "(default: 1)"},
     {"problem", "OPTIONS", .kind = OPTION_PROBLEMS, .commands = IN(EVAL),
      .help = "what the tensors do not say, as in mask=causal,outputs=o+lse,dtype=bf16"},
     {"case", "NAME", .kind = OPTION_TEXT, FIELD(cases), .commands = SELECTS,

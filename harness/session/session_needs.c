@@ -39,6 +39,10 @@ static const struct {
 } sized[] = {{"quick", 20}, {"default", 180}};
 #define SECONDS_PER_CELL 1.0 /* at least */
 
+/* Seconds for a cell of a model's layer at most, where none are asked for: two passes with a kernel and its
+ * rival on one and two threads are done in a minute. */
+#define SECONDS_PER_LAYER 7.5
+
 /* Seconds to check a variant on a case, at all its thread counts: the mean over the default suite, where
  * it took 0.4 to 3 (Intel Xeon, 2 cores, `run --seconds 8`, 2026-11-26). */
 #define SECONDS_PER_CHECK 1.0
@@ -49,7 +53,10 @@ double session_seconds(const struct session *session, const char *suite)
     double needed = 0;
     for (size_t i = 0; i < session->cell_count; i++)
         if (!session->cells[i].done)
-            needed += fmax(SECONDS_PER_CELL, cell_need(&session->cells[i]));
+            needed +=
+                fmax(SECONDS_PER_CELL,
+                     fmin(cell_need(&session->cells[i]),
+                          session->cells[i].c->passes[0].pass ? SECONDS_PER_LAYER : INFINITY));
     for (size_t i = 0; suite && i < sizeof sized / sizeof *sized; i++)
         if (strcmp(suite, sized[i].suite) == 0 && !o->kernel && !o->isa && !o->cases &&
             !o->problem_count)

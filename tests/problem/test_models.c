@@ -186,6 +186,11 @@ static void every_model_has_every_size_that_it_can(void **state)
     assert_string_equal(list.items[15].name, "bert-base-prefill-100-b3");
     assert_string_equal(list.passes[15]->what, "a pass over 3 x 100 tokens");
     cases_free(&list);
+    list = cases_of("phi-4", "16", "99", "1,3"); /* as servers do: prompts alone, tokens together */
+    assert_int_equal(list.count, 3);
+    assert_string_equal(list.items[0].name, "phi-4-prefill-16");
+    assert_string_equal(list.items[2].name, "phi-4-decode-99-b3");
+    cases_free(&list);
 }
 
 /* One measurement, and its layers in each pass. */

@@ -1,0 +1,195 @@
+/*
+ * Models from a config.json: what each field does to the layers, and what is missing or wrong.
+ *
+ * The fields are those of published files, the numbers smaller.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+#include <sys/stat.h>
+
+#include "loaded_cases.h"
+#include "problem/model_cases.h"
+
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+static bool read_config(const char *config, const char *model, const char *prefill,
+                        const char *decode, struct case_list *list)
+{
+    const struct model_asked asked = {model, prefill, decode, NULL};
+    *list = (struct case_list){0};
+    write_file("m.json", config, strlen(config));
+    const bool read = model_cases_add(list, &asked, message, sizeof message);
+    assert_int_equal(remove("m.json"), 0);
+    return read;
+}
+
+#define SIZES "\"num_hidden_layers\": 6, \"num_attention_heads\": 4, \"hidden_size\": 64"
+#define TEXT(fields) "{" SIZES ", " fields "}"
+#define B "b=1,hq=4,"
+
+/* A pass over 64 tokens: the problem and the number of layers of each kind. */
+static void fields_say_what_layers_compute(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *config;
+        struct {
+            const char *name, *problem;
+            size_t layers;
+        } cases[3];
+    } files[] = {
+        {TEXT("\"model_type\": \"llama\", \"num_key_value_heads\": 2, \"torch_dtype\": "
+              "\"bfloat16\""),
+         {{"m-prefill-64", B "hkv=2,sq=64,skv=64,d=16,dtype=bf16,mask=causal", 6}}},
+        {"{\"model_type\": \"gpt2\", \"n_layer\": 3, \"n_head\": 2, \"n_embd\": 64}",
+         {{"m-prefill-64", "b=1,hq=2,hkv=2,sq=64,skv=64,d=32,mask=causal", 3}}},
+        {TEXT("\"model_type\": \"bert\", \"dtype\": \"float16\""),
+         {{"m-prefill-64", B "hkv=4,sq=64,skv=64,d=16,dtype=f16", 6}}},
+        {TEXT("\"head_dim\": 24, \"multi_query\": true, \"alibi\": true"),
+         {{"m-prefill-64", B "hkv=1,sq=64,skv=64,d=24,mask=causal,alibi=1", 6}}},
+        {TEXT("\"model_type\": \"mistral\", \"sliding_window\": 8"),
+         {{"m-prefill-64", B "hkv=4,sq=64,skv=64,d=16,mask=causal,window=7", 6}}},
+        {TEXT("\"sliding_window\": 8, \"use_sliding_window\": false"),
+         {{"m-prefill-64", B "hkv=4,sq=64,skv=64,d=16,mask=causal", 6}}},
+        {TEXT("\"sliding_window\": 8, \"use_sliding_window\": true, \"max_window_layers\": 2"),
+         {{"m-full-prefill-64", B "hkv=4,sq=64,skv=64,d=16,mask=causal", 2},
+          {"m-window-prefill-64", B "hkv=4,sq=64,skv=64,d=16,mask=causal,window=7", 4}}},
+        {TEXT("\"model_type\": \"gemma2\", \"sliding_window\": 8, \"attn_logit_softcapping\": 50.0,"
+              "\"query_pre_attn_scalar\": 4"),
+         {{"m-window-prefill-64",
+           B "hkv=4,sq=64,skv=64,d=16,mask=causal,window=7,softcap=50,scale=0.5", 3},
+          {"m-full-prefill-64", B "hkv=4,sq=64,skv=64,d=16,mask=causal,softcap=50,scale=0.5", 3}}},
+        {"{\"dtype\": \"bfloat16\", \"text_config\": " TEXT(
+             "\"query_pre_attn_scalar\": 16, \"sliding_window\": 8,"
+             "\"sliding_window_pattern\": 3") "}",
+         {{"m-window-prefill-64", B "hkv=4,sq=64,skv=64,d=16,dtype=bf16,mask=causal,window=7", 4},
+          {"m-full-prefill-64", B "hkv=4,sq=64,skv=64,d=16,dtype=bf16,mask=causal", 2}}},
+        {TEXT("\"model_type\": \"gpt_oss\", \"sliding_window\": 8, \"layer_types\": "
+              "[\"sliding_attention\", \"full_attention\", \"sliding_attention\", "
+              "\"sliding_attention\", \"sliding_attention\", \"full_attention\"]"),
+         {{"m-window-prefill-64", B "hkv=4,sq=64,skv=64,d=16,mask=causal,window=7,sinks=1", 4},
+          {"m-full-prefill-64", B "hkv=4,sq=64,skv=64,d=16,mask=causal,sinks=1", 2}}},
+        {TEXT("\"global_head_dim\": 32, \"num_global_key_value_heads\": 1, \"sliding_window\": 8,"
+              "\"sliding_window_pattern\": 6"),
+         {{"m-window-prefill-64", B "hkv=4,sq=64,skv=64,d=16,mask=causal,window=7", 5},
+          {"m-full-prefill-64", B "hkv=1,sq=64,skv=64,d=32,mask=causal", 1}}},
+        {TEXT("\"model_type\": \"llama4_text\", \"attention_chunk_size\": 16"),
+         {{"m-chunked-prefill-64", "b=4,hq=4,hkv=4,sq=16,skv=16,d=16,mask=causal", 5},
+          {"m-full-prefill-64", B "hkv=4,sq=64,skv=64,d=16,mask=causal", 1}}},
+        {TEXT("\"kv_lora_rank\": 32, \"qk_rope_head_dim\": 8, \"qk_nope_head_dim\": 16, "
+              "\"v_head_dim\": 12"),
+         {{"m-prefill-64", B "hkv=4,sq=64,skv=64,d=24,dv=12,mask=causal", 6}}},
+        {TEXT("\"kv_lora_rank\": 32, \"qk_rope_head_dim\": 8, \"qk_nope_head_dim\": 8, "
+              "\"v_head_dim\": 12, \"index_topk\": 4"),
+         {{"m-prefill-64",
+           B "hkv=1,sq=64,skv=64,d=40,dv=32,mask=causal,window=3,scale=0.25,shared_kv=1", 6}}},
+    };
+    for (size_t f = 0; f < COUNT(files); f++) {
+        struct case_list list;
+        size_t i = 0;
+        if (!read_config(files[f].config, "m.json", "64", NULL, &list))
+            fail_msg("%s: %s", files[f].config, message);
+        for (; i < COUNT(files->cases) && files[f].cases[i].name && i < list.count; i++) {
+            assert_string_equal(list.items[i].name, files[f].cases[i].name);
+            assert_problem(&list.items[i], files[f].cases[i].problem);
+            assert_int_equal(list.items[i].passes[0].layers, files[f].cases[i].layers);
+        }
+        assert_int_equal(list.count, i);
+        assert_true(i && (i == COUNT(files->cases) || !files[f].cases[i].name));
+        cases_free(&list);
+    }
+}
+
+static void a_token_of_latent_attention_is_on_the_shared_cache(void **state)
+{
+    (void)state;
+    struct case_list list;
+    assert_true(read_config(TEXT("\"kv_lora_rank\": 32, \"qk_rope_head_dim\": 8, "
+                                 "\"qk_nope_head_dim\": 8, \"v_head_dim\": 12"),
+                            "./m.json:tp2", NULL, "64", &list));
+    assert_int_equal(list.count, 1);
+    assert_string_equal(list.items[0].name, "m-tp2-decode-64");
+    assert_problem(&list.items[0], "b=1,hq=2,hkv=1,sq=1,skv=64,d=40,dv=32,scale=0.25,shared_kv=1");
+    cases_free(&list);
+}
+
+static void other_layers_are_left_out_and_named(void **state)
+{
+    (void)state;
+    struct case_list list;
+    assert_true(read_config(TEXT("\"model_type\": \"qwen3_next\", \"full_attention_interval\": 3"),
+                            "m.json", "64", NULL, &list));
+    assert_int_equal(list.count, 1);
+    assert_int_equal(list.passes[0]->layers, 2);
+    assert_string_equal(list.passes[0]->without, "4 layers of linear_attention");
+    cases_free(&list);
+}
+
+static void a_file_in_a_folder_has_the_folders_name(void **state)
+{
+    (void)state;
+    struct case_list list = {0};
+    const struct model_asked asked = {"My Model-7B/config.json", "64", NULL, NULL};
+    assert_int_equal(mkdir("My Model-7B", 0700), 0);
+    write_file("My Model-7B/config.json", "{" SIZES "}", sizeof "{" SIZES "}" - 1);
+    assert_true(model_cases_add(&list, &asked, message, sizeof message));
+    assert_string_equal(list.items[0].name, "My_Model-7B-prefill-64");
+    assert_int_equal(remove("My Model-7B/config.json") | rmdir("My Model-7B"), 0);
+    cases_free(&list);
+}
+
+static void a_file_that_lacks_something_is_refused_with_the_field(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *config, *message;
+    } wrong[] = {
+        {"{\"n_head\": 4, \"n_embd\": 64}",
+         "m.json: no field num_hidden_layers,n_layer,num_layers,n_layers"},
+        {"{\"n_layer\": 4, \"n_embd\": 64}", "m.json: no field num_attention_heads,n_head"},
+        {"{\"n_layer\": 4, \"n_head\": 4}", "m.json: no field hidden_size,n_embd,d_model"},
+        {"{\"n_layer\": 4, \"n_head\": \"4\"}", "n_head,num_heads is not a whole number from 1"},
+        {"{\"n_layer\": 0, \"n_head\": 4}", "num_layers,n_layers is not a whole number from 1"},
+        {"{\"n_layer\": 4, \"n_head\": 3, \"n_embd\": 64}", "does not divide hidden_size"},
+        {TEXT("\"num_key_value_heads\": 3"), "q_heads is not a multiple of kv_heads"},
+        {TEXT("\"torch_dtype\": \"float8\""), "torch_dtype is none of bfloat16, float16, float32"},
+        {TEXT("\"query_pre_attn_scalar\": 0"), "query_pre_attn_scalar is not a positive number"},
+        {TEXT("\"attn_logit_softcapping\": \"x\""), "attn_logit_softcapping is not a positive"},
+        {TEXT("\"layer_types\": [\"full_attention\"]"), "layer_types is no list of num_hidden"},
+        {TEXT("\"layer_types\": [1, 2, 3, 4, 5, 6]"), "layer_types has something that is no text"},
+        {TEXT("\"layer_types\": [\"sliding_attention\", \"\", \"\", \"\", \"\", \"\"]"),
+         "no field sliding_window"},
+        {TEXT("\"kv_lora_rank\": 32"), "no field qk_rope_head_dim"},
+        {TEXT("\"is_encoder_decoder\": true"), "is_encoder_decoder is true"},
+        {"[]", "m.json: is no JSON object"},
+        {"{\n\"n_layer\": 4,\n}", "m.json: line 3: "},
+        {"", "m.json: line 1: "},
+    };
+    struct case_list list;
+    for (size_t i = 0; i < COUNT(wrong); i++) {
+        assert_false(read_config(wrong[i].config, "m.json", "64", NULL, &list));
+        if (!strstr(message, wrong[i].message))
+            fail_msg("%s, not: %s", message, wrong[i].message);
+        cases_free(&list);
+    }
+    assert_false(read_config("{}", "n.json", "64", NULL, &list));
+    assert_string_equal(message, "n.json: No such file or directory");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fields_say_what_layers_compute),
+        cmocka_unit_test(a_token_of_latent_attention_is_on_the_shared_cache),
+        cmocka_unit_test(other_layers_are_left_out_and_named),
+        cmocka_unit_test(a_file_in_a_folder_has_the_folders_name),
+        cmocka_unit_test(a_file_that_lacks_something_is_refused_with_the_field),
+    };
+    return cmocka_run_group_tests(tests, enter_directory, leave_directory);
+}
