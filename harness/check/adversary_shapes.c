@@ -46,6 +46,7 @@ bool shape_short(struct problem_case *c)
 {
     c->problem.options |= ATTN_OPTION_RAGGED;
     c->problem.batch = 4;
+    c->input.run_count = 0;
     c->input.lens = none_to_two;
     return c->problem.kv_len >= 2;
 }
@@ -56,6 +57,7 @@ bool shape_short_packed(struct problem_case *c)
     c->problem.batch = 6;
     c->problem.q_len = c->problem.q_len < 2 ? 2 : c->problem.q_len;
     c->input.decode = 0;
+    c->input.run_count = 0;
     c->input.lens = c->input.qlens = none_to_two;
     return c->problem.kv_len >= 2;
 }

@@ -57,7 +57,17 @@ static struct input_lengths usual(size_t most)
 static bool looks_at_itself(const struct problem_case *c)
 {
     return lengths_pack_keys(&c->problem) && c->problem.q_len == c->problem.kv_len &&
-           !(c->input.lens.given && c->input.qlens.given) && !c->input.decode;
+           !((c->input.lens.given || c->input.run_count) && c->input.qlens.given) &&
+           !c->input.decode;
+}
+
+/* Lengths that are given one by one: queries or keys. */
+static void unroll(const struct problem_case *c, bool queries, size_t *lengths)
+{
+    size_t b = 0;
+    for (size_t i = 0; i < c->input.run_count; i++)
+        for (size_t n = 0; n < c->input.runs[i].count && b < c->problem.batch; n++)
+            lengths[b++] = queries ? c->input.runs[i].q : c->input.runs[i].kv;
 }
 
 static void find_q(const struct problem_case *c, size_t *q)
@@ -68,8 +78,13 @@ static void find_q(const struct problem_case *c, size_t *q)
                                    : in->lens.given && looks_at_itself(c) ? in->lens
                                                                           : usual(p->q_len);
     const bool mixed = lengths_vary_q(p) && in->decode;
+    const bool itself = looks_at_itself(c) && !in->qlens.given;
     for (size_t b = 0; b < p->batch; b++)
         q[b] = mixed && b < in->decode ? 1 : p->q_len;
+    if (in->run_count && lengths_vary_q(p) && (in->runs[0].q || itself)) {
+        unroll(c, in->runs[0].q, q);
+        return;
+    }
     if (lengths_vary_q(p) && !mixed)
         stratify(&l, p->batch, q);
     if (lengths_vary_q(p))
@@ -80,10 +95,12 @@ static void find_kv(const struct problem_case *c, const size_t *q, size_t *kv)
 {
     const struct attn_problem *p = &c->problem;
     const struct input_lengths l = c->input.lens.given ? c->input.lens : usual(p->kv_len);
-    const bool itself = looks_at_itself(c);
+    const bool itself = looks_at_itself(c) && !c->input.run_count;
     for (size_t b = 0; b < p->batch; b++)
         kv[b] = itself ? q[b] : p->kv_len;
-    if (itself || !lengths_vary_kv(p))
+    if (c->input.run_count && lengths_vary_kv(p))
+        unroll(c, false, kv);
+    if (c->input.run_count || itself || !lengths_vary_kv(p))
         return;
     stratify(&l, p->batch, kv);
     random_shuffle(kv, p->batch, random_key(c->input.seed ^ ORDERS, STREAM_KV));

@@ -10,7 +10,7 @@
 #include "base/alloc.h"
 #include "base/refuse.h"
 #include "case_text.h"
-#include "models.h"
+#include "model_size.h"
 #include "sweep.h"
 
 #define MOST_NUMBERS 64                 /* of a list */
@@ -21,11 +21,7 @@ struct numbers {
     size_t of[MOST_NUMBERS], count;
 };
 
-/* What is computed: a pass over `length` tokens, or a token on that many keys, of each sequence. */
-struct asked {
-    bool prefill;
-    size_t length, batch;
-};
+#define SIZE_SHOWN ((size_t)32) /* bytes of a batch that stand in a name */
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
@@ -65,50 +61,10 @@ static bool read_numbers(const char *option, const char *text, struct numbers *n
     return true;
 }
 
-/* ---- a kind's problem ------------------------------------------------------------------------ */
-
-static bool computes(const struct model_kind *kind, bool prefill)
+/* Whether --batch has sequences one by one, rather than numbers of them. */
+static bool lists_sequences(const char *batch)
 {
-    return kind->role == MODEL_DECODER ||
-           (prefill ? kind->role == MODEL_ENCODER || kind->role == MODEL_PREFILL
-                    : kind->role == MODEL_DECODE);
-}
-
-/* A window that hides nothing is none, so that layers which compute the same are one case. */
-static void drop_window(struct attn_problem *p)
-{
-    const ptrdiff_t all = (ptrdiff_t)(p->kv_len - 1);
-    const bool ahead = p->window_right < 0 || p->window_right >= all ||
-                       p->mask & ATTN_MASK_CAUSAL || p->q_len == 1;
-    if (!(p->options & ATTN_OPTION_WINDOW) || p->window_left < all || !ahead)
-        return;
-    p->options &= ~(unsigned)ATTN_OPTION_WINDOW;
-    p->window_left = p->window_right = -1;
-}
-
-/* NULL, or why these lengths do not fit. */
-static const char *set_lengths(const struct model_kind *kind, const struct asked *asked,
-                               struct attn_problem *p)
-{
-    const size_t chunk = kind->chunk && kind->chunk < asked->length ? kind->chunk : 0;
-    const char *why = NULL;
-    *p = kind->problem;
-    p->batch = asked->batch;
-    p->q_len = asked->prefill ? asked->length : 1;
-    p->kv_len = kind->fixed_keys ? kind->problem.kv_len : asked->length;
-    if (chunk && asked->prefill && asked->length % chunk)
-        return "is no multiple of the chunks that its layers see";
-    if (chunk && asked->prefill) { /* chunks are like sequences */
-        if (__builtin_mul_overflow(p->batch, asked->length / chunk, &p->batch))
-            return "makes too many sequences";
-        p->q_len = p->kv_len = chunk;
-    } else if (chunk) {
-        p->kv_len = (asked->length - 1) % chunk + 1;
-    }
-    if (asked->prefill && kind->role != MODEL_ENCODER)
-        p->mask |= ATTN_MASK_CAUSAL;
-    drop_window(p);
-    return attn_problem_valid(p, &why) ? NULL : why;
+    return batch && (strchr(batch, 'q') || strncmp(batch, "lens:", 5) == 0);
 }
 
 /* ---- cases ----------------------------------------------------------------------------------- */
@@ -153,29 +109,6 @@ static bool name_case(struct problem_case *c, const char *model, const char *kin
     return n > 0 && (size_t)n < sizeof c->name;
 }
 
-/* "prefill-2048-b8" */
-static void print_size(const struct asked *asked, char text[64])
-{
-    const int n =
-        snprintf(text, 64, "%s-%zu", asked->prefill ? "prefill" : "decode", asked->length);
-    if (asked->batch > 1)
-        snprintf(text + n, 64 - (size_t)n, "-b%zu", asked->batch);
-}
-
-/* "a pass over 8 x 2048 tokens", "one token on 16384 keys" */
-static void print_what(const struct asked *asked, char *text, size_t size)
-{
-    if (asked->prefill && asked->batch > 1)
-        snprintf(text, size, "a pass over %zu x %zu tokens", asked->batch, asked->length);
-    else if (asked->prefill)
-        snprintf(text, size, "a pass over %zu tokens", asked->length);
-    else if (asked->batch > 1)
-        snprintf(text, size, "a token of each of %zu sequences on %zu keys", asked->batch,
-                 asked->length);
-    else
-        snprintf(text, size, "one token on %zu keys", asked->length);
-}
-
 /* A new pass at the end of the list's; NULL without memory. */
 static struct pass *new_pass(struct case_list *list)
 {
@@ -198,49 +131,51 @@ static void add_without(struct pass *pass, const struct model_kind *kind)
 }
 
 /* The problems of all kinds that compute; *differ: they are not all the same. */
-static bool problems_of(const struct model *model, const struct asked *asked,
+static bool problems_of(const struct model *model, const struct model_size *size,
                         struct problem_case cases[MODEL_KINDS], bool *differ, const char **why)
 {
     const struct problem_case *first = NULL;
     *differ = false;
     for (size_t i = 0; i < model->count; i++) {
-        cases[i] = (struct problem_case){.input.seed = 1};
-        if (!computes(&model->kinds[i], asked->prefill))
+        if (!model_size_has(size, &model->kinds[i]))
             continue;
-        if ((*why = set_lengths(&model->kinds[i], asked, &cases[i].problem)))
+        if ((*why = model_size_case(size, &model->kinds[i], &cases[i])))
             return false;
         first = first ? first : &cases[i];
         *differ |= !case_text_same(first, &cases[i]);
     }
-    *why = asked->prefill ? "has no layers that compute in a pass"
-                          : "has no decoder: no token comes after another";
+    *why = size->runs.run_count
+               ? "has no layers that compute all of this together: those of a pass "
+                 "and those of a token are other ones, or are not there"
+           : size->prefill ? "has no layers that compute in a pass"
+                           : "has no decoder: no token comes after another";
     return first;
 }
 
-static bool add_pass(struct case_list *list, const struct model *model, const struct asked *asked,
-                     const char **why)
+static bool add_pass(struct case_list *list, const struct model *model,
+                     const struct model_size *size, const char **why)
 {
     struct problem_case cases[MODEL_KINDS];
-    char size[64];
+    char name[MODEL_SIZE_NAME];
     bool differ;
-    if (!problems_of(model, asked, cases, &differ, why))
+    if (!problems_of(model, size, cases, &differ, why))
         return false;
     struct pass *pass = new_pass(list);
     *why = "out of memory";
     if (!pass)
         return false;
-    print_size(asked, size);
-    print_what(asked, pass->what, sizeof pass->what);
+    model_size_name(size, SIZE_SHOWN, name);
+    model_size_say(size, pass->what, sizeof pass->what);
     snprintf(pass->model, sizeof pass->model, "%s", model->name);
-    snprintf(pass->name, sizeof pass->name, "%s-%s", model->name, size);
+    snprintf(pass->name, sizeof pass->name, "%s-%s", model->name, name);
     for (size_t i = 0; i < model->count; i++) {
         const struct model_kind *kind = &model->kinds[i];
         if (kind->role == MODEL_WITHOUT)
             add_without(pass, kind);
-        if (!computes(kind, asked->prefill))
+        if (!model_size_has(size, kind))
             continue;
         *why = "makes a name that is too long";
-        if (!name_case(&cases[i], model->name, differ ? kind->name : "", size) ||
+        if (!name_case(&cases[i], model->name, differ ? kind->name : "", name) ||
             !add_case(list, &cases[i], pass, kind->layers, why))
             return false;
         pass->layers += kind->layers;
@@ -250,46 +185,74 @@ static bool add_pass(struct case_list *list, const struct model *model, const st
 
 /* ---- what is asked --------------------------------------------------------------------------- */
 
+static bool add_size(struct case_list *list, const struct model *model,
+                     const struct model_size *size, char *message, size_t message_size)
+{
+    const char *why;
+    char name[MODEL_SIZE_NAME];
+    if (add_pass(list, model, size, &why))
+        return true;
+    model_size_name(size, SIZE_SHOWN, name);
+    return refuse(message, message_size, "--model %s, %s: %s", model->name, name, why);
+}
+
 static bool add_lengths(struct case_list *list, const struct model *model, bool prefill,
                         const struct numbers *lengths, const struct numbers *batches, char *message,
                         size_t message_size)
 {
+    bool added = true;
     for (size_t i = 0; i < lengths->count; i++)
-        for (size_t b = 0; b < batches->count; b++) {
-            const struct asked asked = {prefill, lengths->of[i], batches->of[b]};
-            const char *why;
-            if (!add_pass(list, model, &asked, &why))
-                return refuse(message, message_size, "--model %s, --%s %zu: %s", model->name,
-                              prefill ? "prefill" : "decode", asked.length, why);
+        for (size_t b = 0; added && b < batches->count; b++) {
+            const struct model_size size = {prefill, lengths->of[i], batches->of[b], {0}, 0};
+            added = add_size(list, model, &size, message, message_size);
         }
+    return added;
+}
+
+/* Batches of sequences one by one, between them a |. */
+static bool add_batches(struct case_list *list, const struct model *model, const char *batches,
+                        char *message, size_t message_size)
+{
+    struct piece rest = {batches, strlen(batches)};
+    struct model_size size;
+    for (bool more = true; more;)
+        if (!model_size_read(piece_split(&rest, "|", &more), &size, message, message_size) ||
+            !add_size(list, model, &size, message, message_size))
+            return false;
     return true;
+}
+
+static bool add_model(struct case_list *list, const struct model_asked *asked, struct piece text,
+                      char *message, size_t message_size)
+{
+    static const struct numbers one = {{1}, 1};
+    const bool listed = lists_sequences(asked->batch);
+    struct numbers prefill, decode, batch = one;
+    struct model model;
+    return read_numbers("prefill", asked->prefill, &prefill, message, message_size) &&
+           read_numbers("decode", asked->decode, &decode, message, message_size) &&
+           (!asked->batch || listed ||
+            read_numbers("batch", asked->batch, &batch, message, message_size)) &&
+           models_find(text, &model, message, message_size) &&
+           add_lengths(list, &model, true, &prefill, asked->decode ? &one : &batch, message,
+                       message_size) &&
+           add_lengths(list, &model, false, &decode, &batch, message, message_size) &&
+           (!listed || add_batches(list, &model, asked->batch, message, message_size));
 }
 
 bool model_cases_add(struct case_list *list, const struct model_asked *asked, char *message,
                      size_t message_size)
 {
-    struct numbers prefill, decode, batch;
-    static const struct numbers one = {{1}, 1};
-    const bool sized = asked->prefill || asked->decode;
+    const bool sized = asked->prefill || asked->decode || lists_sequences(asked->batch);
     struct piece rest = {asked->models, asked->models ? strlen(asked->models) : 0};
     if (!asked->models && (sized || asked->batch))
         return refuse(message, message_size, "--prefill, --decode and --batch need a --model");
     if (asked->models && !sized)
-        return refuse(
-            message, message_size,
-            "--model needs --prefill S, a pass over S tokens, or --decode S, a token on S "
-            "keys");
-    if (!read_numbers("prefill", asked->prefill, &prefill, message, message_size) ||
-        !read_numbers("decode", asked->decode, &decode, message, message_size) ||
-        !read_numbers("batch", asked->batch ? asked->batch : "1", &batch, message, message_size))
-        return false;
-    for (bool more = asked->models; more;) {
-        struct model model;
-        if (!models_find(piece_split(&rest, ",", &more), &model, message, message_size) ||
-            !add_lengths(list, &model, true, &prefill, asked->decode ? &one : &batch, message,
-                         message_size) ||
-            !add_lengths(list, &model, false, &decode, &batch, message, message_size))
+        return refuse(message, message_size,
+                      "--model needs --prefill S, a pass over S tokens, --decode S, a token on S "
+                      "keys, or a --batch such as 2q2k,32q1s4k");
+    for (bool more = asked->models; more;)
+        if (!add_model(list, asked, piece_split(&rest, ",", &more), message, message_size))
             return false;
-    }
     return true;
 }

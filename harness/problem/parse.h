@@ -58,6 +58,9 @@
  *
  *     +lens:LO:HI[:MEAN]       keys of a sequence, from LO to HI, evenly spread or so that their mean
  *                              is MEAN; left out: 1 to skv
+ *     +lens:A,B,...            keys of each sequence in turn
+ *     +batch:[N]qQ[sS],...     N sequences (1) of Q queries on S keys (Q), then the next ones, in place of
+ *                              lens, qlens and decode; units as in 16k
  *     +qlens:LO:HI[:MEAN]      queries of a packed sequence, likewise; left out: 1 to sq.  Where keys
  *                              are packed too and sq = skv, a sequence has as many queries as keys,
  *                              unless lens and qlens are both given, or decode
@@ -99,6 +102,12 @@ struct input_lengths {
     size_t lo, hi, mean;
 };
 
+/* Sequences that follow each other, of the same length. */
+#define INPUT_RUNS 96
+struct input_run {
+    size_t count, q, kv; /* q 0: by the other clauses */
+};
+
 enum input_bias { INPUT_BIAS_HEADS, INPUT_BIAS_KEYS, INPUT_BIAS_FULL, INPUT_BIAS_CAUSAL };
 
 struct input {
@@ -108,6 +117,9 @@ struct input {
     char path[256]; /* as written; cases_find_file() says where it is */
     char prefix[64];
     struct input_lengths lens, qlens;
+    struct input_run
+        runs[INPUT_RUNS]; /* all sequences in their order; in place of lens, or of both */
+    size_t run_count;
     size_t decode;     /* sequences of one query; 0: by qlens */
     size_t mask_block; /* side of a block; 1: elements, 0: left out */
     float mask_visible;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/refuse.h"
+#include "parse_runs.h"
 
 struct clause {
     const char *name;
@@ -48,13 +49,42 @@ static bool print_lengths(const struct input_lengths *lengths, char text[PARSE_T
     return lengths->given;
 }
 
+/* Whether lengths are given one by one, queries too. */
+static bool has_batch(const struct input *input)
+{
+    return input->run_count && input->runs[0].q;
+}
+
+#define BESIDE_BATCH "cannot stand beside batch"
+
 static bool read_lens(struct piece value, struct input *input, const char **why)
 {
-    return read_lengths(value, &input->lens, why);
+    *why = BESIDE_BATCH;
+    if (has_batch(input))
+        return false;
+    return memchr(value.at, ',', value.length) ? runs_read_keys(value, input, why)
+                                               : read_lengths(value, &input->lens, why);
+}
+
+static bool read_batch(struct piece value, struct input *input, const char **why)
+{
+    *why = "cannot stand beside lens, qlens or decode";
+    return !input->lens.given && !input->qlens.given && !input->decode && !input->run_count &&
+           runs_read(value, input, why);
+}
+
+static bool print_batch(const struct input *input, char text[PARSE_TEXT])
+{
+    runs_print(input, text);
+    return has_batch(input);
 }
 
 static bool print_lens(const struct input *input, char text[PARSE_TEXT])
 {
+    if (input->run_count)
+        runs_print(input, text);
+    if (input->run_count)
+        return !has_batch(input);
     return print_lengths(&input->lens, text);
 }
 
@@ -62,14 +92,16 @@ static const char *lens_misfit(const struct input *input, const struct attn_prob
 {
     const bool own = p->options & ATTN_OPTION_RAGGED ||
                      (p->options & ATTN_OPTION_PACKED && !(p->options & ATTN_OPTION_PAGED));
-    return !own                         ? "needs ragged=1, or packed=1 without pages"
+    return input->run_count             ? runs_misfit(input, p)
+           : !own                       ? "needs ragged=1, or packed=1 without pages"
            : input->lens.hi > p->kv_len ? "has a sequence of more than skv keys"
                                         : NULL;
 }
 
 static bool read_qlens(struct piece value, struct input *input, const char **why)
 {
-    if (!read_lengths(value, &input->qlens, why))
+    *why = BESIDE_BATCH;
+    if (has_batch(input) || !read_lengths(value, &input->qlens, why))
         return false;
     *why = "cannot stand beside decode";
     return !input->decode;
@@ -93,8 +125,8 @@ static bool read_decode(struct piece value, struct input *input, const char **wh
     if (!scan_number(value, PTRDIFF_MAX, &n, why))
         return false;
     input->decode = n;
-    *why = n ? "cannot stand beside qlens" : "is less than 1";
-    return n && !input->qlens.given;
+    *why = has_batch(input) ? BESIDE_BATCH : n ? "cannot stand beside qlens" : "is less than 1";
+    return n && !input->qlens.given && !has_batch(input);
 }
 
 static bool print_decode(const struct input *input, char text[PARSE_TEXT])
@@ -206,7 +238,8 @@ static const char *scales_misfit(const struct input *input, const struct attn_pr
 /* ---- the list ------------------------------------------------------------------------------ */
 
 static const struct clause clauses[] = {
-    {"lens", "lens:LO:HI or lens:LO:HI:MEAN", read_lens, print_lens, lens_misfit},
+    {"lens", "lens:LO:HI, lens:LO:HI:MEAN or lens:A,B,...", read_lens, print_lens, lens_misfit},
+    {"batch", "batch:" RUNS_FORM, read_batch, print_batch, runs_misfit},
     {"qlens", "qlens:LO:HI or qlens:LO:HI:MEAN", read_qlens, print_qlens, qlens_misfit},
     {"decode", "decode:N", read_decode, print_decode, decode_misfit},
     {"mask", "mask:elements:P or mask:blocks:N:P, with :full for each sequence and head", read_mask,
@@ -290,6 +323,8 @@ static void shorten(struct input_lengths *lengths, size_t most)
 void parse_fit_input(struct input *input, const struct attn_problem *p)
 {
     static const struct input_lengths none;
+    if (runs_misfit(input, p))
+        runs_spread(input);
     shorten(&input->lens, p->kv_len);
     shorten(&input->qlens, p->q_len);
     input->decode = input->decode < p->batch ? input->decode : p->batch;

@@ -86,8 +86,9 @@ const struct option options_table[] = {
     {"decode", "S", .kind = OPTION_TEXT, FIELD(decode), .commands = SELECTS,
      .help = "one token on S keys"},
     {"batch", "B", .kind = OPTION_TEXT, FIELD(batch), .commands = SELECTS,
-     .help = "so many sequences decode together, or pass together where no --decode is given "
-             "(default: 1)"},
+     .help =
+         "so many sequences decode together, or pass together where no --decode is given (default: "
+         "1); or these, as in 2q2k,32q1s4k: 2 of 2048 queries, 32 of one on 4096 keys"},
     {"problem", "OPTIONS", .kind = OPTION_PROBLEMS, .commands = IN(EVAL),
      .help = "what the tensors do not say, as in mask=causal,outputs=o+lse,dtype=bf16"},
     {"case", "NAME", .kind = OPTION_TEXT, FIELD(cases), .commands = SELECTS,

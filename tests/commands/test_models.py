@@ -57,6 +57,17 @@ class Passes(CommandTest):
         self.assertIn(" in 12 layers (12 x ", line)
         self.assertIn("; without 36 layers of gated delta net", line)
 
+    def test_a_batch_of_sequences_is_computed_and_round_trips(self) -> None:
+        batch = ["--model", "gemma-3-1b:tp4", "--batch", "q5,2q1s9,q3s7:page4"]
+        done = run("check", *batch, "--kernel", "split_kv", "--threads", "1",
+                   "--output", self.output)  # fmt: skip
+        self.assertEqual(done.returncode, 0, done)
+        (row,) = cells(self.output).values()
+        self.assertEqual((row["state"], row["input"]), ("ok", "normal:1+batch:q5,2q1s9,q3s7"))
+        self.assertIn("packed=1,page=4", row["problem"])
+        # by hand: 5 causal queries see 15 keys, each 9, and the last three 5, 6 and 7
+        self.assertEqual(row["useful_flops"], 2 * (15 + 2 * 9 + 18) * (256 + 256))
+
     def test_a_check_takes_models_and_prints_no_time(self) -> None:
         small = ["--model", "gemma-3-1b", "--decode", "8", "--threads", "1"]
         done = run("check", *small, "--kernel", "split_kv", "--output", self.output)

@@ -153,6 +153,51 @@ static void what_is_left_out_follows_the_problem(void **state)
     lengths_free(&l);
 }
 
+/* In their order, whatever the seed. */
+static void sequences_one_by_one_are_as_they_are_written(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *problem, *input;
+        size_t q[4], kv[4];
+    } cases[] = {
+        {"b=4,sq=9,skv=64,d=8,packed=1,ragged=1",
+         "normal:5+batch:q9s64,2q1s7,q3",
+         {9, 1, 1, 3},
+         {64, 7, 7, 3}},
+        {"b=4,sq=1,skv=64,d=8,ragged=1",
+         "normal:5+batch:3q1s64,q1s2",
+         {1, 1, 1, 1},
+         {64, 64, 64, 2}},
+        {"b=4,s=9,d=8,packed=1", "normal:5+lens:3,9,1,3", {3, 9, 1, 3}, {3, 9, 1, 3}},
+        {"b=4,sq=2,skv=9,d=8,ragged=1", "normal:5+lens:3,9,1,3", {2, 2, 2, 2}, {3, 9, 1, 3}},
+        {"b=4,s=9,d=8,packed=1,page=16", "normal:5+batch:q9,3q1s9", {9, 1, 1, 1}, {9, 9, 9, 9}},
+    };
+    for (size_t n = 0; n < COUNT(cases); n++) {
+        const struct problem_case c = case_of(cases[n].problem, cases[n].input);
+        struct lengths l = found(&c);
+        assert_memory_equal(l.q, cases[n].q, sizeof cases[n].q);
+        assert_memory_equal(l.kv, cases[n].kv, sizeof cases[n].kv);
+        lengths_free(&l);
+    }
+}
+
+/* For another number of sequences they are spread between the same ends. */
+static void sequences_that_do_not_fit_are_spread(void **state)
+{
+    (void)state;
+    struct problem_case c =
+        case_of("b=4,sq=9,skv=64,d=8,packed=1,ragged=1", "normal+batch:q9s64,2q1s7,q3");
+    char text[PARSE_TEXT];
+    parse_fit_input(&c.input, &c.problem);
+    parse_print_input(&c.input, text);
+    assert_string_equal(text, "normal:1+batch:q9s64,2q1s7,q3");
+    c.problem.batch = 20;
+    parse_fit_input(&c.input, &c.problem);
+    parse_print_input(&c.input, text);
+    assert_string_equal(text, "normal:1+lens:3:64:20+qlens:1:9:3");
+}
+
 /* ---- rows ---------------------------------------------------------------------------------- */
 
 static void rows_are_those_that_there_are(void **state)
@@ -187,6 +232,8 @@ int main(void)
         cmocka_unit_test(seeds_deal_the_same_lengths),
         cmocka_unit_test(decode_and_prefill_are_mixed),
         cmocka_unit_test(what_is_left_out_follows_the_problem),
+        cmocka_unit_test(sequences_one_by_one_are_as_they_are_written),
+        cmocka_unit_test(sequences_that_do_not_fit_are_spread),
         cmocka_unit_test(rows_are_those_that_there_are),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

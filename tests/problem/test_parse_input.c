@@ -38,6 +38,10 @@ static const char *const inputs[][2] = {
     {"uniform+lens:7:7", "uniform:1+lens:7:7"},
     {"normal+decode:3+lens:0:9", "normal:1+lens:0:9+decode:3"},
     {"normal+qlens:0:9:1", "normal:1+qlens:0:9:1"},
+    {"normal+lens:17,2048,511,511", "normal:1+lens:17,2048,511,511"},
+    {"normal+decode:1+lens:1k,5", "normal:1+lens:1024,5+decode:1"},
+    {"normal+batch:2q2048,32q1s4k,8q1s1M", "normal:1+batch:2q2k,32q1s4k,8q1s1M"},
+    {"normal+batch:1q7s7,q7,3q1s1000,q1s1000", "normal:1+batch:2q7,4q1s1000"},
     {"normal+mask:elements:0.5", "normal:1"},
     {"normal+mask:elements:.5:full", "normal:1+mask:elements:0.5:full"},
     {"normal+mask:blocks:64:0.25", "normal:1+mask:blocks:64:0.25"},
@@ -131,20 +135,47 @@ static const struct {
      "may be empty"},
     {"file::p", 5,
      "input file: ':p' has no PATH:PREFIX; expected file:PATH:PREFIX, PREFIX may be empty"},
-    {"normal+", 7, "unknown clause ''; clauses are lens, qlens, decode, mask, bias, scales"},
+    {"normal+", 7, "unknown clause ''; clauses are lens, batch, qlens, decode, mask, bias, scales"},
     {"normal:2+lans:1:2", 9, "unknown clause 'lans'; did you mean 'lens'?"},
-    {"normal+lens", 7, "clause lens: '' has no value; expected lens:LO:HI or lens:LO:HI:MEAN"},
+    {"normal+lens", 7,
+     "clause lens: '' has no value; expected lens:LO:HI, lens:LO:HI:MEAN or lens:A,B,..."},
     {"normal+lens:5", 7,
-     "clause lens: '5' is not two or three numbers; expected lens:LO:HI or lens:LO:HI:MEAN"},
+     "clause lens: '5' is not two or three numbers; expected lens:LO:HI, lens:LO:HI:MEAN or "
+     "lens:A,B,..."},
     {"normal+lens:1:2:3:4", 7,
-     "clause lens: '1:2:3:4' is not two or three numbers; expected lens:LO:HI or lens:LO:HI:MEAN"},
+     "clause lens: '1:2:3:4' is not two or three numbers; expected lens:LO:HI, lens:LO:HI:MEAN or "
+     "lens:A,B,..."},
     {"normal+lens:5:4", 7,
-     "clause lens: '5:4' does not rise from LO over MEAN to HI; expected lens:LO:HI or "
-     "lens:LO:HI:MEAN"},
+     "clause lens: '5:4' does not rise from LO over MEAN to HI; expected lens:LO:HI, "
+     "lens:LO:HI:MEAN or "
+     "lens:A,B,..."},
     {"normal+lens:1:4:9", 7,
-     "clause lens: '1:4:9' does not rise from LO over MEAN to HI; expected lens:LO:HI or "
-     "lens:LO:HI:MEAN"},
+     "clause lens: '1:4:9' does not rise from LO over MEAN to HI; expected lens:LO:HI, "
+     "lens:LO:HI:MEAN or "
+     "lens:A,B,..."},
     {"normal+lens:1:2+lens:1:3", 16, "clause lens is given twice"},
+    {"normal+lens:4,x", 7,
+     "clause lens: '4,x' is not a whole number; expected lens:LO:HI, lens:LO:HI:MEAN or "
+     "lens:A,B,..."},
+    {"normal+lens:4,0", 7,
+     "clause lens: '4,0' is less than 1; expected lens:LO:HI, lens:LO:HI:MEAN or lens:A,B,..."},
+    {"normal+batch:q1s4,4", 7,
+     "clause batch: 'q1s4,4' has no queries; expected batch:[N]qQ[sS],..., N sequences of Q "
+     "queries on S keys"},
+    {"normal+batch:0q1", 7,
+     "clause batch: '0q1' is less than 1; expected batch:[N]qQ[sS],..., N sequences of Q queries "
+     "on S keys"},
+    {"normal+batch:q5s4", 7,
+     "clause batch: 'q5s4' has more queries than keys, which include those of the queries; "
+     "expected batch:[N]qQ[sS],..., N sequences of Q queries on S keys"},
+    {"normal+lens:4,5+batch:q5", 16,
+     "clause batch: 'q5' cannot stand beside lens, qlens or decode; expected batch:[N]qQ[sS],..., "
+     "N sequences of Q queries on S keys"},
+    {"normal+batch:q5+decode:1", 16,
+     "clause decode: '1' cannot stand beside batch; expected decode:N"},
+    {"normal+batch:q5+lens:1:2", 16,
+     "clause lens: '1:2' cannot stand beside batch; expected lens:LO:HI, lens:LO:HI:MEAN or "
+     "lens:A,B,..."},
     {"normal+decode:2+qlens:1:3", 16,
      "clause qlens: '1:3' cannot stand beside decode; expected qlens:LO:HI or qlens:LO:HI:MEAN"},
     {"normal+qlens:1:3+decode:2", 17,
@@ -189,6 +220,19 @@ static void clauses_must_suit_the_problem(void **state)
          "clause lens needs ragged=1, or packed=1 without pages"},
         {"s=64,d=8,packed=1", "normal+lens:1:64", NULL},
         {"s=64,d=8,packed=1,page=16,ragged=1", "normal+lens:1:64", NULL},
+        {"b=2,s=64,d=8,packed=1,ragged=1", "normal+batch:q64,q1s9", NULL},
+        {"b=3,sq=1,skv=64,d=8,ragged=1", "normal+batch:2q1s64,q1s9", NULL},
+        {"b=2,s=64,d=8,packed=1", "normal+lens:64,9", NULL},
+        {"b=2,s=64,d=8,packed=1,page=16", "normal+batch:q9s64,q1s64", NULL},
+        {"b=2,s=64,d=8,packed=1,page=16", "normal+batch:q9s64,q1s63",
+         "clause batch needs ragged=1, or packed=1 without pages"},
+        {"b=2,s=64,d=8,ragged=1", "normal+batch:q64,q1s9",
+         "clause batch has other numbers of queries than sq, which needs packed=1"},
+        {"b=2,s=64,d=8,packed=1", "normal+batch:q64", "clause batch does not have b sequences"},
+        {"b=2,s=64,d=8,packed=1", "normal+lens:64,65",
+         "clause lens has a sequence of more than skv keys"},
+        {"b=2,sq=8,skv=64,d=8,packed=1", "normal+batch:q9s64,q8",
+         "clause batch has a sequence of more than sq queries"},
         {"s=64,d=8,ragged=1", "normal+lens:1:65",
          "clause lens has a sequence of more than skv keys"},
         {"s=64,d=8,ragged=1", "normal+qlens:1:64", "clause qlens needs packed=1"},

@@ -1,0 +1,25 @@
+/*
+ * parse_runs: sequences one by one in the text of an input, `2q2k,32q1s4k` or `17,2048,511`.  Internal to parse.
+ */
+#ifndef HARNESS_PROBLEM_PARSE_RUNS_H
+#define HARNESS_PROBLEM_PARSE_RUNS_H
+
+#include "base/scan.h"
+#include "parse.h"
+
+#define RUNS_FORM "[N]qQ[sS],..., N sequences of Q queries on S keys"
+
+/* Batches, and lists of keys alone.  False sets *why. */
+bool runs_read(struct piece value, struct input *input, const char **why);
+bool runs_read_keys(struct piece value, struct input *input, const char **why);
+
+/* The same text for the same sequences; nothing without any. */
+void runs_print(const struct input *input, char text[PARSE_TEXT]);
+
+/* Why a problem has no use for them; NULL where it has, and without any. */
+const char *runs_misfit(const struct input *input, const struct attn_problem *problem);
+
+/* Lengths of the same ends and mean in their place, for another number of sequences. */
+void runs_spread(struct input *input);
+
+#endif
