@@ -41,7 +41,7 @@ static const struct {
 
 /* Seconds for a cell of a model's layer at most, where none are asked for: two passes with a kernel and its
  * rival on one and two threads are done in a minute. */
-#define SECONDS_PER_LAYER 7.5
+#define SECONDS_PER_LAYER 5.5
 
 /* Seconds to check a variant on a case, at all its thread counts: the mean over the default suite, where
  * it took 0.4 to 3 (Intel Xeon, 2 cores, `run --seconds 8`, 2026-11-26). */
