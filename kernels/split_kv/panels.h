@@ -179,7 +179,6 @@ static void panels(struct unit *u, struct attn_range keys, bool careful)
 /* Keys [keys.lo, keys.hi) of a split, n units one after the other. */
 static void unit_keys(struct unit *u, int n, struct attn_range keys)
 {
-    tiles_configure();
     for (int i = 0; i < n; i++) {
         panels(&u[i], keys, false);
         if (in_place(&u[i]) && u[i].tile[0].o_floats && !results_are_finite(&u[i])) {
@@ -187,7 +186,6 @@ static void unit_keys(struct unit *u, int n, struct attn_range keys)
             panels(&u[i], keys, true);
         }
     }
-    tiles_release();
 }
 
 #endif

@@ -224,8 +224,14 @@ static void execute(const struct attn_plan *plan, const struct attn_tensors *ten
 #pragma omp parallel num_threads(plan->threads) if (schedule.tasks > 1)
     {
         const size_t thread = (size_t)omp_get_thread_num();
+#if MATRIX_UNIT /* a caller's tiles do not survive a call */
+        tiles_configure();
+#endif
         execute_tasks(&schedule, (char *)plan->workspace + thread * g.thread_bytes,
                       slots + thread * g.abreast * slot_bytes, split_slots);
+#if MATRIX_UNIT
+        tiles_release();
+#endif
     }
 }
 

@@ -82,16 +82,10 @@ static void report_split(struct unit *u, struct attn_range split, const struct m
             t->limit[lane] = INFINITY;
         }
     struct block b;
-#if MATRIX_UNIT
-    tiles_configure();
-#endif
     for (ptrdiff_t j = unit_first(u, keys); j < keys.hi; j = b.end) {
         b = block_at(u, j, keys.hi);
         report_block(u, &b, merged);
     }
-#if MATRIX_UNIT
-    tiles_release();
-#endif
 }
 
 #endif
