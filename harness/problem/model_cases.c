@@ -64,7 +64,7 @@ static bool read_numbers(const char *option, const char *text, struct numbers *n
 /* Whether --batch has sequences one by one, rather than numbers of them. */
 static bool lists_sequences(const char *batch)
 {
-    return batch && (strchr(batch, 'q') || strncmp(batch, "lens:", 5) == 0);
+    return batch && strpbrk(batch, "q:");
 }
 
 /* ---- cases ----------------------------------------------------------------------------------- */

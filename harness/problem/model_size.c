@@ -8,6 +8,7 @@
 
 #include "base/refuse.h"
 #include "parse_runs.h"
+#include "trace.h"
 
 /* ---- a batch --------------------------------------------------------------------------------- */
 
@@ -46,6 +47,8 @@ bool model_size_read(struct piece text, struct model_size *size, char *message, 
     struct piece page = piece_from(colon ? colon + 1 : end, end);
     uint64_t keys = 0;
     *size = (struct model_size){.runs.seed = 1};
+    if (trace_is(text))
+        return trace_read(text, &size->runs, message, message_size);
     if (list && runs_read_keys(page, &size->runs, &why))
         return true;
     if (colon && !list) {
@@ -57,7 +60,9 @@ bool model_size_read(struct piece text, struct model_size *size, char *message, 
     size->page_size = keys;
     if (!list && runs_read(text, &size->runs, &why))
         return true;
-    return refuse(message, message_size, "--batch %s %s; expected " RUNS_FORM " or lens:A,B,...",
+    return refuse(message, message_size,
+                  "--batch %s %s; expected " RUNS_FORM
+                  ", lens:A,B,..., prompts:FILE or replies:FILE",
                   scan_quote(text, quoted), why);
 }
 

@@ -16,7 +16,7 @@ struct model_size {
     size_t page_size;
 };
 
-/* Reads `[N]qQ[sS],...[:pageN]` or `lens:A,B,...`; false fills message. */
+/* Reads `[N]qQ[sS],...[:pageN]`, `lens:A,B,...` or what trace.h has; false fills message. */
 bool model_size_read(struct piece text, struct model_size *size, char *message,
                      size_t message_size);
 

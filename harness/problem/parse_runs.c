@@ -10,12 +10,14 @@
 
 /* Bytes of a list, so that a text with all other clauses fits into PARSE_TEXT. */
 #define LIST_BYTES 320
+#define TOO_LONG "makes a text of more than 320 bytes"
 
 #define MOST_LENGTH ((uint64_t)1 << 40)
 #define MOST_COUNT ((uint64_t)1 << 20)
 
-static bool add_run(struct input *input, size_t count, size_t q, size_t kv, const char **why)
+bool runs_add(struct input *input, size_t count, size_t q, size_t kv, const char **why)
 {
+    char text[PARSE_TEXT];
     struct input_run *last = input->run_count ? &input->runs[input->run_count - 1] : NULL;
     if (last && last->q == q && last->kv == kv) {
         last->count += count;
@@ -25,7 +27,9 @@ static bool add_run(struct input *input, size_t count, size_t q, size_t kv, cons
     if (input->run_count == INPUT_RUNS)
         return false;
     input->runs[input->run_count++] = (struct input_run){count, q, kv};
-    return true;
+    runs_print(input, text);
+    *why = TOO_LONG;
+    return strlen(text) <= LIST_BYTES;
 }
 
 /* From 1 on, with a unit. */
@@ -51,20 +55,20 @@ static bool read_run(struct piece text, struct input *input, const char **why)
         return false;
     kv = keys ? kv : q;
     *why = "has more queries than keys, which include those of the queries";
-    return q <= kv && add_run(input, count, q, kv, why);
+    return q <= kv && runs_add(input, count, q, kv, why);
 }
 
 static bool read_list(struct piece value, bool batch, struct input *input, const char **why)
 {
     input->run_count = 0;
-    *why = "is longer than 320 bytes";
+    *why = TOO_LONG;
     if (value.length > LIST_BYTES)
         return false;
     for (bool more = true; more;) {
         const struct piece item = piece_split(&value, ",", &more);
         uint64_t kv;
         if (batch ? !read_run(item, input, why)
-                  : !read_length(item, MOST_LENGTH, &kv, why) || !add_run(input, 1, 0, kv, why))
+                  : !read_length(item, MOST_LENGTH, &kv, why) || !runs_add(input, 1, 0, kv, why))
             return false;
     }
     return true;

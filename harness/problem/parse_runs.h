@@ -13,6 +13,9 @@
 bool runs_read(struct piece value, struct input *input, const char **why);
 bool runs_read_keys(struct piece value, struct input *input, const char **why);
 
+/* Adds `count` sequences of q queries, 0: by other clauses, on kv keys; false as above. */
+bool runs_add(struct input *input, size_t count, size_t q, size_t kv, const char **why);
+
 /* The same text for the same sequences; nothing without any. */
 void runs_print(const struct input *input, char text[PARSE_TEXT]);
 

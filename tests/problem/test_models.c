@@ -176,55 +176,6 @@ static void a_case_is_a_kind_of_layer(void **state)
     }
 }
 
-/* A batch as servers describe it: packed, ragged, paged, or, of one length, none of these. */
-static void a_batch_is_a_case_of_its_sequences(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *batch, *name, *problem, *input, *what;
-    } batches[] = {
-        {"2q2k,32q1s4k,8q1s16k", "phi-4-2q2k-32q1s4k-8q1s16k",
-         "b=42,hq=40,hkv=10,sq=2048,skv=16384,d=128,dtype=bf16,mask=causal,ragged=1,packed=1",
-         "normal:1+batch:2q2k,32q1s4k,8q1s16k",
-         "a batch of 4136 tokens of 42 sequences, 266240 keys"},
-        {"q2k,q100", "phi-4-q2k-q100",
-         "b=2,hq=40,hkv=10,sq=2048,skv=2048,d=128,dtype=bf16,mask=causal,packed=1",
-         "normal:1+batch:q2k,q100", "a batch of 2148 tokens of 2 sequences, 2148 keys"},
-        {"q1s9,q1s8", "phi-4-q1s9-q1s8", "b=2,hq=40,hkv=10,sq=1,skv=9,d=128,dtype=bf16,ragged=1",
-         "normal:1+batch:q1s9,q1s8", "a batch of 2 tokens of 2 sequences, 17 keys"},
-        {"q1s9,q1s8:page4", "phi-4-q1s9-q1s8-page4",
-         "b=2,hq=40,hkv=10,sq=1,skv=9,d=128,dtype=bf16,ragged=1,page=4", "normal:1+batch:q1s9,q1s8",
-         "a batch of 2 tokens of 2 sequences, 17 keys"},
-        {"8q4s16", "phi-4-8q4s16", "b=8,hq=40,hkv=10,sq=4,skv=16,d=128,dtype=bf16,mask=causal",
-         "normal:1", "a batch of 32 tokens of 8 sequences, 128 keys"},
-        {"lens:17,2048,511", "phi-4-17-2048-511",
-         "b=3,hq=40,hkv=10,sq=2048,skv=2048,d=128,dtype=bf16,mask=causal,packed=1",
-         "normal:1+lens:17,2048,511", "a batch of 2576 tokens of 3 sequences, 2576 keys"},
-        {"q1s1001,q1s1003,q1s1002,q1s1005,q1s1004", "phi-4-b5-q5-s5015",
-         "b=5,hq=40,hkv=10,sq=1,skv=1005,d=128,dtype=bf16,ragged=1",
-         "normal:1+batch:q1s1001,q1s1003,q1s1002,q1s1005,q1s1004",
-         "a batch of 5 tokens of 5 sequences, 5015 keys"},
-    };
-    for (size_t n = 0; n < COUNT(batches); n++) {
-        struct case_list list = cases_of("phi-4", NULL, NULL, batches[n].batch);
-        struct problem_case again;
-        struct parse_error error;
-        assert_int_equal(list.count, 1);
-        assert_string_equal(list.items[0].name, batches[n].name);
-        assert_problem(&list.items[0], batches[n].problem);
-        assert_input(&list.items[0], batches[n].input);
-        assert_string_equal(list.passes[0]->what, batches[n].what);
-        assert_true(parse_problem(batches[n].problem, &again.problem, &error));
-        assert_true(parse_input_for(batches[n].input, &again.problem, &again.input, &error));
-        cases_free(&list);
-    }
-    struct case_list list = cases_of("gpt-oss-20b", NULL, NULL, "q1s9,q1s8|q1s128|q1s129,q1s5");
-    assert_int_equal(list.count, 4);
-    assert_string_equal(list.items[2].name, "gpt-oss-20b-full-q1s129-q1s5");
-    assert_string_equal(list.items[3].name, "gpt-oss-20b-window-q1s129-q1s5");
-    cases_free(&list);
-}
-
 static void every_model_has_every_size_that_it_can(void **state)
 {
     (void)state;
@@ -313,7 +264,6 @@ int main(void)
         cmocka_unit_test(every_line_of_the_file_is_read),
         cmocka_unit_test(layers_of_a_model_add_up),
         cmocka_unit_test(a_case_is_a_kind_of_layer),
-        cmocka_unit_test(a_batch_is_a_case_of_its_sequences),
         cmocka_unit_test(every_model_has_every_size_that_it_can),
         cmocka_unit_test(layers_that_compute_the_same_are_one_case),
         cmocka_unit_test(layers_without_softmax_are_left_out_and_named),
