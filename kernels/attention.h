@@ -493,7 +493,8 @@ const struct attn_kernel *const *attn_kernels(size_t *count);
  * processor of this architecture runs, on AArch64 that for ATTN_ISA_NEON. */
 const struct attn_kernel *attn_find(const char *name, enum attn_isa isa);
 
-/* The variant to use on this host, from the problem and the threads alone; NULL where none supports it. */
+/* The variant to use on this host, from the problem and the threads alone (and from what was measured here,
+ * where attn_wisdom_load() of wisdom.h was called); NULL where none supports it. */
 const struct attn_kernel *attn_kernel_best(const struct attn_problem *problem, int threads);
 
 /* Whether the kernel, not NULL, computes this problem (host ISA aside); false sets *why to a static

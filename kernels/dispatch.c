@@ -1,5 +1,6 @@
 /*
- * dispatch: which variant to use for a problem, from its shape and the thread count alone.
+ * dispatch: which variant to use for a problem, from its shape and the thread count alone; what was measured
+ * on the host (wisdom.h) goes before these rules.
  *
  * Four kernels are the fastest somewhere.  With enough query rows per KV head flash is: a row costs
  * it the least.  With fewer rows than lanes it computes lanes that are not used, and with fewer
@@ -11,7 +12,7 @@
  * 2026-11-25): float32 and bf16, D = 64 and 128, 1 to 64 rows, 1 to 8192 keys, 1 and 2 threads.
  * best_measured.c of tests/ compares the choices with committed results.
  */
-#include "attention.h"
+#include "wisdom.h"
 
 /* What decides.  A row is a query of one of the heads that share a KV head. */
 struct shape {
@@ -182,15 +183,13 @@ static const struct attn_kernel *preferred(const char *name, bool narrow,
 
 static struct shape shape_of(const struct attn_problem *p, int threads)
 {
-    const double heads = (double)p->batch * (double)p->kv_heads;
-    const double rows = (double)(p->q_heads / p->kv_heads) * (double)p->q_len;
-    const double pairs = attn_visible_pairs(p);
+    const struct attn_shape shape = attn_shape_of(p);
     return (struct shape){
-        .heads = heads,
+        .heads = shape.heads,
         .dims = (double)(p->qk_dim + p->v_dim) / 2,
-        .rows = rows,
-        .keys = pairs / (heads * rows),
-        .work = pairs * (double)(p->qk_dim + p->v_dim),
+        .rows = shape.rows,
+        .keys = shape.keys,
+        .work = attn_visible_pairs(p) * (double)(p->qk_dim + p->v_dim),
         .threads = threads > 1 ? threads : 1,
         .flash = preferred("flash", false, p),
     };
@@ -201,6 +200,9 @@ const struct attn_kernel *attn_kernel_best(const struct attn_problem *problem, i
     const char *why;
     if (!attn_problem_valid(problem, &why))
         return NULL;
+    const struct attn_kernel *measured = attn_wisdom_choice(problem, threads);
+    if (measured)
+        return measured;
     const struct shape shape = shape_of(problem, threads);
     for (size_t i = 0; i < sizeof preference / sizeof *preference; i++) {
         if (!preference[i].due(&shape))

@@ -24,7 +24,7 @@ static int (*const commands[COMMAND_COUNT])(const struct options *options, int a
     [COMMAND_LIST] = list_command,       [COMMAND_RUN] = run_command,
     [COMMAND_CHECK] = run_command,       [COMMAND_EVAL] = eval_command,
     [COMMAND_MACHINE] = machine_command, [COMMAND_EXPERIMENT] = experiment_command,
-    [COMMAND_HELP] = help_command,
+    [COMMAND_HELP] = help_command,       [COMMAND_TUNE] = run_command,
 };
 
 /* The exit code of something that only prints. */

@@ -24,6 +24,7 @@
 #include "session/resume.h"
 #include "system/memory_file.h"
 #include "system/process.h"
+#include "tune.h"
 
 #define MOST_SIMPLIFIED 3 /* problems on which kernels fail: the same error mostly */
 
@@ -36,8 +37,9 @@ struct run {
     struct lock lock; /* of the machine */
     json_t *noise;    /* what the twins have shown */
     struct session_needs needs;
-    size_t at;         /* the case under way */
-    size_t simplified; /* drawn problems so far */
+    size_t at;          /* the case under way */
+    size_t simplified;  /* drawn problems so far */
+    const char *wisdom; /* the file of a tune */
     struct session_time time;
 };
 
@@ -232,6 +234,10 @@ static int begin(struct run *run, int argc, const char *const *argv)
             json_array_append_new(run->command, json_string(argv[i]));
     }
     const struct options *o = &run->options;
+    if (o->command == COMMAND_TUNE && !tune_begin(&run->options, &run->wisdom, message, size))
+        return EXIT_USAGE;
+    if (o->wisdom && !tune_load(o->wisdom, message, size))
+        return EXIT_ENVIRONMENT;
     if (!guests_load(o->plugins, o->plugin_count, o->kernel, o->timeout_s))
         return EXIT_INTERRUPTED;
     const int planned = session_plan(&run->session, &run->options, message, size);
@@ -305,6 +311,13 @@ static int finish(struct run *run, enum rounds_end end)
                      run->options.output);
     else if (end == ROUNDS_INTERRUPTED)
         progress_say("interrupted; with --output FILE a session can be resumed");
+    char message[512];
+    if (run->wisdom && end == ROUNDS_DONE &&
+        !tune_write(run->session.cells, run->session.cell_count, run->wisdom, message,
+                    sizeof message)) {
+        progress_say("%s", message);
+        code = code == EXIT_AS_ASKED ? EXIT_ENVIRONMENT : code;
+    }
     /* A check that checked nothing of a kernel is no success; a run says so where it measured nothing at
      * all. */
     const bool counts = check || report_is_absent(run->session.cells, run->session.cell_count);

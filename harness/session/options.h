@@ -20,6 +20,7 @@ enum command {
     COMMAND_LIST,
     COMMAND_RUN,
     COMMAND_CHECK,
+    COMMAND_TUNE,
     COMMAND_EVAL,
     COMMAND_EXPERIMENT,
     COMMAND_MACHINE,
@@ -81,7 +82,7 @@ struct options {
     uint64_t seed;     /* OPTIONS_NOT_GIVEN: from the clock */
     uint64_t draws;    /* problems to draw; OPTIONS_NOT_GIVEN: by the command */
     enum if_busy if_busy;
-    const char *output, *resume, *input;
+    const char *output, *resume, *input, *wisdom;
     bool force; /* to replace the file of output */
     bool quick;
     bool dry_run;

@@ -54,6 +54,18 @@ const struct options_command options_commands[COMMAND_COUNT] = {
          "sample.  If every element is off by 1e-5, f32 results fail by their RMS, unless\n"
          "naive's own error, which grows with the number of keys, is close to that.\n",
          NULL},
+    [COMMAND_TUNE] =
+        {"tune", "measure which kernels this host should choose, and write it to a file",
+         "--output FILE [OPTION]...",
+         "Runs the library's kernels on the cases, without --suite and --problem those of\n"
+         "the suite `default`, and writes which of them won: --wisdom FILE of run and check\n"
+         "makes `--kernel best` use it, attn_wisdom_load() of wisdom.h a program.\n"
+         "\n"
+         "Another variant than the rules' is written where the 95 % intervals are apart.\n"
+         "A choice holds for problems of the same types, dimensions and threads, up to a\n"
+         "factor of 1.5 away in heads, rows and keys together; the rules decide elsewhere.\n"
+         "A file of another host or version, or one that was edited, is refused.\n",
+         NULL},
     [COMMAND_EVAL] =
         {"eval", "compute one attention from a file to a file",
          "--kernel K --input IN[:PREFIX] --output OUT [--problem OPTIONS]",
@@ -72,9 +84,9 @@ const struct options_command options_commands[COMMAND_COUNT] = {
 };
 
 const struct option options_table[] = {
-    {"suite", "NAME|FILE", .kind = OPTION_TEXT, FIELD(suite), .commands = SELECTS,
+    {"suite", "NAME|FILE", .kind = OPTION_TEXT, FIELD(suite), .commands = SELECTS | IN(TUNE),
      .help = "cases to use: built-in suites or suite files, comma separated; or all"},
-    {"problem", "P", .kind = OPTION_PROBLEMS, .commands = SELECTS,
+    {"problem", "P", .kind = OPTION_PROBLEMS, .commands = SELECTS | IN(TUNE),
      .help = "a problem, as in b=1,hq=8,hkv=8,s=1024,d=64,mask=causal; repeatable"},
     {"model", "M[:tpN]", .kind = OPTION_TEXT, FIELD(model), .commands = SELECTS,
      .help =
@@ -91,7 +103,7 @@ const struct option options_table[] = {
          "1); or these, as in 2q2k,32q1s4k: 2 of 2048 queries, 32 of one on 4096 keys"},
     {"problem", "OPTIONS", .kind = OPTION_PROBLEMS, .commands = IN(EVAL),
      .help = "what the tensors do not say, as in mask=causal,outputs=o+lse,dtype=bf16"},
-    {"case", "NAME", .kind = OPTION_TEXT, FIELD(cases), .commands = SELECTS,
+    {"case", "NAME", .kind = OPTION_TEXT, FIELD(cases), .commands = SELECTS | IN(TUNE),
      .help = "only these cases of the suites, comma separated"},
     {"kernel", "A,B", .kind = OPTION_TEXT, FIELD(kernel), .commands = SELECTS,
      .help = "kernels (flash), variants (flash/avx2) or groups: textbook, ours, rivals, plugins, "
@@ -111,18 +123,18 @@ const struct option options_table[] = {
     {"isa", "I", .kind = OPTION_TEXT, FIELD(isa), .commands = IN(EVAL),
      .help = "one instruction set; best (default: of those that compute the problem, the one that "
              "this host prefers)"},
-    {"threads", "N", .kind = OPTION_TEXT, FIELD(threads), .commands = SELECTS,
+    {"threads", "N", .kind = OPTION_TEXT, FIELD(threads), .commands = SELECTS | IN(TUNE),
      .help = "thread counts, comma separated, and ranges as in a problem (1..16*2); all = every "
              "core (default: 1,all)"},
     {"threads", "N", "1", .kind = OPTION_COUNT, .lo = 1, .hi = 4096, FIELD(team),
      .commands = IN(EVAL), .help = "one number of threads"},
     {"placement", "WHERE", "cores", .kind = OPTION_WORD, .words = machine_placements,
-     FIELD(placement), .commands = SELECTS, .help = "cores, threads, numa or none"},
+     FIELD(placement), .commands = SELECTS | IN(TUNE), .help = "cores, threads, numa or none"},
     {"memory", "WHERE", "first-touch", .kind = OPTION_WORD, .words = machine_memories,
-     FIELD(memory), .commands = IN(RUN),
+     FIELD(memory), .commands = IN(RUN) | IN(TUNE),
      .help = "first-touch, near the thread that uses it; interleave; or bind to the threads' "
              "nodes"},
-    {"huge-pages", .kind = OPTION_FLAG, FIELD(huge_pages), .commands = IN(RUN),
+    {"huge-pages", .kind = OPTION_FLAG, FIELD(huge_pages), .commands = IN(RUN) | IN(TUNE),
      .help = "ask for huge pages; results say how much lies on them"},
     {"cold", .kind = OPTION_FLAG, FIELD(cold), .commands = IN(RUN),
      .help = "rotate through more operands than caches hold"},
@@ -131,17 +143,17 @@ const struct option options_table[] = {
      .help = "of a kernel before it is timed: full, or case: only the case's own input, which the "
              "column check then says"},
     {"seconds", "T", .kind = OPTION_SECONDS, .lo = 1e-3, .hi = 1e7, FIELD(seconds),
-     .commands = IN(RUN),
+     .commands = IN(RUN) | IN(TUNE),
      .help = "session length to aim for (default: enough for six launches per cell)"},
     {"launches", "N", .kind = OPTION_COUNT, .lo = 1, .hi = 1e4, FIELD(launches),
-     .commands = IN(RUN),
+     .commands = IN(RUN) | IN(TUNE),
      .help = "at most this many launches per cell (below 6: no interval); without --seconds no "
              "time limit"},
     {"timeout", "T", .kind = OPTION_SECONDS, .lo = 1e-3, .hi = 1e7, FIELD(timeout_s),
-     .commands = SELECTS | IN(EVAL),
+     .commands = SELECTS | IN(EVAL) | IN(TUNE),
      .help = "give up a launch after this many seconds, not counting those in which other "
              "processes had the CPUs (default: by the problem's size)"},
-    {"seed", "N", .kind = OPTION_COUNT, .hi = 0x1p63, FIELD(seed), .commands = SELECTS,
+    {"seed", "N", .kind = OPTION_COUNT, .hi = 0x1p63, FIELD(seed), .commands = SELECTS | IN(TUNE),
      .help = "order of launches and shifts of operands (default: from the clock; recorded)"},
     {"seed", "N", "1", .kind = OPTION_COUNT, .hi = 9e15, FIELD(seed), .commands = IN(EXPERIMENT),
      .help = "seed of all random numbers"},
@@ -152,7 +164,7 @@ const struct option options_table[] = {
     {"threads", "N", "0", .kind = OPTION_COUNT, .hi = 4096, FIELD(team), .commands = IN(EXPERIMENT),
      .help = "threads of a worker; 0: one per core"},
     {"if-busy", "WHAT", "wait", .kind = OPTION_WORD, .words = busy, FIELD(if_busy),
-     .commands = IN(RUN) | IN(EXPERIMENT),
+     .commands = IN(RUN) | IN(EXPERIMENT) | IN(TUNE),
      .help = "if another session measures on this machine, before times are taken: wait or go-on"},
     {"quick", .kind = OPTION_FLAG, FIELD(quick), .commands = IN(EXPERIMENT),
      .help = "smaller numbers, in seconds"},
@@ -162,7 +174,11 @@ const struct option options_table[] = {
      .help = "results as JSON Lines; - for standard output"},
     {"output", "FILE", .kind = OPTION_TEXT, FIELD(output), .commands = IN(EVAL),
      .help = "safetensors to write"},
-    {"force", .kind = OPTION_FLAG, FIELD(force), .commands = SELECTS | IN(EXPERIMENT),
+    {"output", "FILE", .kind = OPTION_TEXT, FIELD(output), .commands = IN(TUNE),
+     .help = "the choices to write"},
+    {"wisdom", "FILE", .kind = OPTION_TEXT, FIELD(wisdom), .commands = SELECTS,
+     .help = "choices that attnbench tune measured on this host, for --kernel best"},
+    {"force", .kind = OPTION_FLAG, FIELD(force), .commands = SELECTS | IN(EXPERIMENT) | IN(TUNE),
      .help = "replace the file of --output"},
     {"resume", "FILE", .kind = OPTION_TEXT, FIELD(resume), .commands = SELECTS,
      .help = "continue an interrupted session, with its own options unless they are given again"},

@@ -156,7 +156,7 @@ static void add_refused(struct session *session, const struct problem_case *c)
 {
     const struct guest_refusal *refusal;
     const enum command command = session->options->command;
-    if (command != COMMAND_RUN && command != COMMAND_CHECK)
+    if (command != COMMAND_RUN && command != COMMAND_CHECK && command != COMMAND_TUNE)
         return; /* the cells of an experiment */
     for (size_t i = 0; (refusal = guests_refused(i)); i++) {
         struct cell *cell =

@@ -1,9 +1,11 @@
 """--kernel best: what the library chooses for each problem and number of threads."""
 
 import os
+import pathlib
+import re
 import unittest
 
-from command import BASELINE, BRIEF, CommandTest, cells, run, safetensors
+from command import BASELINE, BESIDE, BRIEF, CommandTest, cells, run, safetensors
 
 # Problems for which every host chooses the same kernel, as tests/kernels/test_dispatch.c has them.
 CHOICES = {"h=1,s=64,d=64": "flash", "h=8,sq=2,skv=128,d=64,window=8:0": "row_parallel"}
@@ -58,6 +60,40 @@ class Best(CommandTest):
         safetensors(given, {name: ([1, 1, 1, 1], [1.0]) for name in "qkv"})
         words = ["--kernel", "best", "--input", given, "--output", self.output]
         self.refused(["eval", *words], 2, "eval takes a kernel by its name")
+
+
+class Tune(CommandTest):
+    """What was measured here is chosen afterwards; what was not, or elsewhere, is refused."""
+
+    PROBLEM = ("--problem", "h=1,s=32,d=16", "--threads", "1")
+
+    def test_a_choice_is_measured_and_used(self) -> None:
+        wisdom = str(self.directory / "wisdom")
+        tuned = run("tune", *self.PROBLEM, "--launches", "6", "--output", wisdom, *BESIDE)
+        self.assertEqual(tuned.returncode, 0, tuned)
+        self.assertRegex(
+            tuned.stderr, rf"{wisdom}: 1 choices, [01] of them other than by the rules"
+        )
+        text = pathlib.Path(wisdom).read_text(encoding="utf-8")
+        (kernel, isa) = re.findall(r"(?m)^point f32 f32 1 16 16 1 32 32 (\w+) (\w+)$", text)[0]
+        again = ("run", *self.PROBLEM, "--kernel", "best", *BRIEF, "--output", self.output)
+        self.assertEqual(run(*again, "--wisdom", wisdom).returncode, 0)
+        ((row),) = cells(self.output).values()
+        self.assertEqual((row["kernel"], row["isa"], row["chosen"]), (kernel, isa, True))
+        self.refused(["tune", *self.PROBLEM, "--output", wisdom], 2, "exists; --force replaces it")
+        edited = text.replace("point f32 f32 1 16 16 1 32", "point f32 f32 1 16 16 1 48")
+        for changed, why in ((edited, "was changed since"), ("x", "no file of attnbench tune")):
+            pathlib.Path(wisdom).write_text(changed, encoding="utf-8")
+            self.refused([*again, "--force", "--wisdom", wisdom], 3, why)
+        self.refused([*again, "--force", "--wisdom", wisdom + "?"], 3, "No such file")
+
+    def test_too_few_launches_write_nothing(self) -> None:
+        wisdom = self.directory / "wisdom"
+        words = ("tune", *self.PROBLEM, "--launches", "1", "--output", str(wisdom), *BESIDE)
+        done = run(*words)
+        self.assertEqual((done.returncode, wisdom.exists()), (3, False), done)
+        self.assertIn("nothing to write", done.stderr)
+        self.refused(["tune"], 2, "tune needs --output")
 
 
 if __name__ == "__main__":

@@ -8,10 +8,11 @@
 
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "attention.h"
+#include "wisdom.h"
 #include "isa.h"
 #include "problem/parse.h"
 
@@ -200,6 +201,94 @@ static void with_a_matrix_unit(void **state)
     assert_int_not_equal(best("hq=7,hkv=1,sq=1,skv=8192,d=128,dtype=bf16", 1)->isa, ATTN_ISA_AMX);
 }
 
+/* ---- measured choices ----------------------------------------------------------------------- */
+
+static const char *why;
+
+static struct attn_problem problem_of(const char *text)
+{
+    struct attn_problem problem;
+    struct parse_error error;
+    if (!parse_problem(text, &problem, &error))
+        fail_msg("%s: %s", text, error.message);
+    return problem;
+}
+
+/* The text of a host on which tiled/baseline has won where flash is the rule. */
+static const char *tuned(void)
+{
+    static char text[4096];
+    static const char *const won[] = {"h=8,s=200,d=64", "h=8,s=600,d=64"};
+    struct attn_problem problems[] = {problem_of(won[0]), problem_of(won[1])};
+    const struct attn_kernel *tiled = attn_find("tiled", ATTN_ISA_BASELINE);
+    const struct attn_kernel *flash = attn_find("flash", ATTN_ISA_BASELINE);
+    const struct attn_wisdom_point points[] = {{&problems[0], 1, tiled}, {&problems[1], 1, flash}};
+    const size_t length = attn_wisdom_print(points, 2, text, sizeof text);
+    assert_true(length < sizeof text);
+    assert_int_equal(strlen(text), length);
+    assert_true(attn_wisdom_print(points, 2, (char[8]){0}, 8) > 8);
+    return text;
+}
+
+static void a_measured_choice_goes_before_the_rules(void **state)
+{
+    (void)state;
+    static const struct choice measured[] = {
+        {"h=8,s=200,d=64", 1, "tiled"},
+        {"h=8,s=220,d=64", 1, "tiled"},
+        {"h=12,s=200,d=64", 1, "tiled"}, /* as far as a point reaches */
+    };
+    static const struct choice by_rule[] = {
+        {"h=8,s=200,d=64", 2, "flash"},            /* other threads */
+        {"h=8,s=200,d=128", 1, "flash"},           /* dimensions */
+        {"h=8,s=200,d=64,dtype=bf16", 1, "flash"}, /* types */
+        {"h=8,s=300,d=64", 1, "flash"},            /* too far in rows and keys together */
+        {"h=8,s=500,d=64", 1, "flash"},            /* nearer to another point */
+    };
+    assert_true(attn_wisdom_load(tuned(), &why));
+    assert_chosen(measured, COUNT(measured));
+    assert_chosen(by_rule, COUNT(by_rule));
+    assert_int_equal(best("h=8,s=200,d=64", 1)->isa, attn_find("tiled", ATTN_ISA_BASELINE)->isa);
+    assert_true(attn_wisdom_load(NULL, &why));
+    assert_string_equal(best("h=8,s=200,d=64", 1)->name, "flash");
+}
+
+/* Refused, and the rules stand. */
+static void assert_refused(const char *text, const char *reason)
+{
+    assert_true(attn_wisdom_load(tuned(), &why));
+    assert_false(attn_wisdom_load(text, &why));
+    assert_non_null(strstr(why, reason));
+    assert_string_equal(best("h=8,s=200,d=64", 1)->name, "flash");
+}
+
+static void a_text_of_elsewhere_or_edited_is_refused(void **state)
+{
+    (void)state;
+    char text[4096];
+    assert_refused("", "no file of attnbench tune");
+    assert_refused("{\"schema\":1}\n", "no file of attnbench tune");
+    const char *whole = tuned();
+    for (const char *at = whole; (at = strchr(at, '\n'));
+         at++) { /* cut behind any line but the last */
+        snprintf(text, sizeof text, "%.*s", (int)(at - whole + 1), whole);
+        if (at[1] && at > whole)
+            assert_refused(text, "was changed");
+    }
+    snprintf(text, sizeof text, "%s", whole);
+    *strstr(text, "tiled") = 'T';
+    assert_refused(text, "was changed");
+    snprintf(text, sizeof text, "%s ", whole);
+    assert_refused(text, "was changed");
+    setenv("ATTN_ISA_MASK", "baseline", 1);
+    char *elsewhere = strdup(tuned());
+    unsetenv("ATTN_ISA_MASK");
+    const bool other = attn_isa_preferred() != attn_find("flash", ATTN_ISA_BASELINE)->isa;
+    if (other) /* has more than the baseline */
+        assert_refused(elsewhere, "another host");
+    free(elsewhere);
+}
+
 static void invalid_problems_get_none(void **state)
 {
     (void)state;
@@ -212,9 +301,14 @@ static void invalid_problems_get_none(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(on_every_host),      cmocka_unit_test(with_wide_vectors),
-        cmocka_unit_test(in_narrow_vectors),  cmocka_unit_test(with_products_of_pairs),
-        cmocka_unit_test(with_a_matrix_unit), cmocka_unit_test(invalid_problems_get_none),
+        cmocka_unit_test(on_every_host),
+        cmocka_unit_test(with_wide_vectors),
+        cmocka_unit_test(in_narrow_vectors),
+        cmocka_unit_test(with_products_of_pairs),
+        cmocka_unit_test(a_measured_choice_goes_before_the_rules),
+        cmocka_unit_test(a_text_of_elsewhere_or_edited_is_refused),
+        cmocka_unit_test(with_a_matrix_unit),
+        cmocka_unit_test(invalid_problems_get_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

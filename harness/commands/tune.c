@@ -1,0 +1,113 @@
+/*
+ * tune: from a session's rows to the text of kernels/wisdom.h, and back.
+ *
+ * A variant overrules the one that the rules choose where their 95 % intervals do not overlap; elsewhere the
+ * point keeps the rules' choice, so that no neighbour that is farther away decides there.
+ */
+#include "tune.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/progress.h"
+#include "base/refuse.h"
+#include "problem/catalogue.h"
+#include "problem/select.h"
+#include "results/report_rows.h"
+#include "wisdom.h"
+
+#define TEXT_MOST (ATTN_WISDOM_POINTS * 256)
+
+bool tune_begin(struct options *options, const char **path, char *message, size_t message_size)
+{
+    /* Those that win somewhere; flash in narrow vectors does with few rows. */
+    static const char competing[] = SELECT_BEST ",row_parallel,tiled,split_kv,flash";
+    static const char with_narrow[] = SELECT_BEST ",row_parallel,tiled,split_kv,flash,flash/avx2";
+    const bool narrow = catalogue_find("flash", ATTN_ISA_AVX2) && attn_isa_available(ATTN_ISA_AVX2);
+    if (!options->output)
+        return refuse(message, message_size, "tune needs --output");
+    if (!options->force && access(options->output, F_OK) == 0)
+        return refuse(message, message_size, "%s exists; --force replaces it", options->output);
+    options->kernel = narrow ? with_narrow : competing;
+    options->checked = CHECKED_CASE;
+    *path = options->output;
+    options->output = NULL;
+    return true;
+}
+
+/* What won against each choice of the rules that was measured; *overruled: how often it was another. */
+static size_t points_of(const struct cell *cells, size_t count, struct attn_wisdom_point *points,
+                        size_t *overruled)
+{
+    size_t n = 0;
+    *overruled = 0;
+    for (size_t i = 0; i < count && n < ATTN_WISDOM_POINTS; i++) {
+        const struct cell *chosen, *fastest;
+        if (!cells[i].row || !report_is_chosen(cells[i].row) || !report_is_ranked(cells[i].row) ||
+            isnan(report_regret(cells, count, &cells[i], &chosen, &fastest)) ||
+            !report_is_ranked(fastest->row))
+            continue;
+        const bool keeps = report_meets(chosen->row, fastest->row);
+        *overruled += !keeps;
+        points[n++] = (struct attn_wisdom_point){&cells[i].c->problem, cells[i].threads,
+                                                 keeps || !fastest->kernel ? chosen->kernel
+                                                                           : fastest->kernel};
+    }
+    return n;
+}
+
+static bool write_text(const char *path, const char *text, char *message, size_t size)
+{
+    FILE *file = fopen(path, "w");
+    const bool written = file && fputs(text, file) >= 0;
+    if (!file || fclose(file) != 0 || !written)
+        return refuse(message, size, "%s: %s", path, strerror(errno));
+    return true;
+}
+
+bool tune_write(const struct cell *cells, size_t count, const char *path, char *message,
+                size_t message_size)
+{
+    struct attn_wisdom_point *points = alloc_zeroed(ATTN_WISDOM_POINTS, sizeof *points);
+    char *text = alloc_zeroed(TEXT_MOST, 1);
+    size_t overruled = 0, n = 0;
+    bool written = points && text;
+    if (!written)
+        snprintf(message, message_size, "out of memory");
+    else
+        n = points_of(cells, count, points, &overruled);
+    if (written && !n)
+        written = refuse(message, message_size,
+                         "nothing to write: six launches of a choice and of another are needed");
+    if (written) {
+        attn_wisdom_print(points, n, text, TEXT_MOST);
+        written = write_text(path, text, message, message_size);
+    }
+    if (written)
+        progress_say("%s: %zu choices, %zu of them other than by the rules", path, n, overruled);
+    free(points);
+    free(text);
+    return written;
+}
+
+bool tune_load(const char *path, char *message, size_t message_size)
+{
+    const char *why = NULL;
+    char *text = alloc_zeroed(TEXT_MOST + 1, 1);
+    FILE *file = text ? fopen(path, "r") : NULL;
+    const size_t length = file ? fread(text, 1, TEXT_MOST, file) : 0;
+    if (!file || ferror(file))
+        why = text ? strerror(errno) : "out of memory";
+    if (file)
+        fclose(file);
+    if (!why && strlen(text) != length)
+        why = "it is no file of attnbench tune";
+    const bool loaded = !why && attn_wisdom_load(text, &why);
+    free(text);
+    return loaded || refuse(message, message_size, "--wisdom %s: %s", path, why);
+}
