@@ -1,8 +1,9 @@
 /*
  * tune: from a session's rows to the text of kernels/wisdom.h, and back.
  *
- * A variant overrules the one that the rules choose where their 95 % intervals do not overlap; elsewhere the
- * point keeps the rules' choice, so that no neighbour that is farther away decides there.
+ * A variant overrules the one that the rules choose where the 95 % interval of the ratio of their times, round
+ * by round, excludes 1; elsewhere the point keeps the rules' choice, so that no neighbour that is farther away
+ * decides there.
  */
 #include "tune.h"
 
@@ -16,8 +17,10 @@
 #include "base/alloc.h"
 #include "base/progress.h"
 #include "base/refuse.h"
+#include "base/stats.h"
 #include "problem/catalogue.h"
 #include "problem/select.h"
+#include "results/launches.h"
 #include "results/report_rows.h"
 #include "wisdom.h"
 
@@ -40,6 +43,17 @@ bool tune_begin(struct options *options, const char **path, char *message, size_
     return true;
 }
 
+/* Time of a over that of b, round by round. */
+static struct stats_ratio ratio_of(const struct cell *a, const struct cell *b)
+{
+    double *x, *y;
+    const size_t n = launches_medians(a, &x), m = launches_medians(b, &y);
+    const struct stats_ratio ratio = stats_paired_ratio(y, x, n < m ? n : m);
+    free(x);
+    free(y);
+    return ratio;
+}
+
 /* What won against each choice of the rules that was measured; *overruled: how often it was another. */
 static size_t points_of(const struct cell *cells, size_t count, struct attn_wisdom_point *points,
                         size_t *overruled)
@@ -48,15 +62,16 @@ static size_t points_of(const struct cell *cells, size_t count, struct attn_wisd
     *overruled = 0;
     for (size_t i = 0; i < count && n < ATTN_WISDOM_POINTS; i++) {
         const struct cell *chosen, *fastest;
-        if (!cells[i].row || !report_is_chosen(cells[i].row) || !report_is_ranked(cells[i].row) ||
-            isnan(report_regret(cells, count, &cells[i], &chosen, &fastest)) ||
-            !report_is_ranked(fastest->row))
+        if (!cells[i].row || !report_is_chosen(cells[i].row) ||
+            isnan(report_regret(cells, count, &cells[i], &chosen, &fastest)))
             continue;
-        const bool keeps = report_meets(chosen->row, fastest->row);
-        *overruled += !keeps;
+        const struct stats_ratio ratio = ratio_of(fastest, chosen);
+        if (!ratio.interval)
+            continue;
+        const bool other = fastest != chosen && ratio.hi < 1;
+        *overruled += other;
         points[n++] = (struct attn_wisdom_point){&cells[i].c->problem, cells[i].threads,
-                                                 keeps || !fastest->kernel ? chosen->kernel
-                                                                           : fastest->kernel};
+                                                 other ? fastest->kernel : chosen->kernel};
     }
     return n;
 }

@@ -61,7 +61,8 @@ const struct options_command options_commands[COMMAND_COUNT] = {
          "the suite `default`, and writes which of them won: --wisdom FILE of run and check\n"
          "makes `--kernel best` use it, attn_wisdom_load() of wisdom.h a program.\n"
          "\n"
-         "Another variant than the rules' is written where the 95 % intervals are apart.\n"
+         "Another variant than the rules' is written where the 95 % interval of the ratio\n"
+         "of their times, round by round, excludes 1.\n"
          "A choice holds for problems of the same types, dimensions and threads, up to a\n"
          "factor of 1.5 away in heads, rows and keys together; the rules decide elsewhere.\n"
          "A file of another host or version, or one that was edited, is refused.\n",
