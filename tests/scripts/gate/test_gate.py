@@ -28,10 +28,13 @@ ONCE = ("--sessions", "1")  # noisy fakes do not become quieter
 
 
 @pytest.fixture
-def gated(tool: Tool, tmp_path: Path):  # noqa: ANN201
+def gated(tool: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):  # noqa: ANN201
     """Runs the gate on two fakes; settings of the new one as keyword arguments."""
+    in_a_process = gate_launch._run
 
     def run(base: dict[str, object] | None = None, *options: str, **new: object) -> Outcome:
+        # a process only where the gate watches it: a start takes longer than all that it does
+        monkeypatch.setattr(gate_launch, "_run", in_a_process if "queued" in new else fake.run)
         first = fake.program(tmp_path / "base", **(base or {}))
         second = fake.program(tmp_path / "next", **new)
         return tool(gate, "--base", first, "--new", second, "-n", "8", *ONCE, *options)
