@@ -13,6 +13,7 @@ from command import (
     BASELINE,
     BRIEF,
     HANGS,
+    HOST,
     PROGRAM,
     TINY,
     CommandTest,
@@ -43,8 +44,8 @@ class Legend(CommandTest):
         """The tables of a run on one thread, and the legend below them."""
         done = run(
             *("run", "--problem", "h=1,s=64,d=16", "--threads", "1", *arguments),
-            env={**os.environ, "COLUMNS": str(width)},
-        )
+            program=HOST, env={**os.environ, "COLUMNS": str(width)},
+        )  # fmt: skip
         self.assertEqual(done.returncode, 0, done.stderr)
         tables, legend = re.split(
             r"\n\n(?=[*=] +\w|median )", done.stdout.split("attnbench help")[0]
@@ -114,14 +115,14 @@ class Display(CommandTest):
         directory = tempfile.TemporaryDirectory()
         cls.addClassCleanup(directory.cleanup)
         cls.session = str(pathlib.Path(directory.name) / "session.jsonl")
-        cls.measured = run(*cls.ARGUMENTS, *RANKED, "--output", cls.session)
+        cls.measured = run(*cls.ARGUMENTS, *RANKED, "--output", cls.session, program=HOST)
 
     def again(self, width: int, session: str = "") -> str:
         """The tables of a complete session in a terminal, or pipe, of this width."""
         done = run(
             *("run", "--resume", session or self.session),
-            env={**os.environ, "COLUMNS": str(width)},
-        )
+            program=HOST, env={**os.environ, "COLUMNS": str(width)},
+        )  # fmt: skip
         self.assertEqual(done.returncode, 0, done)
         return done.stdout
 
@@ -140,7 +141,7 @@ class Display(CommandTest):
         asked = [word for problem in problems for word in ("--problem", problem)]
         session = str(self.directory / "bare.jsonl")
         words = ["--kernel", "split_kv,flash", "--threads", "1", "--output", session, *RANKED]
-        run("run", *asked, *words)
+        run("run", *asked, *words, "--check", "case", program=HOST)
         for width in (40, 47, 60, 80):
             shown = self.again(width, session)
             lines = [x for x in shown.splitlines() if "hq=32" not in x or width == 80]
@@ -152,7 +153,7 @@ class Display(CommandTest):
 
     @unless_emulated("knows no policies of memory")
     def test_memory_is_shown_where_it_was_asked_for(self) -> None:
-        asked = ["--kernel", "naive,online", "--threads", "1", *BRIEF]
+        asked = ["--kernel", "naive,online", "--threads", "1", *BRIEF, "--check", "case"]
         shown = re.compile(
             r"(?m)^  memory: (\S+), in place(?:; on huge pages: (none|\S+ [MKG]B.*))?$"
         )
@@ -177,7 +178,8 @@ class Display(CommandTest):
             problem = "h=1,s=64,d=16"
             done = run(
                 *("run", "--problem", problem, "--kernel", "naive,tiled", "--threads", "1"),
-                *("--launches", count),
+                *("--launches", count, "--check", "case"),
+                program=HOST,
             )
             marks = re.findall(r"(?m)^(.)  (?:naive|tiled)/", done.stdout)
             summary = re.findall(r"(?m)^h1-s64-d16 +1 +(\S) +(?:naive|tiled)/", done.stdout)
@@ -193,7 +195,7 @@ class Display(CommandTest):
     def test_one_kernel_alone_beats_nothing(self) -> None:
         """Nor does one beside kernels without a time, in the table and in the summary."""
         words = ["--problem", "h=1,s=64,d=16,dtype=bf16", "--kernel", "flash,naive"]
-        done = run("run", *words, "--isa", "baseline", "--threads", "1", *RANKED)
+        done = run("run", *words, "--isa", "baseline", "--threads", "1", *RANKED, program=HOST)
         self.assertRegex(done.stdout, r"(?m)^flash/")
         self.assertRegex(done.stdout, r"(?m)^h1-s64-d16-bf16 +1 +flash/")
         self.assertNotRegex(done.stdout, r"(?m)^\*|fastest at")

@@ -28,7 +28,8 @@ from terminal import Terminal
 PROBLEM = ["--problem", "h=1,s=8,d=4"]
 HEAD = "h1-s8-d4  b=1,hq=1,hkv=1,sq=8,skv=8,d=4  1.024 kFLOP, 512.0 B"
 # With this seed naive is launched before broken_slow, which then stays in its first launch.
-SLOW = ["--kernel", "naive,broken_slow", "--isa", "baseline", "--threads", "1", "--seed", "2"]
+SLOW = ["--kernel", "naive,broken_slow", "--isa", "baseline", "--threads", "1", "--seed", "2",
+        "--check", "case"]  # fmt: skip
 HELD = "] launch 1  broken_slow"
 BUSY = re.compile(
     r"(?m)^attnbench: (process .* measuring on this machine|\S+ s asked; at least).*\n?"

@@ -11,6 +11,7 @@ import unittest
 from command import (
     BRIEF,
     DATA,
+    HOST,
     PATIENCE,
     TINY,
     CommandTest,
@@ -21,6 +22,9 @@ from command import (
     run,
     unless_emulated,
 )
+
+# What a session's launches leave in its file, of kernels that need no check for that.
+UNCHECKED = ["--check", "case"]
 
 # Many launches, as other tests have them, whose numbers alone are looked at.
 of_numbers = unittest.skipIf(
@@ -33,7 +37,7 @@ class Rows(CommandTest):
     def test_numbers_belong_together(self) -> None:
         arguments = ["--problem", "h=2,s=64,d=32,mask=causal", "--kernel", "online"]
         done = run("run", *arguments, "--launches", "7", "--threads", "1",
-                   "--output", self.output)  # fmt: skip
+                   "--output", self.output, program=HOST)  # fmt: skip
         self.assertEqual(done.returncode, 0, done)
         (row,) = cells(self.output).values()
         time = row["time"]
@@ -66,7 +70,7 @@ class Rows(CommandTest):
 
     def measured(self, *arguments: str) -> tuple[Row, list[Row]]:
         """The one row of a session, and its launches."""
-        done = run("run", *arguments, *PATIENCE, "--output", self.output)
+        done = run("run", *arguments, *PATIENCE, *UNCHECKED, "--output", self.output, program=HOST)
         self.assertEqual(done.returncode, 0, done)
         (row,) = cells(self.output).values()
         return row, launches(self.output)
@@ -187,7 +191,7 @@ class Rows(CommandTest):
             self.assertIn("--huge-pages", row["repro"])
             self.assertEqual("--memory " in row["repro"], policy != "first-touch")
         before = len(launches(self.output))
-        done = run("run", "--resume", self.output, "--memory", "bind")
+        done = run("run", "--resume", self.output, "--memory", "bind", program=HOST)
         self.assertEqual(done.returncode, 0, done)
         after = launches(self.output)
         self.assertEqual([line["memory"] for line in after[before:]], ["bind"])
@@ -214,7 +218,7 @@ class Rows(CommandTest):
         """OpenBLAS may run other code for a few rows; then each line says for how many cells."""
         few, many = "h=1,s=8,d=8", "h=1,s=128,d=8"
         done = run("run", "--problem", few, "--problem", many, "--kernel", "gemm",
-                   "--threads", "1", *BRIEF, "--output", self.output)  # fmt: skip
+                   "--threads", "1", *BRIEF, *UNCHECKED, "--output", self.output)  # fmt: skip
         libraries = {row["library"] for row in cells(self.output).values()}
         said = re.findall(r"gemm calls", done.stdout)
         self.assertEqual(len(said), len(libraries))
@@ -226,8 +230,8 @@ class Rows(CommandTest):
     def test_every_launch_of_gemm_runs_the_same_core(self) -> None:
         """Chosen by trying, once a case; what the library reports of itself is one text, too."""
         problems = ["--problem", "h=2,s=8,d=16", "--problem", "h=1,s=150,d=64"]
-        done = run("run", *problems, "--kernel", "gemm,naive", "--threads", "1,2",
-                   "--launches", "2", "--output", self.output)  # fmt: skip
+        done = run("run", *problems, "--kernel", "gemm,naive", "--threads", "1,2", *UNCHECKED,
+                   "--launches", "2", "--output", self.output, program=HOST)  # fmt: skip
         rows = [row for row in cells(self.output).values() if row["kernel"] == "gemm"]
         self.assertEqual(len(rows), 4)
         for problem in {row["problem"] for row in rows}:
@@ -255,7 +259,7 @@ class Rows(CommandTest):
     def test_a_resumed_session_keeps_the_core(self) -> None:
         """What the launches before an interruption ran on is not chosen anew."""
         arguments = ["--problem", TINY, "--kernel", "gemm", "--threads", "1", "--launches", "2"]
-        run("run", *arguments, "--output", self.output)
+        run("run", *arguments, *UNCHECKED, "--output", self.output, program=HOST)
         path = pathlib.Path(self.output)
         kept = [
             line
@@ -268,7 +272,7 @@ class Rows(CommandTest):
             if line["type"] == "launch":
                 line["blas"] = other
         path.write_text("".join(json.dumps(line) + "\n" for line in kept[:3]), encoding="utf-8")
-        run("run", "--resume", self.output)
+        run("run", "--resume", self.output, program=HOST)
         (row,) = cells(self.output).values()
         self.assertEqual(row["blas"], other)
         self.assertTrue(all(line["blas"] == other for line in launches(self.output)))
@@ -276,7 +280,8 @@ class Rows(CommandTest):
     @of_numbers
     def test_launches_differ_in_order_and_shift(self) -> None:
         arguments = ["--problem", TINY, "--kernel", "naive,online,tiled", "--threads", "1"]
-        run("run", *arguments, "--launches", "5", "--seed", "3", "--output", self.output)
+        arguments += ["--launches", "5", "--seed", "3", *UNCHECKED, "--output", self.output]
+        run("run", *arguments, program=HOST)
         taken = launches(self.output)
         orders = {}
         for launch in taken:
@@ -295,7 +300,8 @@ class Rows(CommandTest):
     def test_thread_counts_stay_together(self) -> None:
         """In each round what is compared is launched one after the other, in any order."""
         arguments = ["--problem", TINY, "--kernel", "row_parallel,tiled", "--threads", "1,2"]
-        run("run", *arguments, "--launches", "4", "--seed", "3", "--output", self.output)
+        arguments += ["--launches", "4", "--seed", "3", *UNCHECKED, "--output", self.output]
+        run("run", *arguments, program=HOST)
         orders = {}
         for launch in launches(self.output):
             orders.setdefault(launch["round"], []).append(launch["threads"])
@@ -309,7 +315,8 @@ class Rows(CommandTest):
         for name in "ab":
             path = str(self.directory / name)
             arguments = ["--problem", TINY, "--kernel", "naive,online,tiled", "--threads", "1"]
-            run("run", *arguments, "--seed", "11", "--launches", "2", "--output", path)
+            arguments += ["--seed", "11", "--launches", "2", *UNCHECKED, "--output", path]
+            run("run", *arguments, program=HOST)
             first = [line for line in lines(path) if line.get("repeat") == 0 and "twin" not in line]
             orders.append([(line["kernel"], line["shift_bytes"]) for line in first])
         self.assertEqual(orders[0], orders[1])
@@ -387,7 +394,7 @@ class Rows(CommandTest):
         known = json.loads(run("list", "--json").stdout)["kernels"]
         expected = {k["isa"]: k["available"] for k in known if k["name"] == "naive"}
         run("run", "--problem", TINY, "--kernel", "naive", "--isa", "all", "--threads", "1", *BRIEF,
-            "--output", self.output)  # fmt: skip
+            *UNCHECKED, "--output", self.output)  # fmt: skip
         states = {
             line["isa"]: line["state"] == "ok"
             for line in lines(self.output)
