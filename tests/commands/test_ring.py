@@ -12,6 +12,8 @@ from command import BRIEF, HANGS, PROGRAM, CommandTest, Row, lines, run
 # The program with a part replaced, each wrong in its way; empty where the build found no MPI.
 WRONG = os.environ["ATTNBENCH_WRONG_RANKS"]
 RING = str(pathlib.Path(PROGRAM).with_name("attnbench-ring"))
+# Ranks wait for each other, and more so where others compute.
+PATIENT = ["--timeout", str(HANGS)]
 CORES = len(os.sched_getaffinity(0))
 CAUSAL = "hq=4,hkv=2,s=75,d=24,dv=17,mask=causal"
 SHAPE = 2 * 75 * (24 + 17) * 4  # bytes of K and V of that
@@ -41,7 +43,7 @@ class Distributed(CommandTest):
     def cells(self, *words: str) -> dict[tuple[str, int], Row]:
         done = run(
             "experiment", "distributed", "--problem", "h=2,s=64,d=16,mask=causal",
-            "--launches", "1", "--threads", "2", "--placement", "none",
+            "--launches", "1", "--threads", "2", "--placement", "none", *PATIENT,
             "--output", self.output, *words,
         )  # fmt: skip
         self.assertEqual(done.returncode, 0, done)
@@ -76,7 +78,7 @@ class Session(CommandTest):
         More ranks than cores wait for each other's turns, at any length: they are only checked.
         """
         text = f"{program} --ranks {ranks}" + (f" --hostfile '{hosts}'" if hosts else "")
-        arguments = ["--problem", problem, "--plugin", text, *more]
+        arguments = ["--problem", problem, "--plugin", text, *PATIENT, *more]
         arguments += ["--kernel", f"ring_{ranks}{kernel}", "--threads", threads or str(ranks)]
         if ranks > CORES:
             arguments += ["--placement", "none"]
@@ -117,7 +119,7 @@ class Ranks(Session):
         """A number of threads that cannot be is refused, and costs no other number."""
         done = run(
             "check", "--problem", "h=1,s=16,d=8", "--plugin", f"{RING} --ranks 2",
-            "--kernel", "ring_2", "--placement", "none", "--threads", "1,2",
+            "--kernel", "ring_2", "--placement", "none", "--threads", "1,2", *PATIENT,
             "--output", self.output,
         )  # fmt: skip
         self.assertEqual(done.returncode, 0, done)
