@@ -89,16 +89,16 @@ const struct option options_table[] = {
      .help = "cases to use: built-in suites or suite files, comma separated; or all"},
     {"problem", "P", .kind = OPTION_PROBLEMS, .commands = SELECTS | IN(TUNE),
      .help = "a problem, as in b=1,hq=8,hkv=8,s=1024,d=64,mask=causal; repeatable"},
-    {"model", "M[:tpN]", .kind = OPTION_TEXT, FIELD(model), .commands = SELECTS,
+    {"model", "M[:tpN]", .kind = OPTION_TEXT, FIELD(model), .commands = SELECTS | IN(TUNE),
      .help =
          "the attention layers of models, comma separated, by name or by config.json; tpN: of one "
          "of N workers.  At the sizes of the next three options: lists of numbers, and ranges as "
          "in a problem"},
-    {"prefill", "S", .kind = OPTION_TEXT, FIELD(prefill), .commands = SELECTS,
+    {"prefill", "S", .kind = OPTION_TEXT, FIELD(prefill), .commands = SELECTS | IN(TUNE),
      .help = "a pass over S tokens"},
-    {"decode", "S", .kind = OPTION_TEXT, FIELD(decode), .commands = SELECTS,
+    {"decode", "S", .kind = OPTION_TEXT, FIELD(decode), .commands = SELECTS | IN(TUNE),
      .help = "one token on S keys"},
-    {"batch", "B", .kind = OPTION_TEXT, FIELD(batch), .commands = SELECTS,
+    {"batch", "B", .kind = OPTION_TEXT, FIELD(batch), .commands = SELECTS | IN(TUNE),
      .help =
          "so many sequences decode together, or pass together where no --decode is given (default: "
          "1); or these, as in 2q2k,32q1s4k: 2 of 2048 queries, 32 of one on 4096 keys"},
@@ -183,7 +183,7 @@ const struct option options_table[] = {
      .help = "replace the file of --output"},
     {"resume", "FILE", .kind = OPTION_TEXT, FIELD(resume), .commands = SELECTS,
      .help = "continue an interrupted session, with its own options unless they are given again"},
-    {"dry-run", .kind = OPTION_FLAG, FIELD(dry_run), .commands = SELECTS,
+    {"dry-run", .kind = OPTION_FLAG, FIELD(dry_run), .commands = SELECTS | IN(TUNE),
      .help = "say how many cells there are, how long they take and in how much memory, and end"},
     {"json", .kind = OPTION_FLAG, FIELD(json), .commands = IN(LIST) | IN(MACHINE),
      .help = "JSON instead of text"},

@@ -94,6 +94,8 @@ class Tune(CommandTest):
         self.assertEqual((done.returncode, wisdom.exists()), (3, False), done)
         self.assertIn("nothing to write", done.stderr)
         self.refused(["tune"], 2, "tune needs --output")
+        dry = run(*words, "--dry-run")
+        self.assertEqual((dry.returncode, wisdom.exists(), dry.stderr), (0, False, ""), dry)
 
 
 if __name__ == "__main__":
