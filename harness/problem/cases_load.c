@@ -44,12 +44,12 @@ static void resolve_beside(const struct reader *r, struct input *input)
 {
     char beside[sizeof input->path];
     const char *slash = strrchr(r->source, '/');
-    if (input->kind != INPUT_FILE || input->path[0] == '/' || !slash ||
-        access(input->path, F_OK) == 0)
+    if (!*input->path || input->path[0] == '/' || !slash || access(input->path, F_OK) == 0)
         return;
     const int n = snprintf(beside, sizeof beside, "%.*s/%s", (int)(slash - r->source), r->source,
                            input->path);
-    if (n > 0 && (size_t)n < sizeof beside && access(beside, F_OK) == 0)
+    const bool fits = !input->mask_file || (n < PARSE_MASK_PATH && !strpbrk(beside, ":+"));
+    if (n > 0 && (size_t)n < sizeof beside && fits && access(beside, F_OK) == 0)
         memcpy(input->path, beside, (size_t)n + 1);
 }
 

@@ -265,3 +265,42 @@ bool operands_file_fill(struct tensor_set *set, const struct problem_case *c, ch
     safetensors_close(opened);
     return ok;
 }
+
+/* Copies a mask to one that may be larger before the last two dimensions. */
+static bool copy_mask(const struct operands_file *file, struct tensor_set *set,
+                      const struct operands_source *from, char *message, size_t message_size)
+{
+    const size_t *dims = set->shape.mask;
+    if (from->dims[0] > dims[0] || from->dims[1] > dims[1])
+        return refuse(message, message_size,
+                      "%s: mask differs between heads or sequences: "
+                      "mask:file:PATH:full",
+                      file->path);
+    for (size_t b = 0; b < dims[0]; b++)
+        for (size_t h = 0; h < dims[1]; h++)
+            for (size_t i = 0; i < dims[2]; i++)
+                for (size_t j = 0; j < dims[3]; j++) {
+                    const size_t index[4] = {b, h, i, j};
+                    size_t at = 0;
+                    for (int d = 0; d < 4; d++)
+                        at += from->dims[d] > 1 ? index[d] * from->stride[d] : 0;
+                    tensors_set(&set->tensors.mask, b, h, i, j,
+                                safetensors_get(from->tensor, at) != 0);
+                }
+    return true;
+}
+
+bool operands_file_mask(struct tensor_set *set, const struct problem_case *c, char *message,
+                        size_t message_size)
+{
+    char path[CASES_PATH];
+    struct operands_source source;
+    struct safetensors *opened = open_input(&c->input, path, message, message_size);
+    const struct operands_file file = {opened, path, ""};
+    const bool ok =
+        opened &&
+        operands_locate(&file, &c->problem, "mask", &set->shape, &source, message, message_size) &&
+        copy_mask(&file, set, &source, message, message_size);
+    safetensors_close(opened);
+    return ok;
+}

@@ -47,6 +47,10 @@ bool operands_file_load(const struct operands_file *file, struct tensor_set *set
                         const struct attn_problem *problem, const struct tensors_layout *layout,
                         char *message, size_t message_size);
 
+/* Reads the mask alone, of a case with the clause mask:file. */
+bool operands_file_mask(struct tensor_set *set, const struct problem_case *c, char *message,
+                        size_t message_size);
+
 /* ---- of a case whose input is a file ------------------------------------------------------- */
 
 /* Whether it says more about sizes than the problem does. */

@@ -69,6 +69,8 @@
  *                              all sequences and heads, or with :full behind it one for each of both;
  *                              left out: mask:elements:0.5
  *     +mask:blocks:N:P         the same in blocks of N queries and N keys
+ *     +mask:file:PATH          the same from the tensor `mask` of a safetensors file, of the shapes of
+ *                              operands_file.h; at most 100 bytes, without : and +
  *     +bias:keys|full|causal   of mask=bias: one row for all queries, heads and sequences; one matrix
  *                              for each sequence and head; 0 and -inf as mask=causal says.  Left out:
  *                              one matrix for each head.  Elements are N(0, 1)
@@ -82,7 +84,8 @@
 
 #include "attention.h"
 
-#define PARSE_TEXT 512 /* bytes of a text with its terminating 0 */
+#define PARSE_TEXT 512      /* bytes of a text with its terminating 0 */
+#define PARSE_MASK_PATH 101 /* of the path of mask:file, so that it fits beside all other clauses */
 
 /* Where Q, K and V of a case come from. */
 enum input_kind {
@@ -124,6 +127,7 @@ struct input {
     size_t mask_block; /* side of a block; 1: elements, 0: left out */
     float mask_visible;
     bool mask_full;
+    bool mask_file; /* at `path` */
     enum input_bias bias;
     bool channel_scales;
 };

@@ -146,14 +146,33 @@ static const char *decode_misfit(const struct input *input, const struct attn_pr
 
 #define USUAL_VISIBLE 0.5F /* of mask=bool where no clause says */
 
-/* elements:P or blocks:N:P, maybe with :full behind */
+/* PATH, maybe with :full behind */
+static bool read_mask_file(struct piece value, struct input *input, const char **why)
+{
+    bool full;
+    char path[PARSE_MASK_PATH];
+    const struct piece given = piece_split(&value, ":", &full);
+    *why = "has no path of at most 100 bytes, or an ending other than full";
+    if (!given.length || !piece_is_text(given) || !piece_copy(given, path, sizeof path) ||
+        (full && !piece_is(value, "full")))
+        return false;
+    memcpy(input->path, path, sizeof path);
+    input->mask_block = 1;
+    input->mask_full = full;
+    input->mask_file = true;
+    return true;
+}
+
+/* elements:P, blocks:N:P or file:PATH, maybe with :full behind */
 static bool read_mask(struct piece value, struct input *input, const char **why)
 {
     bool more;
     uint64_t block = 1;
     float visible;
     const struct piece unit = piece_split(&value, ":", &more);
-    *why = "is neither elements:P nor blocks:N:P";
+    if (more && piece_is(unit, "file"))
+        return read_mask_file(value, input, why);
+    *why = "is none of elements:P, blocks:N:P and file:PATH";
     if (!more || !(piece_is(unit, "elements") || piece_is(unit, "blocks")))
         return false;
     if (piece_is(unit, "blocks") &&
@@ -178,6 +197,8 @@ static bool print_mask(const struct input *input, char text[PARSE_TEXT])
     int n = snprintf(text, PARSE_TEXT, "elements:%s", visible);
     if (input->mask_block > 1)
         n = snprintf(text, PARSE_TEXT, "blocks:%zu:%s", input->mask_block, visible);
+    if (input->mask_file)
+        n = snprintf(text, PARSE_TEXT, "file:%s", input->path);
     if (input->mask_full)
         snprintf(text + n, PARSE_TEXT - (size_t)n, ":full");
     return input->mask_block;
@@ -242,8 +263,9 @@ static const struct clause clauses[] = {
     {"batch", "batch:" RUNS_FORM, read_batch, print_batch, runs_misfit},
     {"qlens", "qlens:LO:HI or qlens:LO:HI:MEAN", read_qlens, print_qlens, qlens_misfit},
     {"decode", "decode:N", read_decode, print_decode, decode_misfit},
-    {"mask", "mask:elements:P or mask:blocks:N:P, with :full for each sequence and head", read_mask,
-     print_mask, mask_misfit},
+    {"mask",
+     "mask:elements:P, mask:blocks:N:P or mask:file:PATH, with :full for each sequence and head",
+     read_mask, print_mask, mask_misfit},
     {"bias", "bias:keys, bias:full or bias:causal", read_bias, print_bias, bias_misfit},
     {"scales", "scales:token or scales:channel", read_scales, print_scales, scales_misfit},
 };
@@ -334,10 +356,10 @@ void parse_fit_input(struct input *input, const struct attn_problem *p)
         input->qlens = none;
         input->decode = 0;
     }
-    if (mask_misfit(input, p)) {
+    if (mask_misfit(input, p) || input->mask_file) { /* a file's has the shape of its own problem */
         input->mask_block = 0;
         input->mask_visible = 0;
-        input->mask_full = false;
+        input->mask_full = input->mask_file = false;
     }
     if (bias_misfit(input, p))
         input->bias = INPUT_BIAS_HEADS;

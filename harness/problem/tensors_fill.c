@@ -89,7 +89,7 @@ bool tensors_fill_others(struct tensor_set *set, const struct problem_case *c, u
         !tensors_poison_tails(set, &c->problem, poison, message, message_size))
         return false;
     tensors_fill_masks(set, c, stream);
-    return true;
+    return !c->input.mask_file || operands_file_mask(set, c, message, message_size);
 }
 
 /* Q, K and V of one kind of input. */

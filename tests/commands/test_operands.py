@@ -5,7 +5,7 @@ import os
 import pathlib
 import unittest
 
-from command import BRIEF, PATIENCE, CommandTest, Row, cells, launches, run
+from command import BRIEF, PATIENCE, CommandTest, Row, cells, launches, run, safetensors
 
 # One of each, and some of them together.
 PROBLEMS = (
@@ -64,6 +64,44 @@ class Operands(CommandTest):
                 row = self.row("check", problem)
                 self.assertEqual(row["useful_flops"], 32 * count)
                 self.assertEqual(row["gflops"], None)
+
+    def mask(self, shape: list[int], visible: list[int]) -> str:
+        """A file beside the results with a boolean mask; its path."""
+        path = self.directory / "m.safetensors"
+        safetensors(path, {"mask": (shape, [bool(x) for x in visible], "BOOL")})
+        return str(path)
+
+    def test_a_mask_from_a_file_hides_what_it_says(self) -> None:
+        problem = "b=2,h=2,sq=2,skv=3,d=8,mask=bool input=normal+mask:file:"
+        path = self.mask([2, 3], [1, 0, 1, 0, 0, 1])  # 3 of 6 pairs, for all heads and sequences
+        row = self.row("check", problem + path)
+        self.assertEqual((row["state"], row["useful_flops"]), ("ok", 2 * 3 * 4 * (8 + 8)))
+        self.assertEqual(row["input"], f"normal:1+mask:file:{path}")
+        path = self.mask(
+            [2, 1, 1, 3], [1, 0, 0, 1, 1, 1]
+        )  # a key for one sequence, all for the other
+        row = self.row("check", f"{problem}{path}:full")
+        self.assertEqual((row["state"], row["useful_flops"]), ("ok", 2 * 2 * (2 + 6) * (8 + 8)))
+        suite = self.directory / "one.suite"
+        suite.write_text(f"one: {problem}m.safetensors:full\n", encoding="utf-8")
+        pathlib.Path(self.output).unlink()
+        words = ["--suite", str(suite), "--kernel", "naive", "--threads", "1"]
+        done = run("check", *words, "--output", self.output)
+        self.assertEqual((done.returncode, len(cells(self.output))), (0, 1), done)
+
+    def test_a_mask_that_does_not_suit_is_why_its_row_is_skipped(self) -> None:
+        problem = "b=2,h=2,sq=2,skv=3,d=8,mask=bool input=normal+mask:file:"
+        words = ["check", "--kernel", "naive", "--threads", "1", "--problem"]
+        for shape, why in (
+            ([2, 1, 1, 3], "mask differs between heads or sequences: mask:file:PATH:full"),
+            ([6], "bool (2,2,2,3) or what broadcasts to it"),
+            (None, "/nowhere/m.safetensors: No such file"),
+        ):
+            path = self.mask(shape, [1, 0, 0, 1, 1, 1]) if shape else "/nowhere/m.safetensors"
+            done = run(*words, problem + path, "--output", self.output, "--force")
+            (row,) = cells(self.output).values()
+            self.assertEqual(row["state"], "skipped", done)
+            self.assertIn(why, row["why"])
 
     def test_rates_are_of_the_flops_and_bytes_that_are_counted(self) -> None:
         row = self.row("run", "b=4,h=2,sq=1,skv=64,d=8,ragged=1 input=normal+lens:7:7", *BRIEF)

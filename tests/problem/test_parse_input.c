@@ -47,6 +47,8 @@ static const char *const inputs[][2] = {
     {"normal+mask:blocks:64:0.25", "normal:1+mask:blocks:64:0.25"},
     {"normal+mask:blocks:1:0.25", "normal:1+mask:elements:0.25"},
     {"normal+mask:elements:0", "normal:1+mask:elements:0"},
+    {"normal+mask:file:dir/m.safetensors", "normal:1+mask:file:dir/m.safetensors"},
+    {"uniform:3+mask:file:m:full+bias:keys", "uniform:3+mask:file:m:full+bias:keys"},
     {"normal+bias:keys", "normal:1+bias:keys"},
     {"normal+bias:causal+scales:channel", "normal:1+bias:causal+scales:channel"},
     {"normal+scales:token", "normal:1"},
@@ -182,11 +184,17 @@ static const struct {
      "clause decode: '2' cannot stand beside qlens; expected decode:N"},
     {"normal+decode:0", 7, "clause decode: '0' is less than 1; expected decode:N"},
     {"normal+mask:0.5", 7,
-     "clause mask: '0.5' is neither elements:P nor blocks:N:P; expected mask:elements:P or "
-     "mask:blocks:N:P, with :full for each sequence and head"},
+     "clause mask: '0.5' is none of elements:P, blocks:N:P and file:PATH; expected "
+     "mask:elements:P, "
+     "mask:blocks:N:P or mask:file:PATH, with :full for each sequence and head"},
+    {"normal+mask:file:", 7,
+     "clause mask: 'file:' has no path of at most 100 bytes, or an ending other than full; "
+     "expected "
+     "mask:elements:P, mask:blocks:N:P or mask:file:PATH, with :full for each sequence and head"},
     {"normal+mask:elements:1.5", 7,
      "clause mask: 'elements:1.5' has no blocks, a P outside 0..1, or an ending other than full"
-     "; expected mask:elements:P or mask:blocks:N:P, with :full for each sequence and "
+     "; expected mask:elements:P, mask:blocks:N:P or mask:file:PATH, with :full for each sequence "
+     "and "
      "head"},
     {"normal+bias:head", 7,
      "clause bias: 'head' is no such bias; expected bias:keys, bias:full or bias:causal"},
