@@ -235,7 +235,7 @@ struct attn_caps {
     unsigned outputs;
     bool forward, backward;
     bool parallel;            /* false: runs on one thread whatever the plan says */
-    bool varies;              /* results may differ between thread counts or repeats */
+    bool varies;              /* results may differ between thread counts, calls or batches */
     size_t max_dim;           /* largest D and Dv; 0 = any */
     enum attn_dtype compute;  /* what its multiply-adds take: ATTN_F32, or ATTN_BF16 (P rounded); of
                                * problems with dtype=f64 always f64, attn_compute() */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "adversary.h"
+#include "invariant.h"
 #include "precision.h"
 #include "properties.h"
 #include "trial.h"
@@ -85,8 +86,11 @@ static bool check_normal(struct checker *checker)
 static bool check_phases(struct checker *checker)
 {
     const struct problem_case *c = checker->c;
-    if (checker->depth == CHECK_ROWS)
-        return check_case(checker, "own input", c, SAMPLED_ROWS, false);
+    if (checker->depth == CHECK_ROWS || checker->depth == CHECK_INVARIANT) {
+        const struct attn_problem limited = check_shrink(&c->problem, checker->limit);
+        return check_case(checker, "own input", c, SAMPLED_ROWS, false) &&
+               (checker->depth == CHECK_ROWS || check_invariant(checker, &limited));
+    }
     if (!check_case(checker, "own input", c, SIZE_MAX, false) || checker->depth == CHECK_CASE)
         return checker->result->ok;
     const struct attn_problem small = check_shrink(&c->problem, checker->limit);
@@ -129,7 +133,7 @@ bool check_counts(const struct attn_kernel *kernel, const struct problem_case *c
                               .counts = threads,
                               .count = count,
                               .depth = depth,
-                              .limit = depth == CHECK_THOROUGH ? SMALL_THOROUGH : SMALL,
+                              .limit = depth >= CHECK_THOROUGH ? SMALL_THOROUGH : SMALL,
                               .result = &all,
                               .results = results};
     for (size_t k = 0; k < count; k++) {

@@ -129,17 +129,24 @@ static void change_one_key(const struct attn_problem *p, const struct attn_tenso
     }
 }
 
+void check_negate(const struct attn_problem *p, const struct attn_tensors *t, size_t b, size_t i,
+                  size_t j)
+{
+    const struct attn_sequence s = attn_sequence(p, t, b);
+    for (size_t h = 0; h < p->q_heads; h++)
+        for (size_t n = i; n < s.q_len; n++)
+            negate(&t->q, attn_row(&t->q, b, h, s.q_first + n), p->qk_dim);
+    for (size_t g = 0; g < p->kv_heads; g++)
+        for (size_t n = j; n < s.kv_len; n++)
+            negate_key(p, t, &s, b, g, n);
+}
+
 /* Other numbers in the second half of each sequence's queries and keys; its first ones stay. */
 static void change_late_elements(const struct attn_problem *p, const struct attn_tensors *t)
 {
     for (size_t b = 0; b < p->batch; b++) {
         const struct attn_sequence s = attn_sequence(p, t, b);
-        for (size_t h = 0; h < p->q_heads; h++)
-            for (size_t i = (s.q_len + 1) / 2; i < s.q_len; i++)
-                negate(&t->q, attn_row(&t->q, b, h, s.q_first + i), p->qk_dim);
-        for (size_t g = 0; g < p->kv_heads; g++)
-            for (size_t j = (s.kv_len + 1) / 2; j < s.kv_len; j++)
-                negate_key(p, t, &s, b, g, j);
+        check_negate(p, t, b, (s.q_len + 1) / 2, (s.kv_len + 1) / 2);
     }
 }
 

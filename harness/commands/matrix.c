@@ -17,8 +17,11 @@
 #define TEXT 128
 
 static const struct {
-    const char *name, *keys; /* of the problem, beside sizes and a data type that the kernel has */
-    enum attn_dtype dtype;   /* ATTN_DTYPE_COUNT: any */
+    const char *name;
+    const char *
+        keys; /* of the problem, beside sizes and a data type that the kernel has; NULL: its results
+                         do not vary, `check --invariant` */
+    enum attn_dtype dtype; /* ATTN_DTYPE_COUNT: any */
 } features[] = {
     {"dtype=f32", "h=2", ATTN_F32},
     {"dtype=bf16", "h=2", ATTN_BF16},
@@ -41,6 +44,7 @@ static const struct {
     {"shared_kv", "h=2,shared_kv=1", ATTN_DTYPE_COUNT},
     {"outputs=o+lse", "h=2,outputs=o+lse", ATTN_DTYPE_COUNT},
     {"outputs=o+weights", "h=2,outputs=o+weights", ATTN_DTYPE_COUNT},
+    {"batch invariant", NULL, ATTN_DTYPE_COUNT},
 };
 #define FEATURES (sizeof features / sizeof *features)
 
@@ -63,6 +67,9 @@ static const char *lack_of(const struct attn_kernel *kernel, size_t feature)
     struct attn_problem problem;
     struct parse_error error;
     const char *why = NULL;
+    if (!features[feature].keys)
+        return kernel->caps.varies ? "results may differ between thread counts, calls or batches"
+                                   : NULL;
     snprintf(text, sizeof text, "s=64,dtype=%s,%s", attn_dtype_name(dtype), features[feature].keys);
     const bool parsed = parse_problem(text, &problem, &error);
     assert(parsed);

@@ -164,7 +164,7 @@ static enum rounds_end run_case(struct run *run, int topology)
         .events = &events,
         .action = check ? PROTOCOL_CHECK : PROTOCOL_MEASURE,
         .own_input = drawn || run->options.checked == CHECKED_CASE,
-        .command = command_name(run),
+        .command = run->options.invariant ? "check --invariant" : command_name(run),
         .topology = topology,
         .cells = &session->cells[first],
         .count = count,

@@ -6,6 +6,7 @@
 
 #include "base/number.h"
 #include "base/random.h"
+#include "check/invariant.h"
 #include "experiment.h"
 #include "experiments/shared/kernel_call.h"
 #include "experiments/shared/listing.h"
@@ -57,23 +58,9 @@ struct change {
 
 /* ---- comparing ------------------------------------------------------------------------------- */
 
-/* Where a smaller call's rows are in the whole one. */
-struct place {
-    size_t b, i;
-};
-
-static void copy_operand(const struct attn_tensor *to, const struct attn_tensor *from,
-                         const size_t shape[4], struct place at)
-{
-    for (size_t b = 0; b < shape[0]; b++)
-        for (size_t h = 0; h < shape[1]; h++)
-            for (size_t i = 0; i < shape[2]; i++)
-                memcpy(attn_row(to, b, h, i), attn_row(from, at.b + b, h, at.i + i),
-                       shape[3] * attn_dtype_size(to->dtype));
-}
-
-static void compare(const struct kernel_call *part, const struct kernel_call *whole,
-                    struct place at, struct change *change)
+/* A smaller call's results beside those of the same rows of the whole one. */
+static void compare(const struct kernel_call *part, const struct attn_tensors *whole,
+                    struct change *change)
 {
     const struct attn_problem *p = &part->plan.problem;
     change->tried = true;
@@ -82,28 +69,24 @@ static void compare(const struct kernel_call *part, const struct kernel_call *wh
             for (size_t i = 0; i < p->q_len; i++)
                 for (size_t d = 0; d < p->v_dim; d++) {
                     const double x = tensors_get(&part->set.tensors.o, b, h, i, d);
-                    const double y = tensors_get(&whole->set.tensors.o, at.b + b, h, at.i + i, d);
+                    const double y = tensors_get(&whole->o, b, h, i, d);
                     change->elements++;
                     change->differing += !(x == y);
                     change->largest = fmax(change->largest, fabs(x - y));
                 }
 }
 
-/* Runs a part of the whole problem by some kernel and compares. */
+/* Runs a part of the whole problem, from a sequence and a query on, by some kernel and compares. */
 static bool try_part(struct change *change, const struct attn_kernel *kernel,
-                     const struct attn_problem *p, struct place at, int threads)
+                     const struct attn_problem *p, size_t b, size_t i, int threads)
 {
-    const struct kernel_call *whole = change->whole;
+    const struct attn_tensors whole = check_part(&change->whole->set.tensors, b, i);
     struct kernel_call part;
     if (!kernel_call_open(&part, kernel, p, threads, change->work))
         return false;
-    const struct attn_tensors *to = &part.set.tensors, *from = &whole->set.tensors;
-    const struct place keys = {at.b, 0};
-    copy_operand(&to->q, &from->q, (size_t[]){p->batch, p->q_heads, p->q_len, p->qk_dim}, at);
-    copy_operand(&to->k, &from->k, (size_t[]){p->batch, p->kv_heads, p->kv_len, p->qk_dim}, keys);
-    copy_operand(&to->v, &from->v, (size_t[]){p->batch, p->kv_heads, p->kv_len, p->v_dim}, keys);
+    check_part_copy(p, &part.set.tensors, &whole);
     kernel_call_run(&part);
-    compare(&part, whole, at, change);
+    compare(&part, &whole, change);
     kernel_call_close(&part);
     return true;
 }
@@ -115,7 +98,7 @@ static bool try_threads(struct change *change)
     const struct attn_plan *whole = &change->whole->plan;
     bool right = true;
     for (int threads = 2; right && threads <= MOST_THREADS; threads++)
-        right = try_part(change, whole->kernel, &whole->problem, (struct place){0}, threads);
+        right = try_part(change, whole->kernel, &whole->problem, 0, 0, threads);
     return right;
 }
 
@@ -125,7 +108,7 @@ static bool try_repeats(struct change *change)
     const int threads = change->work->threads;
     bool right = true;
     for (int i = 0; right && i < REPEATS; i++)
-        right = try_part(change, whole->kernel, &whole->problem, (struct place){0}, threads);
+        right = try_part(change, whole->kernel, &whole->problem, 0, 0, threads);
     return right;
 }
 
@@ -137,7 +120,7 @@ static bool try_batch(struct change *change)
     bool right = true;
     alone.batch = 1;
     for (size_t b = 0; right && b < whole->problem.batch; b++)
-        right = try_part(change, whole->kernel, &alone, (struct place){b, 0}, 1);
+        right = try_part(change, whole->kernel, &alone, b, 0, 1);
     return right;
 }
 
@@ -151,8 +134,7 @@ static bool try_split(struct change *change)
     for (size_t c = 0; right && c < sizeof chunks / sizeof *chunks; c++) {
         chunk.q_len = chunks[c];
         if (chunks[c] < whole->problem.q_len)
-            right = try_part(change, whole->kernel, &chunk,
-                             (struct place){0, whole->problem.q_len - chunks[c]}, 1);
+            right = try_part(change, whole->kernel, &chunk, 0, whole->problem.q_len - chunks[c], 1);
     }
     return right;
 }
@@ -166,7 +148,7 @@ static bool try_isa(struct change *change)
     for (size_t i = 0; right && (other = catalogue_at(i)); i++)
         if (other != whole->kernel && strcmp(other->name, whole->kernel->name) == 0 &&
             attn_isa_available(other->isa) && attn_supports(other, &whole->problem, &why))
-            right = try_part(change, other, &whole->problem, (struct place){0}, 1);
+            right = try_part(change, other, &whole->problem, 0, 0, 1);
     return right;
 }
 

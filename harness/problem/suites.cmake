@@ -1,7 +1,7 @@
 # THE LIST of built-in suites, in the order of `attnbench list`: suites/NAME.suite, whose first line is
 # a comment, the suite's summary.  They become part of the program: suites_list.h has
 # SUITE(name, summary, byte...) per file; bytes, because a string literal may have 4095 at most.
-set(suites quick default prefill gqa decode short tiny layer rivals masks serving conformance)
+set(suites quick default prefill gqa decode short tiny layer rivals masks serving conformance invariance)
 
 set(suite_entries "")
 foreach(name IN LISTS suites)

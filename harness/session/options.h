@@ -86,6 +86,7 @@ struct options {
     bool force; /* to replace the file of output */
     bool quick;
     bool dry_run;
+    bool invariant; /* what is checked, instead of all else */
     bool json;
     bool matrix;
     const char *experiment; /* that a session is of, which is no option: NULL mostly */

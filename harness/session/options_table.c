@@ -34,6 +34,9 @@ const struct options_command options_commands[COMMAND_COUNT] = {
          "option, type and layout in small cases, about two minutes a kernel with --isa all.\n"
          "Then come problems drawn at random (--draw).\n"
          "\n"
+         "With --invariant the suite is `invariance`, and nothing is drawn.  A kernel that\n"
+         "says its results vary is unsupported there.\n"
+         "\n"
          "What a kernel does not claim to compute is unsupported, which is no failure; a\n"
          "kernel named by --kernel of which nothing was checked is (exit status 1).\n"
          "\n"
@@ -183,6 +186,10 @@ const struct option options_table[] = {
      .help = "replace the file of --output"},
     {"resume", "FILE", .kind = OPTION_TEXT, FIELD(resume), .commands = SELECTS,
      .help = "continue an interrupted session, with its own options unless they are given again"},
+    {"invariant", .kind = OPTION_FLAG, FIELD(invariant), .commands = IN(CHECK),
+     .help =
+         "instead of all else whether a row's bits depend on its own sequence alone: not on the "
+         "batch, its place there, its neighbours, threads or the call"},
     {"dry-run", .kind = OPTION_FLAG, FIELD(dry_run), .commands = SELECTS | IN(TUNE),
      .help = "say how many cells there are, how long they take and in how much memory, and end"},
     {"json", .kind = OPTION_FLAG, FIELD(json), .commands = IN(LIST) | IN(MACHINE),

@@ -196,9 +196,10 @@ enum rounds_end rounds_judge(struct rounds *rounds, const struct protocol_reques
         rounds_name(cell, &r);
         const struct group group = group_of(rounds, cell, &r);
         r.team = r.threads > cores ? r.threads : cores;
-        r.depth = rounds->own_input                  ? CHECK_CASE
-                  : rounds->action == PROTOCOL_CHECK ? CHECK_THOROUGH
-                                                     : CHECK_FULL;
+        r.depth = rounds->own_input                     ? CHECK_CASE
+                  : rounds->session->options->invariant ? CHECK_INVARIANT
+                  : rounds->action == PROTOCOL_CHECK    ? CHECK_THOROUGH
+                                                        : CHECK_FULL;
         rounds->events->launching(rounds->events->context, cell, "checking");
         struct launch launch = launch_check(rounds, &r, &group);
         end = launch.interrupted                        ? ROUNDS_INTERRUPTED

@@ -71,6 +71,8 @@ static void refuse_variant(const struct session *session, struct cell *cell, boo
         cell_end(cell, CELL_UNAVAILABLE, "this host lacks %s", attn_isa_needs(cell->isa));
     } else if (select_refusal(cell->kernel, &cell->c->problem, why, sizeof why)) {
         cell_end(cell, CELL_UNSUPPORTED, "%s", why);
+    } else if (session->options->invariant && cell->kernel->caps.varies) {
+        cell_end(cell, CELL_UNSUPPORTED, "results vary, as the kernel says");
     } else if (cell->threads > 1 && !cell->kernel->caps.parallel && !one_thread_asked) {
         cell_end(cell, CELL_UNSUPPORTED, "runs on one thread only");
     } else if (!has_places(session, cell, why, sizeof why)) {
@@ -206,6 +208,7 @@ void session_cells_of(const struct session *session, size_t index, size_t *first
 static const char *suites_of(const struct options *o)
 {
     return o->suite || o->problem_count || o->model ? o->suite
+           : o->invariant                           ? "invariance"
            : o->command == COMMAND_CHECK            ? "conformance"
                                                     : "default";
 }
@@ -215,9 +218,10 @@ static bool draw_cases(struct session *session, char *message, size_t message_si
 {
     const struct options *o = session->options;
     const bool selects = o->suite || o->problem_count || o->model || o->cases;
-    const uint64_t draws = o->draws != OPTIONS_NOT_GIVEN             ? o->draws
-                           : o->command == COMMAND_CHECK && !selects ? DRAWN_PROBLEMS
-                                                                     : 0;
+    const uint64_t draws = o->draws != OPTIONS_NOT_GIVEN ? o->draws
+                           : o->command == COMMAND_CHECK && !selects && !o->invariant
+                               ? DRAWN_PROBLEMS
+                               : 0;
     for (uint64_t n = 0; n < draws; n++) {
         struct problem_case c;
         const char *why;

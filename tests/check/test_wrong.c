@@ -147,7 +147,38 @@ CATCHES(DECLARE)
 RARE_NUMBERS(DECLARE)
 UNUSED_OPTIONS(DECLARE)
 IN_DOUBLE(DECLARE)
-extern const struct attn_kernel wrong_restores_flush, wrong_one_element_off_of_many;
+extern const struct attn_kernel wrong_restores_flush, wrong_one_element_off_of_many, wrong_honest;
+
+static void passes(const struct attn_kernel *kernel, enum check_depth depth)
+{
+    const struct order order = {kernel, PLAIN, "normal", depth};
+    in_child(check_one, &order);
+    if (!verdict->result.ok)
+        fail_msg("%s: %s", kernel->name, verdict->result.why);
+    assert_true(verdict->finished && verdict->result.rows > (depth == CHECK_FULL ? 1000 : 60));
+}
+
+/* Each result is within its bound: only bits tell. */
+#define INVARIANT(X)                                                             \
+    X(differs_by_call, PLAIN, "repeat", "in one call and ")                      \
+    X(differs_by_neighbours, PLAIN, "neighbours", "beside other sequences and ") \
+    X(differs_by_neighbours, CAUSAL ",b=5", "neighbours", "row (b 0, h 0, i ")   \
+    X(differs_by_batch, PLAIN, "batch", "row (b 0, h 0, i 0) element ")          \
+    X(differs_by_batch, PLAIN ",b=7", "batch", "in a batch of 7")
+INVARIANT(DECLARE)
+
+static void what_depends_on_the_batch_is_caught(void **state)
+{
+    (void)state;
+#define ROW(name, problem, phase, text) \
+    {{&wrong_##name, problem, "normal", CHECK_INVARIANT}, phase, text},
+    static const struct catch table[] = {INVARIANT(ROW)};
+#undef ROW
+    assert_int_equal(missed(table, sizeof table / sizeof *table), 0);
+    passes(&wrong_differs_by_batch, CHECK_FULL);
+    passes(&wrong_differs_by_neighbours, CHECK_FULL);
+    passes(&wrong_honest, CHECK_INVARIANT);
+}
 
 static void wrong_kernels_are_caught(void **state)
 {
@@ -163,33 +194,25 @@ static void wrong_kernels_are_caught(void **state)
     assert_int_equal(missed(unused, sizeof unused / sizeof *unused), 0);
 }
 
-static void passes(const struct attn_kernel *kernel)
-{
-    const struct order order = {kernel, PLAIN, "normal", CHECK_FULL};
-    in_child(check_one, &order);
-    if (!verdict->result.ok)
-        fail_msg("%s: %s", kernel->name, verdict->result.why);
-    assert_true(verdict->finished && verdict->result.rows > 1000);
-}
-
 /* What a kernel does to its threads is its own business where it undoes it. */
 static void a_restored_environment_passes(void **state)
 {
     (void)state;
-    passes(&wrong_restores_flush);
+    passes(&wrong_restores_flush, CHECK_FULL);
 }
 
 /* `attnbench check --help` says so: one element within its bound, among too many for the RMS. */
 static void one_element_off_of_many_passes(void **state)
 {
     (void)state;
-    passes(&wrong_one_element_off_of_many);
+    passes(&wrong_one_element_off_of_many, CHECK_FULL);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(wrong_kernels_are_caught),
+        cmocka_unit_test(what_depends_on_the_batch_is_caught),
         cmocka_unit_test(a_restored_environment_passes),
         cmocka_unit_test(one_element_off_of_many_passes),
     };

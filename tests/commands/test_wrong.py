@@ -18,6 +18,7 @@ DRAWN = {"scale_of_80": "d=80", "causal_before_64": "mask=causal", "last_row_fro
 HONEST = {"honest", "honest_bf16", "honest_f64", "restores_flush", "one_element_off_of_many",
           "spoils_one_call", "spoils_every_hundredth", "spoils_last_of_sample",
           "spoils_after_a_while", "spoils_beside_others",
+          "differs_by_batch", "differs_by_neighbours",
           "keeps_known_operands", "leaks", *DRAWN}  # fmt: skip
 
 CAUSAL = "hq=4,hkv=2,s=90,d=24,dv=17,mask=causal"
@@ -133,6 +134,26 @@ class Wrong(CommandTest):
             self.assertRegex(shown.split()[0], rf"^{error}$")
             digits = re.sub(r"e.*|\D", "", shown.split()[0]).lstrip("0")
             self.assertLessEqual(len(digits), 4, shown)
+
+    def test_what_depends_on_the_batch(self) -> None:
+        """Is right in every other check; --invariant names the first difference."""
+        problem = next(iter(PROBLEMS))
+        for kernel, phase in (
+            ("differs_by_batch", "batch"),
+            ("differs_by_neighbours", "neighbours"),
+            ("differs_by_threads", "own input"),
+            ("honest", None),
+        ):
+            self.output = str(self.directory / f"{kernel}.jsonl")
+            for row in self.rows("check", problem, kernel, "--invariant"):
+                self.assertEqual(row["check"]["depth"], "invariant")
+                self.assertEqual(row["check"]["failed"], phase, row)
+                self.assertEqual(row["state"], "failed" if phase else "ok")
+                self.assertIn("attnbench check --invariant --problem ", row["repro"])
+                if phase in ("batch", "neighbours"):
+                    self.assertRegex(row["why"], rf"^{phase}: row .b \d, .* of o is \S+ \D+ and ")
+            self.assertEqual(self.code, 1 if phase else 0)
+        self.assertEqual(self.rows("run", problem, "differs_by_batch")[0]["state"], "ok")
 
     def test_honest_ones_get_theirs(self) -> None:
         rows = self.rows("run", CAUSAL, "honest")

@@ -72,22 +72,14 @@ void tested_type(struct attn_problem *problem)
 
 /* ---- operands ----------------------------------------------------------------------------------- */
 
-struct operands operands_empty(const struct attn_problem *problem, size_t row_padding)
-{
-    const struct tensors_layout layout = {.guard = TENSORS_GUARD_BACK, .row_padding = row_padding};
-    struct operands operands = {.problem = *problem};
-    char message[256];
-    if (!tensors_alloc(&operands.set, problem, &layout, message, sizeof message))
-        fail_msg("%s", message);
-    return operands;
-}
-
 struct operands operands_open(const struct attn_problem *problem, size_t row_padding)
 {
+    const struct tensors_layout layout = {.guard = TENSORS_GUARD_BACK, .row_padding = row_padding};
     const struct problem_case c = {.problem = *problem, .input.seed = 1};
-    struct operands operands = operands_empty(problem, row_padding);
+    struct operands operands = {.problem = *problem};
     char message[256];
-    if (!tensors_fill(&operands.set, &c, 0, message, sizeof message))
+    if (!tensors_alloc(&operands.set, problem, &layout, message, sizeof message) ||
+        !tensors_fill(&operands.set, &c, 0, message, sizeof message))
         fail_msg("%s", message);
     return operands;
 }

@@ -34,9 +34,6 @@ struct operands {
 /* Operands of a problem, N(0, 1), with so many elements between rows and a guard page behind. */
 struct operands operands_open(const struct attn_problem *problem, size_t row_padding);
 
-/* The same of zeros. */
-struct operands operands_empty(const struct attn_problem *problem, size_t row_padding);
-
 /* The same of a problem in text form, in a type that the variant under test has, where there is one. */
 struct operands operands_of(const char *text);
 void operands_close(struct operands *operands);

@@ -193,7 +193,7 @@ static void unreadable_paths_are_refused(void **state)
     assert_false(cases_load(&list, "folder/absent.suite", message, sizeof message));
     assert_string_equal(message, "no suite or file 'folder/absent.suite'; suites are quick, "
                                  "default, prefill, gqa, decode, short, tiny, layer, rivals, "
-                                 "masks, serving, conformance, all");
+                                 "masks, serving, conformance, invariance, all");
     assert_false(cases_load(&list, "prefil", message, sizeof message));
     assert_string_equal(message, "no suite or file 'prefil'; did you mean 'prefill'?");
     assert_false(cases_load(&list, "quick,,tiny", message, sizeof message));

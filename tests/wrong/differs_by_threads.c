@@ -7,18 +7,7 @@ static int threads;
 
 static void row(struct work *w)
 {
-    make_scores(w);
-    find_maximum(w);
-    const float m = w->m == -INFINITY ? 0 : w->m;
-    w->l = 0;
-    for (int t = 0; t < threads; t++) {
-        float part = 0;
-        for (ptrdiff_t j = w->seen.lo + t; j < w->seen.hi; j += threads)
-            part += w->scores[j] = expf(w->scores[j] - m);
-        w->l += part;
-    }
-    sum_values(w);
-    store(w);
+    sum_in_parts(w, (size_t)threads);
 }
 
 static void execute(const struct attn_plan *plan, const struct attn_tensors *tensors)

@@ -174,6 +174,22 @@ WRONG_STEP void honest_row(struct work *w)
     store(w);
 }
 
+WRONG_STEP void sum_in_parts(struct work *w, size_t parts)
+{
+    make_scores(w);
+    find_maximum(w);
+    const real m = w->m == -INFINITY ? 0 : w->m;
+    w->l = 0;
+    for (size_t t = 0; t < parts; t++) {
+        real part = 0;
+        for (ptrdiff_t j = w->seen.lo + (ptrdiff_t)t; j < w->seen.hi; j += (ptrdiff_t)parts)
+            part += w->scores[j] = exp(w->scores[j] - m);
+        w->l += part;
+    }
+    sum_values(w);
+    store(w);
+}
+
 /* Row i of head h of sequence b, where the sequence has so many. */
 WRONG_STEP void one_row(const struct attn_problem *p, const struct attn_tensors *tensors, size_t b,
                         size_t h, size_t i, row_function *row)

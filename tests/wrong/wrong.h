@@ -138,6 +138,8 @@ WRONG_STEP void add_value(struct work *w, ptrdiff_t j, real p);
 WRONG_STEP void sum_values(struct work *w);
 WRONG_STEP void store_lse(struct work *w, real lse);
 WRONG_STEP void store(struct work *w);
+/* All steps, with weights added in so many parts, each of every so manieth key. */
+WRONG_STEP void sum_in_parts(struct work *w, size_t parts);
 WRONG_STEP void honest_row(struct work *w);
 /* Row i of head h of sequence b, where the sequence has so many. */
 WRONG_STEP void one_row(const struct attn_problem *p, const struct attn_tensors *tensors, size_t b,

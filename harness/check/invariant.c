@@ -1,0 +1,176 @@
+/*
+ * invariant: a row's bits are its own sequence's alone.
+ *
+ * What a server computes for one user must not depend on who else is served (He and Thinking Machines Lab
+ * 2025, "Defeating Nondeterminism in LLM Inference").  So a sequence has the same bits in every call, on every
+ * number of threads and however these split its keys, alone and at each place of a batch, and whatever
+ * numbers its neighbours have.
+ *
+ * The number of its queries does not count: it belongs to the sequence's own problem, by which kernels choose
+ * tiles and splits, and no neighbour changes it unless the caller cuts prefills by load.  One who cuts at
+ * fixed places has equal bits.  Experiment invariance shows what cutting changes.
+ */
+#include "invariant.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "kept.h"
+#include "properties.h"
+
+#define BATCH 3 /* at least: a first, a last and one between */
+#define EVERY SIZE_MAX
+
+/* ---- parts ----------------------------------------------------------------------------------- */
+
+static void begin_at(struct attn_tensor *t, size_t b, size_t i)
+{
+    const ptrdiff_t elements = (ptrdiff_t)b * t->stride[0] + (ptrdiff_t)i * t->stride[2];
+    if (t->data)
+        t->data = (char *)t->data + elements * (ptrdiff_t)attn_dtype_size(t->dtype);
+}
+
+struct attn_tensors check_part(const struct attn_tensors *whole, size_t b, size_t i)
+{
+    struct attn_tensors part = *whole;
+    begin_at(&part.q, b, i);
+    begin_at(&part.o, b, i);
+    begin_at(&part.lse, b, i);
+    begin_at(&part.weights, b, i);
+    begin_at(&part.k, b, 0);
+    begin_at(&part.v, b, 0);
+    return part;
+}
+
+static void copy(const struct attn_tensor *to, const struct attn_tensor *from, size_t batch,
+                 size_t heads, size_t length, size_t dims)
+{
+    for (size_t b = 0; b < batch; b++)
+        for (size_t h = 0; h < heads; h++)
+            for (size_t i = 0; i < length; i++)
+                memcpy(attn_row(to, b, h, i), attn_row(from, b, h, i),
+                       dims * attn_dtype_size(to->dtype));
+}
+
+void check_part_copy(const struct attn_problem *p, const struct attn_tensors *to,
+                     const struct attn_tensors *from)
+{
+    copy(&to->q, &from->q, p->batch, p->q_heads, p->q_len, p->qk_dim);
+    copy(&to->k, &from->k, p->batch, p->kv_heads, p->kv_len, p->qk_dim);
+    copy(&to->v, &from->v, p->batch, p->kv_heads, p->kv_len, p->v_dim);
+}
+
+/* ---- comparing ------------------------------------------------------------------------------- */
+
+/* Compares the results of a trial's sequence, or of every one, with earlier ones; `b` is added to the
+ * numbers of its sequences in the message. */
+static bool must_equal(struct trial *trial, size_t sequence, const struct attn_tensors *earlier,
+                       size_t b, const char *now, const char *before)
+{
+    const struct attn_problem *p = &trial->problem;
+    const int digits = check_digits(p);
+    struct check_difference d;
+    for (size_t row = 0; row < tensors_rows(p, &trial->set.tensors); row++) {
+        const struct tensors_place at = tensors_place(p, &trial->set.tensors, row);
+        if ((sequence == EVERY || sequence == at.b) &&
+            check_difference(p, &trial->set.tensors, earlier, at, &d))
+            return check_fail(
+                trial, "row (b %zu, h %zu, i %zu) element %zu of %s is %.*g %s and %.*g %s",
+                b + at.b, at.h, at.i, d.element, d.tensor, digits, d.a, now, digits, d.b, before);
+    }
+    return true;
+}
+
+/* ---- changes --------------------------------------------------------------------------------- */
+
+/* Other numbers in every sequence but one, and back. */
+static void negate_others(struct trial *trial, size_t sequence)
+{
+    for (size_t b = 0; b < trial->problem.batch; b++)
+        if (b != sequence)
+            check_negate(&trial->problem, &trial->set.tensors, b, 0, 0);
+    tensors_seal(&trial->set, &trial->problem);
+}
+
+static bool check_neighbours(struct trial *whole, const struct check_kept *first)
+{
+    const size_t last = whole->problem.batch - 1, places[] = {0, last};
+    bool right = true;
+    snprintf(whole->phase, sizeof whole->phase, "neighbours");
+    for (size_t n = 0; right && n < sizeof places / sizeof *places; n++) {
+        negate_others(whole, places[n]);
+        right = check_trial_run(whole) && must_equal(whole, places[n], &first->tensors, 0,
+                                                     "beside other sequences", "beside the first");
+        negate_others(whole, places[n]);
+    }
+    return right;
+}
+
+/* A sequence of the batch alone, with gaps between its rows, which caches may have. */
+static bool check_alone(struct trial *whole, size_t b, const struct attn_tensors *results)
+{
+    static const struct tensors_layout gaps = {.guard = TENSORS_GUARD_BACK, .row_padding = 3};
+    struct problem_case c = {.problem = whole->problem, .input = whole->input};
+    struct trial trial;
+    char place[48];
+    bool unsupported;
+    c.problem.batch = 1;
+    if (!check_trial_open(&trial, whole->checker, "batch", &c, gaps, CHECK_EVERY_COUNT,
+                          &unsupported))
+        return whole->checker->result->ok;
+    const struct attn_tensors operands = check_part(&whole->set.tensors, b, 0),
+                              other = check_part(results, b, 0);
+    check_part_copy(&c.problem, &trial.set.tensors, &operands);
+    tensors_seal(&trial.set, &c.problem);
+    snprintf(place, sizeof place, "in a batch of %zu", whole->problem.batch);
+    const bool right =
+        check_trial_run(&trial) && must_equal(&trial, EVERY, &other, b, "alone", place);
+    check_trial_close(&trial);
+    return right;
+}
+
+/* Whether a sequence's operands are rows of Q, K and V and nothing that lies elsewhere. */
+static bool is_dense(const struct attn_problem *p)
+{
+    const unsigned elsewhere = ATTN_OPTION_RAGGED | ATTN_OPTION_PACKED | ATTN_OPTION_PAGED;
+    return !(p->options & elsewhere) && !(p->mask & (ATTN_MASK_BOOL | ATTN_MASK_BIAS)) &&
+           p->kv_dtype != ATTN_I8;
+}
+
+static bool check_batch(struct trial *whole)
+{
+    struct check_kept first;
+    bool right = check_keep(&first, &whole->problem, &whole->set) ||
+                 check_give_up(whole, "no memory to keep results");
+    right = right && check_trial_run(whole) &&
+            must_equal(whole, EVERY, &first.tensors, 0, "in one call", "in another") &&
+            check_neighbours(whole, &first);
+    const size_t sequences = right && is_dense(&whole->problem) ? whole->problem.batch : 0;
+    for (size_t b = 0; right && b < sequences; b++)
+        right = check_alone(whole, b, &first.tensors);
+    check_kept_free(&first);
+    return right;
+}
+
+bool check_invariant(struct checker *checker, const struct attn_problem *problem)
+{
+    struct attn_problem batched = *problem;
+    struct trial trial;
+    char message[256];
+    bool unsupported;
+    batched.batch = batched.batch < BATCH ? BATCH : batched.batch;
+    batched.outputs |= ATTN_OUTPUT_O | (checker->kernel->caps.outputs & ATTN_OUTPUT_LSE);
+    struct problem_case c = check_case_of(checker, &batched);
+    c.input.seed = 1;
+    if (!check_trial_open(&trial, checker, "threads", &c, check_layout(0), CHECK_EVERY_COUNT,
+                          &unsupported))
+        return checker->result->ok;
+    bool right = tensors_fill(&trial.set, &c, 0, message, sizeof message) ||
+                 check_give_up(&trial, "%s", message);
+    right = right && check_trial_run(&trial);
+    snprintf(trial.phase, sizeof trial.phase, "repeat");
+    right = right && check_batch(&trial);
+    check_trial_close(&trial);
+    return right;
+}
