@@ -168,24 +168,18 @@ static void both_alike_in_int8(void **state)
     }
 }
 
-/* As attention.h says: tiles that a caller had are gone after a call, and no thread keeps any. */
-static void kernels_release_tiles(void **state)
+/* As attention.h says: tiles that a caller had are gone after a call, and no thread keeps any.  How many
+ * kernels computed the problem. */
+static size_t callers_tiles_are_gone(struct operands *t)
 {
-    (void)state;
-    struct attn_problem problem;
     size_t count, ran = 0, held = 0;
-    skip_without_hardware();
-    attn_problem_init(&problem);
-    problem.dtype = problem.kv_dtype = ATTN_BF16;
-    problem.q_len = problem.kv_len = 70;
-    struct operands t = operands_open(&problem, 0);
     const struct attn_kernel *const *kernels = attn_kernels(&count);
     for (size_t i = 0; i < count; i++) {
         tile_unit_hardware.configure();
         assert_true(tile_unit_hardware.configured());
         /* a library does as it likes: oneDNN keeps its tiles for the next call */
         if (kernels[i]->isa != ATTN_ISA_AMX || kernels[i]->library ||
-            !operands_call(&t, kernels[i], 2))
+            !operands_call(t, kernels[i], 2))
             continue;
         ran++;
 #pragma omp parallel num_threads(2) reduction(+ : held)
@@ -193,7 +187,32 @@ static void kernels_release_tiles(void **state)
         if (held)
             fail_msg("%s/amx leaves tiles on %zu threads", kernels[i]->name, held);
     }
-    assert_true(ran > 0);
+    return ran;
+}
+
+static void kernels_release_tiles(void **state)
+{
+    (void)state;
+    skip_without_hardware();
+    static const char *const problems[] = {
+        "sq=70,skv=70,d=64,dtype=bf16",
+        "hq=2,hkv=2,sq=8,skv=2100,d=64,dtype=bf16,outputs=o+weights", /* several splits */
+    };
+    for (size_t i = 0; i < COUNT(problems); i++) {
+        struct operands t = operands_of(problems[i]);
+        assert_true(callers_tiles_are_gone(&t) > 0);
+        operands_close(&t);
+    }
+}
+
+/* A call configures and releases tiles once, whatever its tasks find to do. */
+static void calls_without_keys_release_tiles(void **state)
+{
+    (void)state;
+    skip_without_hardware();
+    struct operands t = operands_of("sq=70,skv=70,d=64,dtype=bf16,ragged=1");
+    *(int32_t *)t.set.tensors.kv_lens.data = 0;
+    assert_true(callers_tiles_are_gone(&t) > 0);
     operands_close(&t);
 }
 
@@ -222,6 +241,7 @@ int main(void)
         cmocka_unit_test(both_alike_in_bf16),
         cmocka_unit_test(both_alike_in_int8),
         cmocka_unit_test(kernels_release_tiles),
+        cmocka_unit_test(calls_without_keys_release_tiles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
