@@ -157,7 +157,8 @@ void model_size_name(const struct model_size *size, size_t most, char text[MODEL
     char list[PARSE_TEXT] = "", page[32] = "";
     runs_print(&size->runs, list);
     for (char *at = list; *at; at++)
-        *at = *at == ',' ? '-' : *at;
+        if (*at == ',')
+            *at = '-';
     if (size->page_size)
         snprintf(page, sizeof page, "-page%zu", size->page_size);
     if (!size->runs.run_count)

@@ -120,15 +120,15 @@ struct session_needs session_needs(const struct session *session)
 {
     const struct session_least least = session_least(session);
     struct session_needs needs = {.seconds = least.checks_s + least.launches_s};
-    const struct problem_case *before = NULL;
+    const struct cell *before = NULL;
     const double launches = fmax(1, (double)session->options->launches);
     for (size_t i = 0; i < session->cell_count; i++) {
         const struct cell *cell = &session->cells[i];
         if (cell->done)
             continue;
         needs.cells++;
-        needs.cases += cell->c != before;
-        before = cell->c;
+        needs.cases += !before || cell->c != before->c;
+        before = cell;
         needs.memory_bytes = fmax(needs.memory_bytes, session_cell_bytes(cell));
     }
     if (session->options->command == COMMAND_CHECK || !needs.cells)
