@@ -3,8 +3,9 @@
 import contextlib
 import io
 import json
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from unittest import mock
 
@@ -109,11 +110,15 @@ def program(
     return path
 
 
-def run(command: Sequence[str]) -> tuple[int, bytes]:
+def run(command: Sequence[str], environment: Mapping[str, str]) -> tuple[int, bytes]:
     """What such a program answers and says, without the process that would take longer than it."""
     code, said = 0, io.StringIO()
     script = compile(Path(command[0]).read_text(), command[0], "exec")
-    with mock.patch.object(sys, "argv", list(command)), contextlib.redirect_stderr(said):
+    with (
+        mock.patch.object(sys, "argv", list(command)),
+        mock.patch.dict(os.environ, environment, clear=True),
+        contextlib.redirect_stderr(said),
+    ):
         try:
             exec(script, {"__name__": "__main__"})
         except SystemExit as ended:
