@@ -79,6 +79,16 @@ double task_waited_s(pid_t pid)
     return waited_s(path);
 }
 
+double task_all_waited_s(void)
+{
+    char line[128];
+    unsigned long long us;
+    return machine_read_line("/proc/pressure/cpu", line, sizeof line) &&
+                   sscanf(line, "some %*s %*s %*s total=%llu", &us) == 1
+               ? (double)us / 1e6
+               : 0;
+}
+
 double task_waited_longest_s(pid_t pid)
 {
     char path[300];

@@ -20,7 +20,11 @@ bool task_cpus_within(pid_t pid, const int *cpus, size_t cpu_count, char *why, s
  * unreadable. */
 double task_waited_s(pid_t pid);
 
-/* The same of that thread of a process which has waited longest: on a busy machine, what the process
+/* Seconds since boot in which some thread of this machine, or of this container's, was ready to run and had
+ * no CPU; the system counts them anew every two seconds.  0 unreadable. */
+double task_all_waited_s(void);
+
+/* As task_waited_s, of that thread of a process which has waited longest: on a busy machine, what the process
  * itself has needed of a time is the rest of it. */
 double task_waited_longest_s(pid_t pid);
 

@@ -24,10 +24,12 @@
 #define PAIRS 3        /* of a request and one with more calls; others for so long as SINGLES_S */
 #define SINGLE_ROWS 16 /* compared of each */
 
-/* Seconds that this thread and the program's first one have been ready to run without getting a CPU. */
+/* Seconds that this thread and the program's first one have been ready to run without getting a CPU, or
+ * that any thread has: the program may have started others, as mpiexec does. */
 static double waited_s(const struct program_clock *clock)
 {
-    return task_waited_s(0) + task_waited_s(process_pid(clock->copy->process));
+    const double talking = task_waited_s(0) + task_waited_s(process_pid(clock->copy->process));
+    return talking + task_all_waited_s();
 }
 
 static size_t place_of(const struct program_clock *clock, size_t set)
