@@ -99,11 +99,18 @@ def must(command: Sequence[str | Path], limit: float = BUILD_S) -> None:
 
 
 def failure(rows: Path) -> str:
-    """The first cell of a results file that did not pass; "" where all did."""
+    """The first cell of a results file that did not pass; "" where all did.
+
+    Raises:
+        ToolError: the mutant could not be loaded, which says nothing of it.
+    """
     for line in rows.read_text().splitlines() if rows.exists() else ():
         row = json.loads(line)
-        if row.get("type") == "cell" and row["state"] not in ("ok", "unsupported"):
-            return f"{row['case']}: {row['state']}, {row['why']}"
+        if row.get("type") != "cell" or row["state"] in ("ok", "unsupported"):
+            continue
+        if row["state"] == "unavailable":
+            raise ToolError(f"a mutant cannot be tried: {row['why']}")
+        return f"{row['case']}: {row['state']}, {row['why']}"
     return ""
 
 
@@ -135,7 +142,15 @@ class Grounds:
             self.make(commit)
             stamp.write_text(made)
         self.restore()
-        self.units = {unit.name: unit for unit in units_of(self.build)}
+        isas = self.isas() | {""}
+        self.units = {unit.name: unit for unit in units_of(self.build) if unit.isa in isas}
+
+    def isas(self) -> set[str]:
+        """The instruction sets that this machine has, of kernels that are compiled for several."""
+        code, said = ended([self.program, "list", "--json"], BUILD_S)
+        if code:
+            raise ToolError(f"attnbench list: exit {code}")
+        return {k["isa"] for k in json.loads(said)["kernels"] if k["available"]}
 
     def make(self, commit: str) -> None:
         """Checks the commit out and builds it: the judge as released, the tests in a hurry."""
@@ -150,7 +165,8 @@ class Grounds:
         must(["cmake", "-S", self.tree, "-B", self.build, "--preset", "release",
               "-D", "BUILD_TESTING=ON",
               "-D", f"CMAKE_C_FLAGS_RELEASE={HURRY} -DNDEBUG"])  # fmt: skip
-        must(["cmake", "--build", self.build, "-j1", "--target", *self.tests()])
+        doubles = {unit.double for unit in units_of(self.build) if unit.double}
+        must(["cmake", "--build", self.build, "-j1", "--target", *self.tests(), *doubles])
         for old in self.place.glob("plain*"):
             shutil.rmtree(old)
         (self.place / "plugin.c").write_text(PLUGIN)
@@ -200,7 +216,7 @@ class Grounds:
         """The unit's object as a plug-in, with the unbroken object for f64 that it may refer to."""
         made = self.object(unit).with_suffix(".so")
         symbol = f"attn_kernel_{unit.kernel}_{unit.isa}"
-        f64 = self.build.glob(f"kernels/CMakeFiles/{symbol}_f64.dir/*.o")
+        f64 = self.build.glob(f"kernels/CMakeFiles/{unit.double or '-'}.dir/*.o")
         must(["cc", "-shared", "-fPIC", "-fopenmp", f"-DKERNEL={symbol}", "-I",
               self.tree / "kernels", self.place / "plugin.c", self.object(unit), *f64, "-lm",
               "-o", made])  # fmt: skip

@@ -20,6 +20,7 @@ class Unit:
     source: str
     command: tuple[str, ...]  # of the compiler, up to its output
     directory: str
+    double: str = ""  # the target of its f64 part, if it has one
 
     @property
     def name(self) -> str:
@@ -34,7 +35,9 @@ def units_of(build: Path) -> list[Unit]:
     has them, as on the machines of the trials, their mutants could only survive.
     """
     found = []
-    for entry in json.loads((build / "compile_commands.json").read_text()):
+    text = (build / "compile_commands.json").read_text()
+    doubles = set(re.findall(r"(attn_kernel_\w+_f64)\.dir", text))
+    for entry in json.loads(text):
         words = shlex.split(entry["command"])
         output, source = words[words.index("-o") + 1], entry["file"]
         kernel = re.search(r"attn_kernel_(\w+?)_(baseline|avx2|avx512|avx512_bf16)\.dir", output)
@@ -44,5 +47,7 @@ def units_of(build: Path) -> list[Unit]:
             continue
         name, isa = (kernel[1], kernel[2]) if kernel else (Path(source).stem, "")
         command = tuple(words[: words.index("-o")])
-        found.append(Unit(name, isa, source, command, entry["directory"]))
+        double = f"attn_kernel_{name}_{isa}_f64"
+        double = double if double in doubles else ""
+        found.append(Unit(name, isa, source, command, entry["directory"], double))
     return found

@@ -172,6 +172,9 @@ object=${3%.so}.o; rows=${15}
 echo "$9" >>ASKED
 case $(cat "$object") in
 *SLOW*) sleep 60 ;;
+*NOLOAD*)
+    echo '{"type":"cell","case":"one","state":"unavailable","why":"no f64"}' >"$rows"
+    exit 1 ;;
 *WRONG*) case $9 in *later*) ;; *) exit 0 ;; esac
     echo '{"type":"cell","case":"one","state":"ok","why":null}' >"$rows"
     echo '{"type":"cell","case":"later","state":"failed","why":"off"}' >>"$rows"
@@ -250,6 +253,44 @@ def test_a_fate_names_who_noticed(grounds: StandIn, after: str, fate: Fate) -> N
     assert (grounds.tree / "kernels/flash/x.c").read_text() == before
 
 
+def test_a_mutant_that_cannot_be_loaded_has_no_fate(grounds: StandIn) -> None:
+    with pytest.raises(ToolError, match="a mutant cannot be tried: no f64"):
+        Attempt(grounds, becoming("NOLOAD"), Passed()).go_on(lambda: False)
+
+
+def test_units_are_those_of_this_machine_and_know_their_double(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    objects = ["attn_kernel_tiled_avx2", "attn_kernel_tiled_avx2_f64", "attn_kernel_flash_avx2",
+               "attn_kernel_tiled_avx512", "attention"]  # fmt: skip
+    entries = [
+        {"command": f"cc -o {name}.dir/a.o -c a.c", "file": "a.c", "directory": "/"}
+        for name in (f"kernels/CMakeFiles/{name}" for name in objects)
+    ]
+    (tmp_path / "compile_commands.json").write_text(json.dumps(entries))
+    found = mutants_units.units_of(tmp_path)
+    assert {unit.name: unit.double for unit in found} == {
+        "tiled/avx2": "attn_kernel_tiled_avx2_f64",
+        "flash/avx2": "",
+        "tiled/avx512": "",
+        "a": "",
+    }
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(Grounds, "make", lambda grounds, commit: None)
+    monkeypatch.setattr(Grounds, "restore", lambda grounds: None)
+    monkeypatch.setattr(mutants_grounds, "units_of", lambda build: found)
+    listed = {
+        "kernels": [{"isa": "avx2", "available": True}, {"isa": "avx512", "available": False}]
+    }
+    place = tmp_path / "attnbench/mutants"
+    place.mkdir(parents=True)
+    (place / "attnbench").write_text(f"#!/bin/sh\necho '{json.dumps(listed)}'\n")
+    (place / "attnbench").chmod(0o755)
+    grounds = Grounds("c")
+    grounds.lock.close()
+    assert set(grounds.units) == {"tiled/avx2", "flash/avx2", "a"}
+
+
 def test_the_suite_is_asked_of_the_variants_that_differ_most(grounds: StandIn) -> None:
     Attempt(grounds, becoming("2"), Passed()).go_on(lambda: False)
     quick, whole = mutants_grounds.QUICK, "one,later,bf16"
@@ -305,6 +346,7 @@ def test_a_tree_that_was_removed_is_made_again(
     monkeypatch.setattr(Grounds, "make", make)
     monkeypatch.setattr(Grounds, "restore", lambda grounds: None)
     monkeypatch.setattr(mutants_grounds, "units_of", lambda build: [])
+    monkeypatch.setattr(Grounds, "isas", lambda grounds: set())
     for _ in range(2):
         Grounds("c").lock.close()
     assert made == ["c"]
