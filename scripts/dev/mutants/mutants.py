@@ -179,7 +179,9 @@ def tried(
     until: float,
     last: Container[str] = (),
 ) -> bool:
-    """Tries those that are not done, those in `last` after the others; False if the time was over.
+    """Tries those that are not done, those in `last` after the others; False if some are left.
+
+    Those whose code this machine cannot run are left.
 
     A first pass takes one step with each, which ends most; a second one asks the others the rest of
     the suite, a third one the tests.
@@ -188,7 +190,8 @@ def tried(
     def late() -> bool:
         return time.monotonic() >= until
 
-    left = [mutant for mutant in mutants if mutant.id not in journal.done]
+    undone = [mutant for mutant in mutants if mutant.id not in journal.done]
+    left = [mutant for mutant in undone if grounds.runnable(mutant.units)]
     left.sort(key=lambda mutant: mutant.id in last)
     for mutant in left:
         if mutant.id in journal.passed:
@@ -202,7 +205,7 @@ def tried(
                 return False
             if mutant.id not in journal.done:
                 one(grounds, mutant, journal, late, before)
-    return all(mutant.id in journal.done for mutant in left)
+    return all(mutant.id in journal.done for mutant in undone)
 
 
 def excuses(path: Path | None) -> dict[str, str]:
@@ -260,7 +263,11 @@ def run(argv: Sequence[str] | None = None) -> int:
             "count": options.count, "seed": options.seed, "files": options.files}  # fmt: skip
     journal = Journal(options.output, head)
     until = time.monotonic() + options.seconds
-    whole = tried(grounds, mutants[options.part], journal, until, excuses(options.excused))
+    part = mutants[options.part]
+    whole = tried(grounds, part, journal, until, excuses(options.excused))
+    elsewhere = sum(not grounds.runnable(m.units) for m in part if m.id not in journal.done)
+    if elsewhere:
+        say(TOOL, f"{elsewhere} are in code for instruction sets that this machine does not have")
     say(TOOL, f"{len(lines(options.output)) - 1} lines in {options.output}"
         + ("; done" if whole else "; the same command goes on"))  # fmt: skip
     return Exit.OK if whole else Exit.REGRESSION

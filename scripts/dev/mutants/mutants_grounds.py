@@ -8,7 +8,7 @@ import resource
 import shutil
 import signal
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -142,11 +142,16 @@ class Grounds:
             self.make(commit)
             stamp.write_text(made)
         self.restore()
-        isas = self.isas() | {""}
-        self.units = {unit.name: unit for unit in units_of(self.build) if unit.isa in isas}
+        self.units = {unit.name: unit for unit in units_of(self.build)}
+        self.isas = {"", *self.available()}
 
-    def isas(self) -> set[str]:
-        """The instruction sets that this machine has, of kernels that are compiled for several."""
+    def runnable(self, names: Iterable[str]) -> list[Unit]:
+        """The units of these names that exist and whose instruction set this machine has."""
+        found = [self.units[name] for name in names if name in self.units]
+        return [unit for unit in found if unit.isa in self.isas]
+
+    def available(self) -> set[str]:
+        """The instruction sets of this machine for which some kernel has a variant."""
         code, said = ended([self.program, "list", "--json"], BUILD_S)
         if code:
             raise ToolError(f"attnbench list: exit {code}")

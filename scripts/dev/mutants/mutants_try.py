@@ -61,7 +61,7 @@ class Attempt:
         self.made: set[str] = set()
         # The units of each kernel, in the order of ISAS.
         self.kernels: dict[str, list[Unit]] = {}
-        units = [grounds.units[name] for name in reversed(mutant.units) if name in grounds.units]
+        units = grounds.runnable(reversed(mutant.units))
         for unit in sorted(units, key=lambda u: ISAS.index(u.isa)):
             self.kernels.setdefault(unit.kernel, []).append(unit)
         self.units = [unit for units in self.kernels.values() for unit in units]

@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -212,6 +213,7 @@ class StandIn(Grounds):
             (folder / name).write_text(text)
             (folder / name).chmod(0o755)
         command = (str(folder / "compile"),)
+        self.isas = {"", "baseline", "avx2", "avx512", "avx512_bf16"}
         self.units = {
             f"flash/{isa}": Unit("flash", isa, str(source), command, str(folder))
             for isa in ("baseline", "avx2", "avx512", "avx512_bf16")
@@ -288,7 +290,16 @@ def test_units_are_those_of_this_machine_and_know_their_double(
     (place / "attnbench").chmod(0o755)
     grounds = Grounds("c")
     grounds.lock.close()
-    assert set(grounds.units) == {"tiled/avx2", "flash/avx2", "a"}
+    runnable = grounds.runnable(["tiled/avx512", "tiled/avx2", "flash/avx2", "a", "gone"])
+    assert [unit.name for unit in runnable] == ["tiled/avx2", "flash/avx2", "a"]
+
+
+def test_what_this_machine_cannot_run_is_left(grounds: StandIn) -> None:
+    grounds.isas = {"", "avx2"}
+    journal = mutants.Journal(grounds.place / "journal.jsonl", HEAD)
+    some = [becoming("2"), replace(becoming("3"), units=("flash/avx512",))]
+    assert not mutants.tried(grounds, some, journal, time.monotonic() + 600)
+    assert [i[-1] for i in journal.done] == ["2"]
 
 
 def test_the_suite_is_asked_of_the_variants_that_differ_most(grounds: StandIn) -> None:
@@ -346,7 +357,7 @@ def test_a_tree_that_was_removed_is_made_again(
     monkeypatch.setattr(Grounds, "make", make)
     monkeypatch.setattr(Grounds, "restore", lambda grounds: None)
     monkeypatch.setattr(mutants_grounds, "units_of", lambda build: [])
-    monkeypatch.setattr(Grounds, "isas", lambda grounds: set())
+    monkeypatch.setattr(Grounds, "available", lambda grounds: set())
     for _ in range(2):
         Grounds("c").lock.close()
     assert made == ["c"]
