@@ -221,7 +221,8 @@ class Grounds:
         """The unit's object as a plug-in, with the unbroken object for f64 that it may refer to."""
         made = self.object(unit).with_suffix(".so")
         symbol = f"attn_kernel_{unit.kernel}_{unit.isa}"
-        f64 = self.build.glob(f"kernels/CMakeFiles/{unit.double or '-'}.dir/*.o")
+        folder = self.build / f"kernels/CMakeFiles/{unit.double}.dir"
+        f64 = folder.rglob("*.o") if unit.double else ()
         must(["cc", "-shared", "-fPIC", "-fopenmp", f"-DKERNEL={symbol}", "-I",
               self.tree / "kernels", self.place / "plugin.c", self.object(unit), *f64, "-lm",
               "-o", made])  # fmt: skip

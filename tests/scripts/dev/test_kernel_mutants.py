@@ -294,6 +294,17 @@ def test_units_are_those_of_this_machine_and_know_their_double(
     assert [unit.name for unit in runnable] == ["tiled/avx2", "flash/avx2", "a"]
 
 
+def test_a_plugin_holds_the_double_of_its_unit(grounds: StandIn) -> None:
+    double = grounds.build / "kernels/CMakeFiles/attn_kernel_tiled_avx2_f64.dir/tiled/tiled.c.o"
+    double.parent.mkdir(parents=True)
+    double.touch()
+    (grounds.place / "cc").write_text(f"#!/bin/sh\necho $* >{grounds.place}/linked\n")
+    unit = grounds.units["flash/avx2"]
+    for of, linked in ((unit, False), (replace(unit, double="attn_kernel_tiled_avx2_f64"), True)):
+        grounds.plugin(of)
+        assert (str(double) in (grounds.place / "linked").read_text()) == linked
+
+
 def test_what_this_machine_cannot_run_is_left(grounds: StandIn) -> None:
     grounds.isas = {"", "avx2"}
     journal = mutants.Journal(grounds.place / "journal.jsonl", HEAD)
