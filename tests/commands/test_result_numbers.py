@@ -290,7 +290,8 @@ class Rows(CommandTest):
         self.assertTrue(
             all(sorted(order) == ["naive", "online", "tiled"] for order in orders.values())
         )
-        self.assertGreater(len({tuple(order) for order in orders.values()}), 1)
+        # of the others, as the first has no twin yet: one cell fewer makes another order of the same key
+        self.assertGreater(len({tuple(orders[number]) for number in range(1, 5)}), 1)
         shifts = {(launch["round"], launch["shift_bytes"]) for launch in taken}
         self.assertEqual(len(shifts), 5, "a round has more than one shift")
         self.assertGreater(len({shift for _, shift in shifts}), 3)
