@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import fake
 import numpy as np
 import pytest
 import sample
 from attntools.base import cli
+from attntools.gate import gate_builds, gate_launch
 from repository import Repository
 
 
@@ -49,6 +51,13 @@ def tool(capsys: pytest.CaptureFixture[str]) -> Tool:
         return Outcome(int(exited.value.code or 0), captured.out, captured.err)
 
     return run
+
+
+@pytest.fixture
+def in_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs fakes in the test's own process: a start takes longer than all that they do."""
+    monkeypatch.setattr(gate_launch, "_run", fake.run)
+    monkeypatch.setattr(gate_builds, "_listed", fake.listed)
 
 
 @pytest.fixture

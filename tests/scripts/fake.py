@@ -1,12 +1,14 @@
 """Makes programs that behave as `attnbench run` does, with times from a formula."""
 
 import contextlib
+import functools
 import io
 import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import CodeType
 from unittest import mock
 
 import sample
@@ -21,7 +23,8 @@ if sys.argv[1] == "list":
                                   for name in names
                                   for isa in ("baseline", "avx2", "avx512")]}}))
     sys.exit(0)
-time.sleep(settings.get("sleep", 0))
+if "sleep" in settings:
+    time.sleep(settings["sleep"])
 options, name = {{}}, None
 for word in sys.argv[2:]:
     if word.startswith("--"):
@@ -110,17 +113,33 @@ def program(
     return path
 
 
-def run(command: Sequence[str], environment: Mapping[str, str]) -> tuple[int, bytes]:
-    """What such a program answers and says, without the process that would take longer than it."""
-    code, said = 0, io.StringIO()
-    script = compile(Path(command[0]).read_text(), command[0], "exec")
+@functools.cache
+def _compiled(script: str) -> CodeType:
+    return compile(script, "fake", "exec")
+
+
+def _executed(command: Sequence[str], environment: Mapping[str, str]) -> tuple[int, str, str]:
+    """How such a program ends and what it prints, in no process: that would take longer than it."""
+    code, out, said = 0, io.StringIO(), io.StringIO()
     with (
         mock.patch.object(sys, "argv", list(command)),
         mock.patch.dict(os.environ, environment, clear=True),
+        contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(said),
     ):
         try:
-            exec(script, {"__name__": "__main__"})
+            exec(_compiled(Path(command[0]).read_text()), {"__name__": "__main__"})
         except SystemExit as ended:
             code = ended.code or 0
-    return code, said.getvalue().encode()
+    return code, out.getvalue(), said.getvalue()
+
+
+def run(command: Sequence[str], environment: Mapping[str, str]) -> tuple[int, bytes]:
+    """In place of gate_launch._run."""
+    code, _, said = _executed(command, environment)
+    return code, said.encode()
+
+
+def listed(command: Sequence[str]) -> str:
+    """In place of gate_builds._listed."""
+    return _executed(command, os.environ)[1]

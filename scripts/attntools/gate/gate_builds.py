@@ -54,6 +54,11 @@ def said_of(plugin: str) -> str:
     return " ".join([digest_of(file), *map(shlex.quote, arguments)])
 
 
+def _listed(command: list[str]) -> str:
+    """What a program prints about itself."""
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout
+
+
 @dataclass
 class Build:
     """A program to launch, and what to call it.
@@ -81,10 +86,9 @@ class Build:
     def kernels(self) -> set[str]:
         """Names of kernels and variants; none where the program is too old to list them."""
         command = [str(self.program), "list", "--json", *self.words()]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
         try:
-            listed = json.loads(done.stdout)["kernels"]
-            return {n for k in listed for n in (k["name"], f"{k['name']}/{k['isa']}")}
+            kernels = json.loads(_listed(command))["kernels"]
+            return {n for k in kernels for n in (k["name"], f"{k['name']}/{k['isa']}")}
         except (ValueError, KeyError, TypeError):
             return set()
 

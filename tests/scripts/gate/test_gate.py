@@ -28,18 +28,21 @@ ONCE = ("--sessions", "1")  # noisy fakes do not become quieter
 
 
 @pytest.fixture
-def gated(tool: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):  # noqa: ANN201
+def watched(tool: Tool, tmp_path: Path):  # noqa: ANN201
     """Runs the gate on two fakes; settings of the new one as keyword arguments."""
-    in_a_process = gate_launch._run
 
     def run(base: dict[str, object] | None = None, *options: str, **new: object) -> Outcome:
-        # a process only where the gate watches it: a start takes longer than all that it does
-        monkeypatch.setattr(gate_launch, "_run", in_a_process if "queued" in new else fake.run)
         first = fake.program(tmp_path / "base", **(base or {}))
         second = fake.program(tmp_path / "next", **new)
         return tool(gate, "--base", first, "--new", second, "-n", "8", *ONCE, *options)
 
     return run
+
+
+@pytest.fixture
+def gated(watched, in_process: None):  # noqa: ANN001, ANN201
+    """As watched(), in processes that nobody watches, so in none."""
+    return watched
 
 
 def test_equal_builds_pass(gated) -> None:  # noqa: ANN001
@@ -251,6 +254,7 @@ def test_a_wrong_command_line_leaves_no_summary_of_before(tool: Tool, tmp_path: 
     assert out.read_text() == "no regression"
 
 
+@pytest.mark.usefixtures("in_process")
 def test_equal_programs_are_measured_only_if_asked(tool: Tool, tmp_path: Path) -> None:
     log, xml = tmp_path / "log", tmp_path / "gate.xml"
     program = fake.program(tmp_path / "base", log=log)
@@ -317,14 +321,14 @@ def test_length(pairs: int, sessions: int, patience: float, told: tuple[str, ...
 
 
 def test_waiting_for_another_session_is_told(
-    gated,  # noqa: ANN001
+    watched,  # noqa: ANN001
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """At once and each minute; the answer is that of a gate that never waited."""
     monkeypatch.setattr(gate_launch, "POLL_S", 0.05)
     monkeypatch.setattr(gate_launch, "EVERY_S", 0.2)
-    outcome = gated(log=tmp_path / "log", queued=2)
+    outcome = watched(log=tmp_path / "log", queued=2)
     assert outcome.code == 0
     told = re.findall(r"gate: one launch, \d s so far: (.*)", outcome.err)
     waits = told.count("attnbench: run (process 7) is measuring on this machine: waiting")
@@ -333,13 +337,13 @@ def test_waiting_for_another_session_is_told(
 
 
 def test_waiting_for_another_session_ends(
-    gated,  # noqa: ANN001
+    watched,  # noqa: ANN001
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(gate_launch, "POLL_S", 0.05)
     monkeypatch.setattr(gate_launch, "WAIT_S", 0.0)
-    outcome = gated(log=tmp_path / "log", queued=1, waits=600)
+    outcome = watched(log=tmp_path / "log", queued=1, waits=600)
     assert outcome.code == 4
     assert "another session measures for more than 0 minutes: attnbench: run (process 7) is " in (
         outcome.err
@@ -440,6 +444,7 @@ def test_terminated_gate_leaves_nothing_behind(tmp_path: Path) -> None:
     assert list(folders.glob("*")) == []
 
 
+@pytest.mark.usefixtures("in_process")
 def test_summary_goes_to_a_file(tool: Tool, tmp_path: Path) -> None:
     base, new = fake.program(tmp_path / "base"), fake.program(tmp_path / "next")
     out = tmp_path / "summary.md"
@@ -465,6 +470,7 @@ def test_a_summary_over_a_program_is_refused(tool: Tool, tmp_path: Path) -> None
     assert new.read_text().startswith("#!")
 
 
+@pytest.mark.usefixtures("in_process")
 def test_launches_are_in_abba_order(tool: Tool, tmp_path: Path) -> None:
     log = tmp_path / "log"
     first = fake.program(tmp_path / "A", log=log)
@@ -474,6 +480,7 @@ def test_launches_are_in_abba_order(tool: Tool, tmp_path: Path) -> None:
     assert order == "AB" + "ABBA" * 3  # the pilot, then three blocks of two pairs
 
 
+@pytest.mark.usefixtures("in_process")
 def test_launches_go_on_with_the_checks_of_the_pilot(tmp_path: Path) -> None:
     program = fake.program(tmp_path / "new")
     plan = Plan((Build(program, "a"), Build(program, "b")), tmp_path, 0.05, 1)
@@ -492,7 +499,9 @@ def test_launches_go_on_with_the_checks_of_the_pilot(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def compare_plugins(tool: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):  # noqa: ANN201
+def compare_plugins(  # noqa: ANN201
+    tool: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_process: None
+):
     """Runs the gate on two plug-ins of a fake, that are slower by these factors."""
     program = tmp_path / "build/release/attnbench"
     program.parent.mkdir(parents=True)
@@ -516,6 +525,7 @@ def test_two_plugins_are_compared(compare_plugins) -> None:  # noqa: ANN001
     assert compare_plugins(1.0, 1.2).code == 1
 
 
+@pytest.mark.usefixtures("in_process")
 def test_a_plugin_for_both_sides(tool: Tool, tmp_path: Path) -> None:
     program, plugin = fake.program(tmp_path / "base"), tmp_path / "mine.so"
     plugin.write_text("1.5")

@@ -13,7 +13,7 @@ QUICK = ("-n", "8", "--sessions", "1")
 
 
 @pytest.fixture
-def settings(tool: Tool, tmp_path: Path):  # noqa: ANN201
+def settings(tool: Tool, tmp_path: Path, in_process: None):  # noqa: ANN201
     """Runs the gate on one fake; placement threads takes it 5 % longer."""
 
     def run(base: str, new: str, *options: str) -> Outcome:

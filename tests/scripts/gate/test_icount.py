@@ -214,7 +214,11 @@ def fake_count(build: Build, identity: Identity, _folder: Path) -> Count:
 
 @pytest.fixture
 def counted(  # noqa: ANN201
-    tool: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, with_valgrind: None
+    tool: Tool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    with_valgrind: None,
+    in_process: None,
 ):
     """Runs the gate by instructions on fakes whose counts differ by 3 % in flash."""
     monkeypatch.setattr(gate_instructions, "count", fake_count)
@@ -247,6 +251,7 @@ def test_wrong_result_is_not_counted(counted) -> None:  # noqa: ANN001
     assert "gemm/avx2, 1 threads: failed: row 3 is off" in outcome.out
 
 
+@pytest.mark.usefixtures("in_process")
 def test_slower_without_counters_is_explained_by_callgrind(
     tool: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, with_valgrind: None
 ) -> None:
