@@ -290,7 +290,7 @@ class Rows(CommandTest):
         self.assertTrue(
             all(sorted(order) == ["naive", "online", "tiled"] for order in orders.values())
         )
-        # of the others, as the first has no twin yet: one cell fewer makes another order of the same key
+        # Of the later ones: the first has no twin, and so another order even with the same key.
         self.assertGreater(len({tuple(orders[number]) for number in range(1, 5)}), 1)
         shifts = {(launch["round"], launch["shift_bytes"]) for launch in taken}
         self.assertEqual(len(shifts), 5, "a round has more than one shift")
