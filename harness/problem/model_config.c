@@ -1,238 +1,19 @@
 /*
- * model_config: fields of a config.json to kinds of layer.
- *
- * Names of fields are those of the transformers library, whose configuration classes say what each is where
- * the file leaves it out.  A field that decides what a layer computes and has an unknown value is refused.
+ * model_config: the file, and what is wrong with it.
  */
 #include "model_config.h"
 
 #include <ctype.h>
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/named_pipe.h"
-#include "config_fields.h"
+#include "config_layers.h"
 
 #define CONFIG_BYTES ((size_t)1 << 20)
-
-static enum attn_dtype dtype(struct config *c)
-{
-    static const struct {
-        const char *name;
-        enum attn_dtype dtype;
-    } types[] = {{"bfloat16", ATTN_BF16}, {"float16", ATTN_F16}, {"float32", ATTN_F32}};
-    const json_t *value = config_field(c, "torch_dtype,dtype");
-    for (size_t i = 0; value && i < sizeof types / sizeof *types; i++)
-        if (json_is_string(value) && strcmp(json_string_value(value), types[i].name) == 0)
-            return types[i].dtype;
-    if (value)
-        config_fail(c, "torch_dtype is none of bfloat16, float16, float32");
-    return ATTN_F32;
-}
-
-/* ---- what all layers have in common ---------------------------------------------------------- */
-
-static size_t head_size(struct config *c, size_t heads)
-{
-    const size_t given = config_count(c, "head_dim,d_kv", false);
-    const size_t hidden =
-        given || c->failed ? 0 : config_count(c, "hidden_size,n_embd,d_model", true);
-    if (hidden && heads && hidden % heads)
-        config_fail(c, "no field head_dim, and num_attention_heads does not divide hidden_size");
-    return given ? given : heads ? hidden / heads : 0;
-}
-
-static size_t kv_heads(struct config *c, size_t heads)
-{
-    const size_t given = config_count(c, "num_key_value_heads,num_kv_heads,n_head_kv", false);
-    return given ? given : config_is_true(c, "multi_query") ? 1 : heads;
-}
-
-static void set_scale(struct config *c, struct attn_problem *p)
-{
-    const json_t *under = config_field(c, "query_pre_attn_scalar"),
-                 *scale = config_field(c, "attention_multiplier");
-    const double x = scale ? json_number_value(scale) : 1 / sqrt(json_number_value(under));
-    if ((scale || under) && !(isfinite(x) && x > 0))
-        config_fail(c, "%s is not a positive number",
-                    scale ? "attention_multiplier" : "query_pre_attn_scalar");
-    else if ((scale || under) && fabs(x * sqrt((double)p->qk_dim) - 1) > 1e-6)
-        p->scale = (float)x;
-}
-
-static void set_options(struct config *c, struct attn_problem *p)
-{
-    const json_t *cap = config_field(c, "attn_logit_softcapping");
-    if (cap && !(json_number_value(cap) > 0))
-        config_fail(c, "attn_logit_softcapping is not a positive number");
-    p->softcap = (float)json_number_value(cap);
-    p->options |= cap ? (unsigned)ATTN_OPTION_SOFTCAP : 0;
-    if (config_is_type(c, "gpt_oss"))
-        p->options |= ATTN_OPTION_SINKS;
-    if (config_is_type(c, "bloom") || config_is_true(c, "alibi"))
-        p->options |= ATTN_OPTION_ALIBI;
-}
-
-static struct attn_problem common(struct config *c)
-{
-    struct attn_problem p;
-    attn_problem_init(&p);
-    p.q_heads = config_count(c, "num_attention_heads,n_head,num_heads", true);
-    p.kv_heads = kv_heads(c, p.q_heads);
-    p.qk_dim = p.v_dim = c->failed ? 0 : head_size(c, p.q_heads);
-    p.dtype = p.kv_dtype = dtype(c);
-    if (c->failed)
-        return p;
-    set_scale(c, &p);
-    set_options(c, &p);
-    return p;
-}
-
-/* ---- kinds of layer -------------------------------------------------------------------------- */
-
-/* The kind of that name, a new one where it is not there; NULL where there are too many. */
-static struct model_kind *kind_of(struct config *c, const char *name)
-{
-    struct model *m = c->model;
-    for (size_t i = 0; i < m->count; i++)
-        if (strcmp(m->kinds[i].name, name) == 0)
-            return &m->kinds[i];
-    if (m->count == MODEL_KINDS) {
-        config_fail(c, "layer_types has more than %d kinds", MODEL_KINDS);
-        return NULL;
-    }
-    struct model_kind *kind = &m->kinds[m->count++];
-    *kind = (struct model_kind){0};
-    snprintf(kind->name, sizeof kind->name, "%s", name);
-    return kind;
-}
-
-/* What layer number i is, as layer_types names it. */
-static const char *type_of(const struct config *c, size_t i)
-{
-    const json_t *types = config_field(c, "layer_types");
-    const json_t *pattern = config_field(c, "sliding_window_pattern,_sliding_window_pattern");
-    const json_t *interval = config_field(c, "full_attention_interval"),
-                 *dense = config_field(c, "max_window_layers");
-    const bool slides =
-        config_field(c, "sliding_window") && !json_is_false(config_field(c, "use_sliding_window"));
-    const json_int_t every = json_is_integer(pattern)      ? json_integer_value(pattern)
-                             : config_is_type(c, "gemma2") ? 2
-                                                           : 0;
-    const json_int_t full = json_integer_value(interval);
-    if (types)
-        return json_string_value(json_array_get(types, i));
-    if (full > 0)
-        return (i + 1) % (size_t)full ? "linear_attention" : "full_attention";
-    if (config_field(c, "attention_chunk_size"))
-        return (i + 1) % 4 ? "chunked_attention" : "full_attention"; /* Llama 4 */
-    if (!slides || (every > 0 && (i + 1) % (size_t)every == 0) ||
-        (json_is_true(config_field(c, "use_sliding_window")) &&
-         i < (size_t)json_integer_value(dense)))
-        return "full_attention";
-    return "sliding_attention";
-}
-
-/* Gemma 4: layers that see all have heads of their own. */
-static void set_global(struct config *c, struct attn_problem *p)
-{
-    const size_t dim = config_count(c, "global_head_dim", false);
-    const size_t heads = config_count(c, "num_global_key_value_heads", false);
-    p->qk_dim = p->v_dim = dim ? dim : p->qk_dim;
-    p->kv_heads = heads ? heads : p->kv_heads;
-}
-
-static void set_window(struct config *c, struct attn_problem *p)
-{
-    const size_t window = config_count(c, "sliding_window", true);
-    p->options |= ATTN_OPTION_WINDOW;
-    p->window_left = (ptrdiff_t)window - 1; /* the token itself counts */
-}
-
-static void add_layer(struct config *c, const char *type, enum model_role role,
-                      const struct attn_problem *common)
-{
-    static const struct {
-        const char *type, *name;
-    } known[] = {{"full_attention", "full"},
-                 {"sliding_attention", "window"},
-                 {"chunked_attention", "chunked"}};
-    size_t t = 0;
-    while (t < 3 && strcmp(type, known[t].type) != 0)
-        t++;
-    struct model_kind *kind = kind_of(c, t < 3 ? known[t].name : type);
-    if (!kind || kind->layers++)
-        return;
-    kind->role = t < 3 ? role : MODEL_WITHOUT;
-    kind->problem = *common;
-    if (t == 0)
-        set_global(c, &kind->problem);
-    else if (t == 1)
-        set_window(c, &kind->problem);
-    else if (t == 2)
-        kind->chunk = config_count(c, "attention_chunk_size", true);
-    else
-        snprintf(kind->what, sizeof kind->what, "%s", type);
-}
-
-/* Latent attention: heads of their own in a pass, the shared cache for a token; see suites/models.list. */
-static void add_latent(struct config *c, size_t layers, const struct attn_problem *common)
-{
-    const size_t rank = config_count(c, "kv_lora_rank", true),
-                 rope = config_count(c, "qk_rope_head_dim", true);
-    const size_t rest = config_count(c, "qk_nope_head_dim", true),
-                 dv = config_count(c, "v_head_dim", true);
-    const size_t selected = config_count(c, "index_topk", false);
-    struct model_kind *heads = selected ? NULL : kind_of(c, "heads"),
-                      *latent = kind_of(c, "latent");
-    if (heads) {
-        *heads = (struct model_kind){"heads", "", layers, MODEL_PREFILL, *common, false, 0};
-        heads->problem.kv_heads = common->q_heads;
-        heads->problem.qk_dim = rest + rope;
-        heads->problem.v_dim = dv;
-    }
-    latent->layers = layers;
-    latent->role = selected ? MODEL_DECODER : MODEL_DECODE;
-    latent->problem = *common;
-    latent->problem.kv_heads = 1;
-    latent->problem.qk_dim = rank + rope;
-    latent->problem.v_dim = rank;
-    latent->problem.scale = c->failed ? 0 : (float)(1 / sqrt((double)(rest + rope)));
-    latent->problem.options |= ATTN_OPTION_SHARED_KV;
-    if (!selected)
-        return;
-    latent->problem.options |= ATTN_OPTION_WINDOW;
-    latent->problem.window_left = (ptrdiff_t)selected - 1;
-    struct model_kind *indexer = kind_of(c, "indexer");
-    indexer->layers = layers;
-    indexer->role = MODEL_WITHOUT;
-    snprintf(indexer->what, sizeof indexer->what, "the indexer that selects keys");
-}
-
-static void add_layers(struct config *c, size_t layers, const struct attn_problem *common)
-{
-    const bool encodes = config_is_type(
-        c, "bert,roberta,xlm-roberta,distilbert,electra,deberta-v2,modernbert,vit,deit,"
-           "clip_vision_model,siglip_vision_model,dinov2");
-    const json_t *types = config_field(c, "layer_types");
-    if (types && (!json_is_array(types) || json_array_size(types) != layers))
-        config_fail(c, "layer_types is no list of num_hidden_layers words");
-    for (size_t i = 0; i < layers && !c->failed; i++) {
-        const char *type = type_of(c, i);
-        if (type)
-            add_layer(c, type, encodes ? MODEL_ENCODER : MODEL_DECODER, common);
-        else
-            config_fail(c, "layer_types has something that is no text");
-    }
-    if (c->model->count == 1)
-        *c->model->kinds[0].name = 0;
-}
-
-/* ---- the file -------------------------------------------------------------------------------- */
 
 /* The name of its folder where it is called config.json, else its own; what names may not hold becomes _. */
 static void name_model(const char *path, struct model *model)
@@ -260,18 +41,9 @@ static void read_whole(struct config *c)
     if (!json_is_object(c->outer))
         config_fail(c, "is no JSON object");
     else if (config_is_true(c, "is_encoder_decoder"))
-        config_fail(c, "is_encoder_decoder is true, which is not read from a file; models of "
-                       "suites/models.list such as t5-base are");
-    if (c->failed)
-        return;
-    const size_t layers = config_count(c, "num_hidden_layers,n_layer,num_layers,n_layers", true);
-    const struct attn_problem p = common(c);
-    if (c->failed)
-        return;
-    if (config_field(c, "kv_lora_rank"))
-        add_latent(c, layers, &p);
+        config_pair(c);
     else
-        add_layers(c, layers, &p);
+        config_layers(c);
     for (size_t i = 0; i < c->model->count && !c->failed; i++) {
         const char *why;
         if (c->model->kinds[i].role != MODEL_WITHOUT &&

@@ -160,13 +160,17 @@ static size_t family(struct piece name)
     return n;
 }
 
-static bool same_family(struct piece given, const char *name)
+/* Typing errors between the families of two names; SIZE_MAX where that is another family. */
+static size_t family_distance(struct piece given, const char *name)
 {
-    const size_t n = family(given);
-    bool same = n && !isalpha((unsigned char)name[n]);
-    for (size_t i = 0; same && i < n; i++)
-        same = tolower((unsigned char)given.at[i]) == name[i];
-    return same;
+    char own[48], letters[48];
+    const size_t n = family(given), length = family((struct piece){name, strlen(name)});
+    if (!n || n >= sizeof own || !piece_copy(piece_from(name, name + length), own, sizeof own))
+        return SIZE_MAX;
+    for (size_t i = 0; i < n; i++)
+        letters[i] = (char)tolower((unsigned char)given.at[i]);
+    const size_t distance = scan_distance((struct piece){letters, n}, own);
+    return distance <= n / 3 ? distance : SIZE_MAX;
 }
 
 static bool unknown(struct piece given, char *message, size_t size)
@@ -174,9 +178,14 @@ static bool unknown(struct piece given, char *message, size_t size)
     char quoted[SCAN_QUOTED], advice[SCAN_ADVICE], near[SCAN_ADVICE + 2] = "", name[48];
     static char names[256][48]; /* a choice keeps the nearest by its address */
     struct scan_choice all = {.given = given}, alike = {.given = given};
+    size_t least = SIZE_MAX - 1;
     for (size_t i = 0; i < sizeof names / sizeof *names && models_name(i, name); i++) {
+        const size_t distance = family_distance(given, name);
         scan_offer(&all, strcpy(names[i], name));
-        if (same_family(given, name))
+        if (distance < least)
+            alike = (struct scan_choice){.given = given};
+        least = distance < least ? distance : least;
+        if (distance == least)
             scan_offer(&alike, names[i]);
     }
     const struct scan_choice *choice = all.nearest ? &all : &alike;

@@ -81,6 +81,17 @@ class Passes(CommandTest):
         )
         self.refused(["check", "--decode", "4"], 2, "need a --model")
 
+    def test_a_batch_without_a_model_is_told_as_a_problem_that_runs(self) -> None:
+        refused = run("run", "--batch", "2q2k", "--problem", "h=8,s=2k")
+        self.assertEqual(refused.returncode, 2, refused)
+        problem = re.search(r"--problem '(.*)'", refused.stderr)
+        assert problem
+        done = run(
+            "run", "--problem", problem[1], "--kernel", "flash", "--threads", "1", "--dry-run"
+        )
+        self.assertEqual(done.returncode, 0, done)
+        self.assertIn("1 cell of 1 case", done.stdout)
+
 
 def seconds(text: str) -> float:
     """A time as the program prints it."""

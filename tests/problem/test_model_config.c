@@ -119,6 +119,53 @@ static void a_token_of_latent_attention_is_on_the_shared_cache(void **state)
     cases_free(&list);
 }
 
+/* The fields of published files of T5, BART and Whisper; the layers of each are those of models.list. */
+#define T5 "\"is_encoder_decoder\": true, \"model_type\": \"t5\", \"d_model\": 96, \"d_kv\": 64, "
+#define BART                                                                    \
+    "\"is_encoder_decoder\": true, \"model_type\": \"bart\", \"d_model\": 64, " \
+    "\"encoder_layers\": 3, \"decoder_layers\": 5, \"encoder_attention_heads\": 4, "
+#define WHISPER                                                                    \
+    "\"is_encoder_decoder\": true, \"model_type\": \"whisper\", \"d_model\": 64, " \
+    "\"encoder_layers\": 3, \"decoder_layers\": 5, \"torch_dtype\": \"float16\", " \
+    "\"encoder_attention_heads\": 4, \"decoder_attention_heads\": 2"
+
+static void an_encoder_and_its_decoder_are_three_kinds_of_layer(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *config, *encoder, *self, *cross; /* a pass over 64 tokens, a token on 32 */
+        size_t encoders, decoders;
+    } files[] = {
+        {"{" T5 "\"num_layers\": 3, \"num_heads\": 4}",
+         B "hkv=4,sq=64,skv=64,d=64,mask=bias,scale=1",
+         B "hkv=4,sq=1,skv=32,d=64,mask=bias,scale=1", B "hkv=4,sq=1,skv=32,d=64,scale=1", 3, 3},
+        {"{" T5 "\"num_layers\": 3, \"num_decoder_layers\": 5, \"num_heads\": 4}",
+         B "hkv=4,sq=64,skv=64,d=64,mask=bias,scale=1",
+         B "hkv=4,sq=1,skv=32,d=64,mask=bias,scale=1", B "hkv=4,sq=1,skv=32,d=64,scale=1", 3, 5},
+        {"{" BART "\"decoder_attention_heads\": 2}", B "hkv=4,sq=64,skv=64,d=16",
+         "b=1,hq=2,hkv=2,sq=1,skv=32,d=32", NULL, 3, 10},
+        {"{" WHISPER ", \"max_source_positions\": 1500}", B "hkv=4,sq=64,skv=64,d=16,dtype=f16",
+         "b=1,hq=2,hkv=2,sq=1,skv=32,d=32,dtype=f16", "b=1,hq=2,hkv=2,sq=1,skv=1500,d=32,dtype=f16",
+         3, 5},
+    };
+    for (size_t f = 0; f < COUNT(files); f++) {
+        struct case_list list;
+        if (!read_config(files[f].config, "m.json", "64", "32", &list))
+            fail_msg("%s: %s", files[f].config, message);
+        assert_int_equal(list.count, files[f].cross ? 3 : 2); /* BART's compute the same */
+        assert_problem(&list.items[0], files[f].encoder);
+        assert_int_equal(list.items[0].passes[0].layers, files[f].encoders);
+        assert_problem(&list.items[1], files[f].self);
+        assert_int_equal(list.items[1].passes[0].layers, files[f].decoders);
+        if (files[f].cross) {
+            assert_string_equal(list.items[2].name, "m-cross-decode-32");
+            assert_problem(&list.items[2], files[f].cross);
+            assert_int_equal(list.items[2].passes[0].layers, files[f].decoders);
+        }
+        cases_free(&list);
+    }
+}
+
 static void other_layers_are_left_out_and_named(void **state)
 {
     (void)state;
@@ -166,7 +213,12 @@ static void a_file_that_lacks_something_is_refused_with_the_field(void **state)
         {TEXT("\"layer_types\": [\"sliding_attention\", \"\", \"\", \"\", \"\", \"\"]"),
          "no field sliding_window"},
         {TEXT("\"kv_lora_rank\": 32"), "no field qk_rope_head_dim"},
-        {TEXT("\"is_encoder_decoder\": true"), "is_encoder_decoder is true"},
+        {TEXT("\"is_encoder_decoder\": true, \"model_type\": \"longt5\""),
+         "m.json: is_encoder_decoder is true, and model_type is none of t5,mt5,umt5,bart"},
+        {"{" T5 "\"num_heads\": 4}", "m.json: no field encoder_layers,num_layers"},
+        {"{" T5 "\"num_layers\": 4}", "m.json: no field encoder_attention_heads,num_heads"},
+        {"{" BART "\"dtype\": \"float32\"}", "no field decoder_attention_heads,num_heads"},
+        {"{" WHISPER "}", "m.json: no field max_source_positions"},
         {"[]", "m.json: is no JSON object"},
         {"{\n\"n_layer\": 4,\n}", "m.json: line 3: "},
         {"", "m.json: line 1: "},
@@ -187,6 +239,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fields_say_what_layers_compute),
         cmocka_unit_test(a_token_of_latent_attention_is_on_the_shared_cache),
+        cmocka_unit_test(an_encoder_and_its_decoder_are_three_kinds_of_layer),
         cmocka_unit_test(other_layers_are_left_out_and_named),
         cmocka_unit_test(a_file_in_a_folder_has_the_folders_name),
         cmocka_unit_test(a_file_that_lacks_something_is_refused_with_the_field),
