@@ -94,11 +94,24 @@ bool scan_count(struct piece piece, uint64_t max, uint64_t *value, const char **
 {
     const char unit = (char)(piece.length > 1 ? piece.at[piece.length - 1] : 0);
     const uint64_t factor = unit == 'k' ? 1 << 10 : unit == 'M' ? 1 << 20 : 1;
+    bool has_tenths = false;
+    uint64_t tenths = 0, scale = 1, n;
     piece.length -= factor > 1;
-    if (!scan_number(piece, max, value, why))
+    const struct piece whole = factor > 1 ? piece_split(&piece, ".", &has_tenths) : piece;
+    if (!scan_number(whole, max, &n, why) ||
+        (has_tenths && (piece.length > 9 || !scan_number(piece, UINT32_MAX, &tenths, why))))
+        return false;
+    for (size_t i = 0; has_tenths && i < piece.length; i++)
+        scale *= 10;
+    *why = "is not a whole number";
+    if (tenths * factor % scale)
         return false;
     *why = "is too large";
-    return *value <= max / factor && ((*value *= factor), true);
+    if (__builtin_mul_overflow(n, factor, &n) ||
+        __builtin_add_overflow(n, tenths * factor / scale, &n) || n > max)
+        return false;
+    *value = n;
+    return true;
 }
 
 bool scan_float(struct piece piece, float *value, const char **why)

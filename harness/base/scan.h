@@ -38,7 +38,7 @@ bool piece_is_text(struct piece piece);
 /* Decimal digits only, at most `max`.  False sets *why: "is not a whole number", ... */
 bool scan_number(struct piece piece, uint64_t max, uint64_t *value, const char **why);
 
-/* The same with a unit: 16k is 16384, 2M is 2097152. */
+/* The same with a unit: 16k is 16384, 2M is 2097152, 1.5k is 1536; 1.3k is no whole number. */
 bool scan_count(struct piece piece, uint64_t max, uint64_t *value, const char **why);
 
 /* A finite decimal f32, such as 0.125 or -1e-3; -0 becomes 0. */

@@ -28,7 +28,7 @@ static bool read_lengths(struct piece value, struct input_lengths *lengths, cons
     bool more = true;
     size_t n = 0;
     for (; more && n < 3; n++)
-        if (!scan_number(piece_split(&value, ":", &more), PTRDIFF_MAX, &numbers[n], why))
+        if (!scan_count(piece_split(&value, ":", &more), PTRDIFF_MAX, &numbers[n], why))
             return false;
     *why = "is not two or three numbers";
     if (more || n < 2)
@@ -176,7 +176,7 @@ static bool read_mask(struct piece value, struct input *input, const char **why)
     if (!more || !(piece_is(unit, "elements") || piece_is(unit, "blocks")))
         return false;
     if (piece_is(unit, "blocks") &&
-        !scan_number(piece_split(&value, ":", &more), PTRDIFF_MAX, &block, why))
+        !scan_count(piece_split(&value, ":", &more), PTRDIFF_MAX, &block, why))
         return false;
     if (!scan_float(more ? piece_split(&value, ":", &more) : (struct piece){"", 0}, &visible, why))
         return false;

@@ -64,7 +64,7 @@ static bool read_argument(struct input *input, struct piece value, bool has_valu
     case ARGUMENT_SEED:
         return !has_value || scan_number(value, UINT64_MAX, &input->seed, why);
     case ARGUMENT_KEY:
-        if (!scan_number(value, PTRDIFF_MAX, &n, why))
+        if (!scan_count(value, PTRDIFF_MAX, &n, why))
             return false;
         input->needle = n;
         return true;

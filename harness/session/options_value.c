@@ -21,14 +21,27 @@ static bool is_whole(const struct option *option)
     return option->kind == OPTION_COUNT || option->kind == OPTION_COUNTS;
 }
 
+/* A whole number of the option's range, with a unit as lengths of a problem have it. */
+static bool whole(const struct option *option, const char *text, uint64_t *n)
+{
+    const char *why;
+    const uint64_t most = option->hi < 0x1p63 ? (uint64_t)option->hi : INT64_MAX; /* as in JSON */
+    return scan_count((struct piece){text, strlen(text)}, most, n, &why) &&
+           *n >= (uint64_t)option->lo;
+}
+
 /* One item as a number of the option's kind; false where it is none. */
 static bool number(const struct option *option, const char *text, double *x)
 {
     char *end;
+    uint64_t n;
+    if (is_whole(option)) {
+        const bool read = whole(option, text, &n);
+        *x = read ? (double)n : 0;
+        return read;
+    }
     *x = strtod(text, &end);
-    return end != text && !*end && *x >= option->lo && *x <= option->hi &&
-           (!is_whole(option) || *x == floor(*x)) &&
-           (*x < EXACT || !is_whole(option) || (!text[strspn(text, "0123456789")] && *x < 0x1p63));
+    return end != text && !*end && *x >= option->lo && *x <= option->hi;
 }
 
 static json_t *number_value(const struct option *option, double x)
@@ -136,15 +149,17 @@ bool option_store(const struct option *option, const char *text, void *field, ch
                   size_t message_size)
 {
     double x;
+    uint64_t n;
     unsigned index = 0;
-    const bool right =
-        option->kind == OPTION_WORD ? word(option, text, &index) : number(option, text, &x);
+    const bool right = option->kind == OPTION_WORD    ? word(option, text, &index)
+                       : option->kind == OPTION_COUNT ? whole(option, text, &n)
+                                                      : number(option, text, &x);
     if (!right)
         say(option, text, message, message_size);
     else if (option->kind == OPTION_SECONDS)
         *(double *)field = x;
     else if (option->kind == OPTION_COUNT)
-        *(uint64_t *)field = x < EXACT ? (uint64_t)x : strtoull(text, NULL, 10);
+        *(uint64_t *)field = n;
     else /* an enum without negative values has this type with GCC and Clang */
         *(unsigned *)field = index;
     return right;
@@ -155,6 +170,7 @@ json_t *option_value(const struct option *option, const char *text, char *messag
 {
     char copy[TEXT];
     double x;
+    uint64_t n;
     unsigned index;
     json_t *value = NULL;
     const bool fits = snprintf(copy, sizeof copy, "%s", text) < (int)sizeof copy;
@@ -162,10 +178,10 @@ json_t *option_value(const struct option *option, const char *text, char *messag
         value = fits ? json_string(copy) : NULL; /* NULL where it is not UTF-8 */
     else if (option->kind == OPTION_WORD)
         value = word(option, text, &index) ? json_string(text) : NULL;
-    else if (option->kind == OPTION_COUNT || option->kind == OPTION_SECONDS)
-        value = !number(option, text, &x) ? NULL
-                : x < EXACT               ? number_value(option, x)
-                                          : json_integer(strtoll(text, NULL, 10));
+    else if (option->kind == OPTION_COUNT)
+        value = whole(option, text, &n) ? json_integer((json_int_t)n) : NULL;
+    else if (option->kind == OPTION_SECONDS)
+        value = number(option, text, &x) ? json_real(x) : NULL;
     else if (fits)
         value = list_value(option, copy);
     if (!value && alloc_failed())

@@ -106,6 +106,44 @@ static void numbers_are_read_up_to_their_limit(void **state)
     assert_int_equal(n, 100);
 }
 
+static void counts_have_units(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        uint64_t value;
+        const char *why; /* NULL: it is read */
+    } counts[] = {
+        {"7", 7, NULL},
+        {"16k", 16384, NULL},
+        {"2M", 2097152, NULL},
+        {"1.5k", 1536, NULL},
+        {"0.25M", 262144, NULL},
+        {"1.000000000k", 1024, NULL},
+        {"4194304", 4194304, NULL},
+        {"4M", 4194304, NULL},
+        {"1.3k", 0, "is not a whole number"},
+        {"1.5", 0, "is not a whole number"},
+        {"1.k", 0, "is not a whole number"},
+        {".5k", 0, "is not a whole number"},
+        {"1.5.5k", 0, "is not a whole number"},
+        {"1.0000000000k", 0, "is not a whole number"},
+        {"k", 0, "is not a whole number"},
+        {"5K", 0, "is not a whole number"},
+        {"4097k", 0, "is too large"},
+        {"18014398509481985k", 0, "is too large"},
+    };
+    for (size_t i = 0; i < COUNT(counts); i++) {
+        uint64_t n = 0;
+        const char *why = "";
+        const bool read = scan_count(piece(counts[i].text), 4194304, &n, &why);
+        if (read != !counts[i].why || n != counts[i].value)
+            fail_msg("%s: %llu", counts[i].text, (unsigned long long)n);
+        if (counts[i].why)
+            assert_string_equal(why, counts[i].why);
+    }
+}
+
 static const struct {
     float value;
     const char *text;
@@ -257,6 +295,7 @@ int main(void)
         cmocka_unit_test(copies_fit_or_are_refused),
         cmocka_unit_test(text_is_utf8_without_control_characters),
         cmocka_unit_test(numbers_are_read_up_to_their_limit),
+        cmocka_unit_test(counts_have_units),
         cmocka_unit_test(floats_print_shortest_and_read_back),
         cmocka_unit_test(quotes_escape_and_cut),
         cmocka_unit_test(distances_count_edits_and_swaps),

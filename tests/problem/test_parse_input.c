@@ -33,6 +33,8 @@ static const char *const inputs[][2] = {
     {"file:dir with blanks/a:b:", "file:dir with blanks/a:b:"},
     {"file:a+lens:1:2:p", "file:a+lens:1:2:p"},
     {"normal+lens:1:64", "normal:1+lens:1:64"},
+    {"needle:1.5k+lens:1k:64k:16k", "needle:1536+lens:1024:65536:16384"},
+    {"normal+mask:blocks:1k:0.25", "normal:1+mask:blocks:1024:0.25"},
     {"normal:3+lens:100:4096:1000", "normal:3+lens:100:4096:1000"},
     {"normal+lens:1:64:32", "normal:1+lens:1:64"}, /* the mean of both is left out */
     {"uniform+lens:7:7", "uniform:1+lens:7:7"},

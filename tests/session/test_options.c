@@ -202,6 +202,44 @@ static void a_seed_is_exact(void **state)
     assert_true(o.seed == UINT64_C(18014398509481985));
 }
 
+/* As lengths of a problem have them. */
+static void counts_may_have_a_unit(void **state)
+{
+    (void)state;
+    static const struct option counts[] = {
+        {"n", "N", "1", .kind = OPTION_COUNT, .lo = 1, .hi = 1 << 21},
+        {"list", "LIST", "1", .kind = OPTION_COUNTS, .lo = 1, .hi = 1 << 21},
+        {0},
+    };
+    static const struct {
+        size_t option;
+        const char *text, *value; /* as JSON; NULL: refused */
+    } texts[] = {
+        {0, "16k", "16384"}, {0, "2M", "2097152"},
+        {0, "1.5k", "1536"}, {1, "1.5k,2k..8k*2,2M", "[1536, 2048, 4096, 8192, 2097152]"},
+        {0, "1.3k", NULL},   {0, "3M", NULL},
+        {0, "1e3", NULL},    {0, "16K", NULL},
+        {1, "2k,1k", NULL},
+    };
+    for (size_t i = 0; i < COUNT(texts); i++) {
+        char message[256];
+        json_t *got =
+            option_value(&counts[texts[i].option], texts[i].text, message, sizeof message);
+        json_t *expected =
+            texts[i].value ? json_loads(texts[i].value, JSON_DECODE_ANY, NULL) : NULL;
+        if (texts[i].value ? !json_equal(got, expected) : got != NULL)
+            fail_msg("%s", texts[i].text);
+        json_decref(got);
+        json_decref(expected);
+    }
+    static const char *const argv[] = {"run", "--launches", "1.5k"};
+    struct options o;
+    char message[256];
+    options_init(&o);
+    assert_true(options_parse(&o, COUNT(argv), argv, message, sizeof message));
+    assert_int_equal(o.launches, 1536);
+}
+
 static void knows_its_commands(void **state)
 {
     (void)state;
@@ -223,6 +261,7 @@ int main(void)
         cmocka_unit_test(bad_values_are_refused_by_name),
         cmocka_unit_test(an_experiments_own_are_beside_common_ones),
         cmocka_unit_test(a_seed_is_exact),
+        cmocka_unit_test(counts_may_have_a_unit),
         cmocka_unit_test(knows_its_commands),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
