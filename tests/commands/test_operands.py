@@ -43,8 +43,9 @@ class Operands(CommandTest):
 
     def test_where_tasks_end_changes_no_bit(self) -> None:
         """A tile of queries of one position is the last of its task or not, as threads are."""
-        case = ("--suite", "conformance", "--case", "check-f32-causal-one-position")
-        done = run("check", "--kernel", "flash", *case, "--threads", "1,2", *PATIENCE)
+        problem = "hq=32,hkv=1,sq=24,skv=72,d=16,mask=causal"
+        done = run("check", "--kernel", "flash", "--problem", problem, "--threads", "1,2",
+                   *PATIENCE)  # fmt: skip
         self.assertEqual(done.returncode, 0, done.stdout)
         self.assertIn("2 of 2 cells: 2 ok", done.stdout)
 
