@@ -43,7 +43,7 @@ class Distributed(CommandTest):
     def cells(self, *words: str) -> dict[tuple[str, int], Row]:
         done = run(
             "experiment", "distributed", "--problem", "h=2,s=64,d=16,mask=causal",
-            "--launches", "1", "--threads", "2", "--placement", "none", *PATIENT,
+            "--launches", "1", "--threads", "2", "--placement", "none", *PATIENT, "--check", "case",
             "--output", self.output, *words,
         )  # fmt: skip
         self.assertEqual(done.returncode, 0, done)
@@ -110,7 +110,7 @@ class Ranks(Session):
             self.assertGreater(extra[name], 0, name)
 
     def test_one_rank_has_threads_and_sends_nothing(self) -> None:
-        done, row = self.session(ranks=1, threads="1", problem="h=1,s=16,d=8")
+        done, row = self.session("--check", "case", ranks=1, threads="1", problem="h=1,s=16,d=8")
         self.assertEqual(done.returncode, 0, done)
         self.assertEqual((row["state"], row["extra"]["sent_bytes"]), ("ok", 0))
         self.assertNotIn("overlap", row["extra"])
@@ -173,7 +173,7 @@ class Ranks(Session):
         agent = pathlib.Path(__file__).parents[1] / "programs" / "other_host.sh"
         os.environ.update(OMPI_MCA_plm_rsh_agent=str(agent))
         self.addCleanup(os.environ.pop, "OMPI_MCA_plm_rsh_agent", None)
-        done, row = self.session(hosts=str(hosts), threads="1")
+        done, row = self.session("--check", "case", hosts=str(hosts), threads="1")
         self.assertEqual(done.returncode, 0, done)
         self.assertEqual((row["state"], row["extra"]["hosts"]), ("ok", 2))
         self.assertEqual(row["extra"]["sent_bytes"], SHAPE)
