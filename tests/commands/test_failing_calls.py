@@ -8,8 +8,9 @@ and repeats nothing.
 
 Its workers compute nothing: they say what those of another session said (tests/faults/answers.sh).
 
-CI lets the first call of each place fail, and memory run out for good from every seventh of its
-places on.  ATTNBENCH_FAIL names kinds, all of whose places are taken, or a later call from each:
+The first call of each place fails; of memory, which has most of them, of every fifth, and it runs
+out for good from every seventh on.  ATTNBENCH_FAIL names kinds, all of whose places are taken, as
+commands/failing_calls/memory does, or a later call from each:
 
     ATTNBENCH_FAIL=memory:2,write:3 ctest --preset release -R failing_calls -V
 """
@@ -55,7 +56,10 @@ ERRORS: dict[str, list[tuple[int, str, int]]] = {
     "mmap": [(errno.ENOMEM, "once", 1)],
     "poll": [(errno.ENOMEM, "once", 1)],
     "open": [(errno.EMFILE, "once", 1)],
-    "memory": [(errno.ENOMEM, "once", 1), (errno.ENOMEM, "on", 1 if ASKED else 7)],
+    "memory": [
+        (errno.ENOMEM, "once", 1 if ASKED else 5),
+        (errno.ENOMEM, "on", 1 if ":" in ASKED else 7),
+    ],
 }
 
 # Fields of a launch that its worker did not give.
@@ -265,7 +269,7 @@ class FailingCalls(unittest.TestCase):
         print(f"{len(planned)} failures at {len(usual.sites)} places, {missed} not made: {places}")
         real = [text for text in wrong if text != NOT_MADE]
         self.assertEqual(real, [], "\n".join(real))
-        if not ASKED:  # a later call from each place: most have none
+        if ":" not in ASKED:  # a later call from each place: most have none
             self.assertLessEqual(missed, len(planned) // 100)
 
 
