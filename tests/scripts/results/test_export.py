@@ -69,7 +69,7 @@ def test_csv_has_dimensions_and_the_percentages_of_the_table(tool: Tool, tmp_pat
     in_place = sample.cell(
         problem="b=2,hq=8,hkv=2,sq=1,skv=64,d=128,dtype=bf16,mask=causal",
         fraction_of_fma=0.25, fraction_of_bandwidth=0.5, fraction_of_bandwidth_in_place=0.75,
-        bound_by="read",
+        bound_by="bandwidth",
     )  # fmt: skip
     older = sample.cell(kernel="naive", fraction_of_bandwidth=0.5)
     path = sample.write(tmp_path / "c.jsonl", sample.session(), in_place, older)
@@ -77,7 +77,7 @@ def test_csv_has_dimensions_and_the_percentages_of_the_table(tool: Tool, tmp_pat
     sizes = [first[name] for name in export.DIMENSIONS]
     assert sizes == ["2", "8", "2", "1", "64", "128", "128", "bf16", "causal"]
     assert (second["dv"], second["dtype"], second["mask"]) == ("64", "f32", "none")
-    assert (first["bound_by"], second["bound_by"]) == ("read", "")
+    assert (first["bound_by"], second["bound_by"]) == ("bandwidth", "")
     assert (first["percent_of_fma"], first["percent_of_read"]) == ("25.0", "75.0")
     assert second["percent_of_read"] == "50.0"
 
