@@ -22,8 +22,10 @@ int help_command(const struct options *options, int argc, const char *const *arg
 /* The page of the options' command, and of their experiment. */
 void help_print_page(const struct options *options);
 
-/* The keys of a problem, a line each. */
+/* The keys of a problem; the suites; the kinds of layer of the models: a line each. */
 void list_keys(void);
+void list_suites(void);
+void list_models(void);
 
 /* ---- experiments ----------------------------------------------------------------------------- */
 

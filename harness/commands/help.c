@@ -19,6 +19,16 @@ static const struct {
      "Marks and columns; a wider terminal shows more columns.", report_help_columns},
     {"flags", "letters that say how to read a row",
      "Flags say how to read a row; no sample is dropped because of one.", report_help_flags},
+    {"metrics", "numbers of a row, in the results file and in tables",
+     "A row of the results file has these fields; a column shows a share in percent.\n"
+     "attnbench help columns has those that are made of several.",
+     report_help_metrics},
+    {"models", "the layers of each model of --model",
+     "MODEL[.KIND], its number of layers, when they compute, and on what: a decoder in a pass "
+     "over\n"
+     "S tokens and for a token, an encoder in a pass in which each token sees all, prefill in a\n"
+     "pass alone, decode for a token alone; without: never, they have no softmax over keys.",
+     list_models},
     {"problem", "keys of a problem, their values and their defaults",
      "A problem is key=value,...; lengths may have a unit: 16k is 16384, 2M is 2097152.\n"
      "128..8192*2 (times 2), 100..500+100, 7..9 and 64|128 stand for several values: one case "
@@ -26,6 +36,8 @@ static const struct {
      list_keys},
     {"states", "words that stand in place of a time",
      "A row without a time has a state instead, with its reason.", report_help_states},
+    {"suites", "what each suite of --suite is for",
+     "A suite is a list of cases: built in, or a file (docs/problems.md).", list_suites},
 };
 #define TOPICS (sizeof topics / sizeof *topics)
 

@@ -179,7 +179,7 @@ static void print_libraries(const char *const *names, size_t count)
         }
 }
 
-static void print_suites(void)
+void list_suites(void)
 {
     char message[256];
     for (const struct suite *suite = cases_builtin; suite->name; suite++) {
@@ -191,12 +191,42 @@ static void print_suites(void)
     }
 }
 
-static void print_models(void)
+static void print_names_of_models(void)
 {
     char names[4096] = "", name[48];
     for (size_t i = 0; models_name(i, name); i++)
         message_add(names, sizeof names, "%s%s", i ? ", " : "", name);
     report_wrapped(2, "  %s", names);
+}
+
+/* What a kind of layer computes, in keys of a problem without batch and lengths, which are those asked for. */
+static void list_kind(const struct model *model, const struct model_kind *kind)
+{
+    char name[96], problem[PARSE_TEXT], fixed[32] = "", chunk[32] = "";
+    snprintf(name, sizeof name, "%s%s%s", model->name, *kind->name ? "." : "", kind->name);
+    if (kind->role == MODEL_WITHOUT) {
+        printf("%-27s %3zu  %-7s %s\n", name, kind->layers, models_role(kind->role), kind->what);
+        return;
+    }
+    parse_print_problem(&kind->problem, problem);
+    const char *heads = strstr(problem, "hq="), *lengths = strstr(problem, ",sq="),
+               *rest = strstr(problem, ",d=");
+    if (kind->fixed_keys)
+        snprintf(fixed, sizeof fixed, ",skv=%zu", kind->problem.kv_len);
+    if (kind->chunk)
+        snprintf(chunk, sizeof chunk, ",chunk=%zu", kind->chunk);
+    printf("%-27s %3zu  %-7s %.*s%s%s%s\n", name, kind->layers, models_role(kind->role),
+           (int)(lengths - heads), heads, fixed, rest, chunk);
+}
+
+void list_models(void)
+{
+    char name[48], message[256];
+    struct model model;
+    for (size_t i = 0; models_name(i, name); i++)
+        if (models_find((struct piece){name, strlen(name)}, &model, message, sizeof message))
+            for (size_t k = 0; k < model.count; k++)
+                list_kind(&model, &model.kinds[k]);
 }
 
 void list_keys(void)
@@ -227,9 +257,9 @@ static void print_text(void)
     for (size_t i = 0; catalogue_groups[i].name; i++)
         report_wrapped(16, "  %-13s %s", catalogue_groups[i].name, catalogue_groups[i].summary);
     printf("\nsuites\n");
-    print_suites();
+    list_suites();
     printf("\nmodels\n");
-    print_models();
+    print_names_of_models();
     printf("\nexperiments\n");
     experiment_print_list(stdout, report_output.width);
     printf("\nkeys of a problem, their values, their defaults\n");

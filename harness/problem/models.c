@@ -23,6 +23,11 @@ static const char *const roles[] = {
     [MODEL_DECODE] = "decode",   [MODEL_WITHOUT] = "without",
 };
 
+const char *models_role(enum model_role role)
+{
+    return roles[role];
+}
+
 /* ---- lines ----------------------------------------------------------------------------------- */
 
 /* The next line that has something: `name`, all before its colon, and `rest`.  False past the last one. */

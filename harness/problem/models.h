@@ -33,6 +33,9 @@ struct model {
  * N workers among which query and KV heads are divided. */
 bool models_find(struct piece text, struct model *model, char *message, size_t message_size);
 
+/* Its word in models.list. */
+const char *models_role(enum model_role role);
+
 /* The name of each model in turn; NULL past the last one. */
 const char *models_name(size_t index, char name[48]);
 

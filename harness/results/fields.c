@@ -34,12 +34,13 @@ enum join {
 static const struct {
     const char *object, *name;
     enum field_unit unit;
+    const char *meaning;
     enum join join;
     size_t offset; /* in struct attn_work or struct stats_launches */
     const char *ceiling;
 } kinds[FIELD_COUNT] = {
-#define KIND(constant, object, name, unit, ...) \
-    [FIELD_##constant] = {object, name, UNIT_##unit, __VA_ARGS__},
+#define KIND(constant, object, name, unit, meaning, ...) \
+    [FIELD_##constant] = {object, name, UNIT_##unit, meaning, __VA_ARGS__},
     FIELDS(KIND)
 #undef KIND
 };
@@ -52,6 +53,21 @@ const char *field_object(enum field field)
 const char *field_name(enum field field)
 {
     return kinds[field].name;
+}
+
+const char *field_unit(enum field field)
+{
+    static const char *const units[] = {
+        [UNIT_SECONDS] = "s",         [UNIT_BYTES] = "bytes", [UNIT_SHARE] = "share",
+        [UNIT_RATE] = "1e9 a second", [UNIT_COUNT] = "count", [UNIT_FLOPS] = "flop",
+        [UNIT_RATIO] = "ratio",
+    };
+    return units[kinds[field].unit];
+}
+
+const char *field_meaning(enum field field)
+{
+    return kinds[field].meaning;
 }
 
 double field_of(const json_t *row, enum field field)

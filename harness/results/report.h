@@ -47,6 +47,7 @@ void report_line(const json_t *row, char *text, size_t size);
 /* All that a table's words can mean: marks and columns, flags, states. */
 void report_help_columns(void);
 void report_help_flags(void);
+void report_help_metrics(void);
 void report_help_states(void);
 
 /* Whether everything could be written; false fills message. */

@@ -108,9 +108,9 @@ static const struct {
     int live;
     enum field field; /* where `show` is NULL */
     void (*show)(const json_t *row, char *text);
-    bool always; /* also of rows that are not ok */
-    const char *meaning;
-    bool plain; /* explains itself: only in `help columns` */
+    bool always;         /* also of rows that are not ok */
+    const char *meaning; /* where it is not that of the field */
+    bool plain;          /* explains itself: only in `help columns` */
 } columns[COLUMN_COUNT] = {
     [COLUMN_MARK] = {.column = {"", 0, true}},
     [COLUMN_KERNEL] = {{"kernel/isa", 0, true},
@@ -124,24 +124,13 @@ static const struct {
                         .always = true,
                         .plain = true,
                         .meaning = "threads"},
-    [COLUMN_TIME] = {{"median", 0, false},
-                     .field = FIELD_MEDIAN,
-                     .meaning =
-                         "time of a call: median over launches (processes) of their medians"},
+    [COLUMN_TIME] = {{"median", 0, false}, .field = FIELD_MEDIAN},
     [COLUMN_INTERVAL] = {{"+-%", 1, false},
                          .show = show_interval,
                          .meaning =
                              "half the 95 % interval of this session's median, in percent of it"},
-    [COLUMN_GFLOPS] = {{"GFLOP/s", 1, false},
-                       .live = 3,
-                       .field = FIELD_GFLOPS,
-                       .plain = true,
-                       .meaning =
-                           "useful work over time; masked keys and recomputation do not count"},
-    [COLUMN_FMA] = {{"%FMA", 0, false},
-                    .live = 1,
-                    .field = FIELD_OF_FMA,
-                    .meaning = "percent of the multiply-add rate, measured in the same processes"},
+    [COLUMN_GFLOPS] = {{"GFLOP/s", 1, false}, .live = 3, .field = FIELD_GFLOPS, .plain = true},
+    [COLUMN_FMA] = {{"%FMA", 0, false}, .live = 1, .field = FIELD_OF_FMA},
     [COLUMN_BANDWIDTH] = {{"%read", 1, false},
                           .live = 2,
                           .show = show_bandwidth,
@@ -168,35 +157,15 @@ static const struct {
                       .show = show_bound,
                       .meaning = "the nearer limit by the roofline model, multiply-adds (compute) "
                                  "or reads"},
-    [COLUMN_LAUNCHES] = {{"launches", 5, false},
-                         .field = FIELD_LAUNCHES,
-                         .plain = true,
-                         .meaning = "launches (processes) that the median is taken over"},
-    [COLUMN_SPREAD] = {{"spread%", 6, false},
-                       .field = FIELD_SPREAD_BETWEEN,
-                       .meaning = "how far the launches' medians lie apart"},
-    [COLUMN_MIN] = {{"min", 7, false},
-                    .field = FIELD_MIN,
-                    .plain = true,
-                    .meaning = "the fastest sample"},
-    [COLUMN_P95] = {{"p95", 7, false},
-                    .field = FIELD_P95,
-                    .plain = true,
-                    .meaning = "95 % of the samples are at most this"},
-    [COLUMN_BYTES] = {{"GB/s", 8, false},
-                      .field = FIELD_GBYTES,
-                      .plain = true,
-                      .meaning = "bytes of operands and results, each once, over time"},
+    [COLUMN_LAUNCHES] = {{"launches", 5, false}, .field = FIELD_LAUNCHES, .plain = true},
+    [COLUMN_SPREAD] = {{"spread%", 6, false}, .field = FIELD_SPREAD_BETWEEN},
+    [COLUMN_MIN] = {{"min", 7, false}, .field = FIELD_MIN, .plain = true},
+    [COLUMN_P95] = {{"p95", 7, false}, .field = FIELD_P95, .plain = true},
+    [COLUMN_BYTES] = {{"GB/s", 8, false}, .field = FIELD_GBYTES, .plain = true},
     [COLUMN_READ] = {{"read GB/s", 9, false}, .show = show_read, .plain = true},
     [COLUMN_HUGE] = {{"huge", 8, false}, .show = show_huge, .plain = true},
-    [COLUMN_MACHINE] = {{"%machine", 11, false},
-                        .field = FIELD_OF_MACHINE,
-                        .meaning =
-                            "percent of the best multiply-add rate of this host for the data type"},
-    [COLUMN_WORKSPACE] = {{"workspace", 10, false},
-                          .field = FIELD_WORKSPACE,
-                          .plain = true,
-                          .meaning = "scratch memory of the kernel"},
+    [COLUMN_MACHINE] = {{"%machine", 11, false}, .field = FIELD_OF_MACHINE},
+    [COLUMN_WORKSPACE] = {{"workspace", 10, false}, .field = FIELD_WORKSPACE, .plain = true},
     [COLUMN_CHECK] = {{"check", 11, true}, .show = show_check, .always = true, .plain = true},
 };
 
@@ -212,7 +181,19 @@ const struct table_column *report_columns(bool live)
 
 const char *report_column_meaning(int column, bool all)
 {
-    return all || !columns[column].plain ? columns[column].meaning : NULL;
+    const bool shown = all || !columns[column].plain;
+    return !shown                    ? NULL
+           : columns[column].meaning ? columns[column].meaning
+           : columns[column].field   ? field_meaning(columns[column].field)
+                                     : NULL;
+}
+
+int report_column_of(enum field field)
+{
+    int c = 0;
+    while (c < COLUMN_COUNT && columns[c].field != field)
+        c++;
+    return c;
 }
 
 void report_fill(const json_t *row, double gemm, struct table_row *out)

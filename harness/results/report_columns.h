@@ -7,6 +7,7 @@
 #include <jansson.h>
 
 #include "base/table.h"
+#include "fields.h"
 
 enum {
     COLUMN_MARK,
@@ -40,6 +41,9 @@ const struct table_column *report_columns(bool live);
 
 /* A column's entry in the legend; NULL where it explains itself, unless all are requested. */
 const char *report_column_meaning(int column, bool all);
+
+/* The column that shows the number of a row; COLUMN_COUNT where none does. */
+int report_column_of(enum field field);
 
 /* Fills a table row; `gemm` is the median of gemm at the same thread count, NaN where there is none. */
 void report_fill(const json_t *row, double gemm, struct table_row *out);

@@ -128,3 +128,17 @@ void report_help_states(void)
             cell_state_meaning((enum cell_state)s));
     print(&lines);
 }
+
+void report_help_metrics(void)
+{
+    for (int f = FIELD_NONE + 1; f < FIELD_COUNT; f++) {
+        const enum field field = (enum field)f;
+        const char *object = field_object(field);
+        const int column = report_column_of(field);
+        report_wrapped(4, "%s%s%s, %s%s%s", object ? object : "", object ? "." : "",
+                       field_name(field), field_unit(field),
+                       column < COLUMN_COUNT ? "; column " : "",
+                       column < COLUMN_COUNT ? report_columns(false)[column].title : "");
+        report_wrapped(4, "    %s", field_meaning(field));
+    }
+}

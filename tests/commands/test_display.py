@@ -17,6 +17,7 @@ from command import (
     PROGRAM,
     TINY,
     CommandTest,
+    cells,
     run,
     unless_emulated,
 )
@@ -80,11 +81,13 @@ class Legend(CommandTest):
     def test_help_lists_its_topics_and_says_all(self) -> None:
         self.assertIn("attnbench help", run("--help").stdout)
         topics = re.findall(r"(?m)^  (\w+) ", run("help").stdout)
-        self.assertEqual(topics, ["columns", "flags", "problem", "states"])
+        self.assertEqual(
+            topics, ["columns", "flags", "metrics", "models", "problem", "states", "suites"]
+        )
         for topic in topics:
             done = run("help", topic)
             self.assertEqual(done.returncode, 0, done.stderr)
-            if topic != "problem":  # a table of its own, as in `list`
+            if topic in ("columns", "flags", "states"):  # the others have tables of their own
                 self.assertGreater(len(entries(done.stdout.split("\n\n", 1)[1])), 7)
         keys = run("help", "problem").stdout.split("\n\n", 1)[1]
         self.assertIn("keys of a problem", run("list").stdout)
@@ -93,6 +96,45 @@ class Legend(CommandTest):
         self.assertEqual(run("help", "run").stdout, run("run", "--help").stdout)
         self.refused(["help", "flgas"], 2, "no help on 'flgas'; did you mean 'flags'?")
         self.refused(["help", "flags", "states"], 2, "help takes one topic")
+
+    def test_help_on_metrics_has_every_number_of_a_row(self) -> None:
+        told = run("help", "metrics").stdout
+        self.assertIn(
+            "\ntime.median_s, s; column median\n"
+            "    time of a call: median over launches (processes) of their medians\n", told
+        )  # fmt: skip
+        self.assertIn("\nfraction_of_fma, share; column %FMA\n", told)
+        self.assertIn("\nceiling.fma_gflops, 1e9 a second\n", told)
+        done = run("run", "--problem", TINY, "--kernel", "naive", "--threads", "1", *BRIEF,
+                   "--output", self.output)  # fmt: skip
+        self.assertEqual(done.returncode, 0, done)
+        (row,) = cells(self.output).values()
+        named = set(re.findall(r"(?m)^([a-z_.0-9]+), ", told))
+        self.assertLessEqual({f"time.{name}" for name in ("min_s", "p05_s", "samples")}, named)
+        for name in row:
+            if re.search(r"_s$|_bytes$|^fraction_|^g(flops|bytes)", name) and name != "timed_s":
+                self.assertIn(name, named)
+        for name in named:
+            part, _, inner = name.partition(".")
+            self.assertIn(inner, row[part]) if inner else self.assertIn(part, row)
+
+    def test_help_on_models_and_suites_has_a_line_each(self) -> None:
+        told = json.loads(run("list", "--json").stdout)
+        models = run("help", "models").stdout
+        lines = [line for line in models.splitlines() if re.match(r"\S+ +[0-9]+ ", line)]
+        self.assertEqual(
+            list(dict.fromkeys(re.sub(r"\.[a-z]+$", "", line.split()[0]) for line in lines)),
+            told["models"],
+        )
+        self.assertRegex(
+            models, r"(?m)^mistral-7b +32 +decoder +hq=32,hkv=8,d=128,dtype=bf16,window=4095$"
+        )
+        self.assertRegex(models, r"(?m)^whisper-small.cross +12 +decode .*,skv=1500,d=64$")
+        self.assertRegex(models, r"(?m)^qwen-3-next-80b-a3b.delta +36 +without +gated delta net$")
+        self.assertRegex(models, r"(?m)^llama-4-scout.chunked +36 .*,chunk=8192$")
+        suites = run("help", "suites").stdout
+        for suite in told["suites"]:
+            self.assertRegex(suites, rf"(?m)^  {suite['name']} +{len(suite['cases'])} cases ")
 
     def test_the_readme_repeats_flags_and_states(self) -> None:
         flags = entries(run("help", "flags").stdout.split("\n\n", 1)[1])
