@@ -14,6 +14,11 @@ json_t *build_describe(void)
                      "compiler", BUILD_COMPILER, "flags", BUILD_FLAGS, "type", BUILD_TYPE);
 }
 
+const char *build_version(void)
+{
+    return BUILD_VERSION;
+}
+
 void build_line(char text[160])
 {
     snprintf(text, 160, "attnbench %s (%s%.12s%s) %s", BUILD_VERSION,

@@ -19,6 +19,12 @@ int experiment_command(const struct options *options, int argc, const char *cons
 /* The options' subject is a topic or a command; without one, lists the topics. */
 int help_command(const struct options *options, int argc, const char *const *argv);
 
+/* Name and summary of a topic by its place; NULL past the last one. */
+const char *help_topic(size_t index, const char **summary);
+
+/* The options' subject is a shell, whose script it prints. */
+int completion_command(const struct options *options, int argc, const char *const *argv);
+
 /* The page of the options' command, and of their experiment. */
 void help_print_page(const struct options *options);
 

@@ -41,6 +41,14 @@ static const struct {
 };
 #define TOPICS (sizeof topics / sizeof *topics)
 
+const char *help_topic(size_t index, const char **summary)
+{
+    if (index >= TOPICS)
+        return NULL;
+    *summary = topics[index].summary;
+    return topics[index].name;
+}
+
 static void print_topics(void)
 {
     printf("usage: attnbench help TOPIC|COMMAND\n\n");

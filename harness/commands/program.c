@@ -9,6 +9,8 @@
 
 #include "base/build.h"
 #include "commands.h"
+#include "completion.h"
+#include "man.h"
 #include "isa.h"
 #include "base/alloc.h"
 #include "session/options.h"
@@ -21,10 +23,15 @@
 
 static int (*const commands[COMMAND_COUNT])(const struct options *options, int argc,
                                             const char *const *argv) = {
-    [COMMAND_LIST] = list_command,       [COMMAND_RUN] = run_command,
-    [COMMAND_CHECK] = run_command,       [COMMAND_EVAL] = eval_command,
-    [COMMAND_MACHINE] = machine_command, [COMMAND_EXPERIMENT] = experiment_command,
-    [COMMAND_HELP] = help_command,       [COMMAND_TUNE] = run_command,
+    [COMMAND_LIST] = list_command,
+    [COMMAND_RUN] = run_command,
+    [COMMAND_CHECK] = run_command,
+    [COMMAND_EVAL] = eval_command,
+    [COMMAND_MACHINE] = machine_command,
+    [COMMAND_EXPERIMENT] = experiment_command,
+    [COMMAND_HELP] = help_command,
+    [COMMAND_TUNE] = run_command,
+    [COMMAND_COMPLETION] = completion_command,
 };
 
 /* The exit code of something that only prints. */
@@ -82,8 +89,10 @@ static int run(const struct options *options, int argc, const char *const *argv)
         help_print_page(options);
         return printed();
     }
+    if (options->man)
+        return man_print(options);
     if (*environment_ignored() && options->command != COMMAND_LIST &&
-        options->command != COMMAND_HELP)
+        options->command != COMMAND_HELP && options->command != COMMAND_COMPLETION)
         progress_say("ignored: %s; attnbench chooses CPUs, teams and stacks of its threads itself "
                      "(--placement)",
                      environment_ignored());
@@ -99,6 +108,8 @@ int program_main(int argc, char **argv)
     start_begun();
     if (strcmp(name, "worker") == 0)
         return worker_main();
+    if (strcmp(name, "complete") == 0) /* as the scripts of completion do */
+        return completion_print(argc - 2, arguments + 1);
     if (strcmp(name, "--version") == 0)
         return print_version();
     if (argc < 2 || options_is_help(name)) {

@@ -35,6 +35,9 @@ bool select_kernels(const char *list, struct selected selected[SELECT_MAX], size
 bool select_blas(const char *list, struct selected selected[SELECT_MAX], size_t *count,
                  char *message, size_t message_size);
 
+/* The names that --blas takes, by their place; NULL past the last one. */
+const char *select_blas_name(size_t index);
+
 /* What --isa means: a set of bits (1u << isa); or 0 for the one that this host prefers, of each kernel
  * and problem. */
 bool select_isas(const char *list, unsigned *isas, char *message, size_t message_size);

@@ -15,6 +15,11 @@ static const struct {
 
 #define COUNT (sizeof libraries / sizeof *libraries)
 
+const char *select_blas_name(size_t index)
+{
+    return index < COUNT ? libraries[index].library : NULL;
+}
+
 /* The number of a library; COUNT fills message. */
 static size_t find(struct piece name, char *message, size_t size)
 {

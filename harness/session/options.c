@@ -218,8 +218,7 @@ void options_print_commands(FILE *out)
         fprintf(out, "  %-11s %s\n", options_commands[i].name, options_commands[i].summary);
     fprintf(out, "\nattnbench COMMAND --help tells more, attnbench help explains the tables;\n"
                  "attnbench --version names the build.\n\n"
-                 "ATTN_ISA_MASK=avx2,... in the environment: as if the host had the baseline and\n"
-                 "these instruction sets alone (attnbench list names them).\n");
+                 "ATTN_ISA_MASK=avx2,... in the environment: " OPTIONS_ISA_MASK "\n");
 }
 
 void options_print_options(FILE *out, enum command command, const struct option *own)

@@ -25,6 +25,7 @@ enum command {
     COMMAND_EXPERIMENT,
     COMMAND_MACHINE,
     COMMAND_HELP,
+    COMMAND_COMPLETION,
     COMMAND_COUNT
 };
 
@@ -57,6 +58,18 @@ struct option {
     unsigned commands; /* bits 1u << COMMAND_ ; 0: an experiment's own */
 };
 
+/* What the variable ATTN_ISA_MASK does. */
+#define OPTIONS_ISA_MASK                                                                       \
+    "as if the host had the baseline and\nthese instruction sets alone (attnbench list names " \
+    "them)."
+
+struct options_command {
+    const char *name, *summary;
+    const char *usage, *more; /* of its page; an experiment's has its own */
+    const char *subject;      /* what may stand before its options; NULL: nothing */
+};
+extern const struct options_command options_commands[COMMAND_COUNT];
+
 /* As given; lists are still text, NULL or 0 where not given.  The strings are argv's. */
 struct options {
     enum command command;
@@ -88,6 +101,7 @@ struct options {
     bool dry_run;
     bool invariant; /* what is checked, instead of all else */
     bool json;
+    bool man; /* a page of help as a manual page */
     bool matrix;
     const char *experiment; /* that a session is of, which is no option: NULL mostly */
 };
@@ -99,6 +113,9 @@ void options_free(struct options *options);
  * message with one line that names the argument. */
 bool options_parse(struct options *options, int argc, const char *const *argv, char *message,
                    size_t message_size);
+
+/* The option number `index` of a command, an experiment's own first; NULL past the last one. */
+const struct option *options_of(enum command command, const struct option *own, size_t index);
 
 /* The value of a text: an integer, a real number, an array or a string.  NULL fills message with what
  * the option takes. */

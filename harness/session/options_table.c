@@ -81,10 +81,16 @@ const struct options_command options_commands[COMMAND_COUNT] = {
          "and weights if outputs asks for them.\n",
          NULL},
     [COMMAND_EXPERIMENT] = {"experiment", "questions about attention, such as why 1/sqrt(d)",
-                            .subject = "name"},
+                            "NAME|all [PARAMETER]... [--output FILE]", "", .subject = "name"},
     [COMMAND_MACHINE] = {"machine", "topology, caches, ceilings", "[--json]", "", NULL},
     [COMMAND_HELP] = {"help", "what columns, flags and states mean", "[TOPIC|COMMAND]", "",
                       .subject = "topic"},
+    [COMMAND_COMPLETION] =
+        {"completion", "a script that completes command lines in a shell", "bash|zsh|fish",
+         "`source <(attnbench completion bash)` in ~/.bashrc, likewise zsh after compinit;\n"
+         "`attnbench completion fish | source` in config.fish.  cmake --install puts the\n"
+         "scripts where these shells look for them.\n",
+         .subject = "shell"},
 };
 
 const struct option options_table[] = {
@@ -194,6 +200,8 @@ const struct option options_table[] = {
      .help = "say how many cells there are, how long they take and in how much memory, and end"},
     {"json", .kind = OPTION_FLAG, FIELD(json), .commands = IN(LIST) | IN(MACHINE),
      .help = "JSON instead of text"},
+    {"man", .kind = OPTION_FLAG, FIELD(man), .commands = IN(HELP),
+     .help = "the page of a command, or of the program, as source of a manual page"},
     {"matrix", .kind = OPTION_FLAG, FIELD(matrix), .commands = IN(LIST),
      .help = "kernels by features: which masks, caches, types and outputs each has"},
     {"help", .kind = OPTION_FLAG, FIELD(help), .commands = ~0u, .help = "this page"},

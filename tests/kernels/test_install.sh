@@ -39,6 +39,15 @@ build_it=$(sed -n 's/^    cc \(.* -o mine\.so .*\)$/\1/p' "$page")
     --output "$dir/check.jsonl" >"$dir/log" 2>&1 || fail "$(cat "$dir/log")"
 grep -q '"kernel":"mine".*"state":"ok"' "$dir/check.jsonl" || fail "$(cat "$dir/check.jsonl")"
 
+# What the installed program prints of itself.
+for page in attnbench attnbench-run attnbench-completion; do
+    grep -q "^\.TH \"$page\" 1" "$dir/prefix/share/man/man1/$page.1" || fail "no manual page $page(1)"
+done
+bash -n "$dir/prefix/share/bash-completion/completions/attnbench" || fail "completion of bash"
+grep -q '^#compdef attnbench$' "$dir/prefix/share/zsh/site-functions/_attnbench" || fail "completion of zsh"
+grep -q '^complete -c attnbench' "$dir/prefix/share/fish/vendor_completions.d/attnbench.fish" ||
+    fail "completion of fish"
+
 "$dir/prefix/bin/attnbench" --version >/dev/null || fail "the installed program does not start"
 [[ -e $dir/prefix/bin/attnbench_plugins/tiles/tiles.so ]] || fail "the sizes of flash do not lie beside the program"
 [[ -e $dir/prefix/bin/attnbench_plugins/layouts/again_1.so ]] || fail "the layouts do not lie beside the program"

@@ -1,0 +1,258 @@
+/*
+ * completion: what the next word of a command line may be, from the tables of options and of kernels, and the
+ * scripts by which shells ask.
+ *
+ * A script calls `attnbench complete WORD...`, whose last word is the one to complete, and gets a line for each
+ * completion: the word, a tab, what it is.  Exit status 1: a file belongs there.
+ */
+#include "completion.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/progress.h"
+#include "base/scan.h"
+#include "commands.h"
+#include "session/options.h"
+#include "isa.h"
+#include "problem/cases.h"
+#include "problem/catalogue.h"
+#include "problem/models.h"
+#include "problem/select.h"
+
+#define A_FILE 1
+
+/* ---- the shells ------------------------------------------------------------------------------ */
+
+static const struct {
+    const char *name, *script;
+} shells[] = {
+    {"bash", "_attnbench() {\n"
+             "    local found\n"
+             "    COMPREPLY=()\n"
+             "    found=$(\"${COMP_WORDS[0]/#\\~/$HOME}\" complete \\\n"
+             "        \"${COMP_WORDS[@]:1:COMP_CWORD}\" 2>/dev/null) ||\n"
+             "        { compopt -o default; return; }\n"
+             "    [[ -z $found ]] || mapfile -t COMPREPLY <<<\"$found\"\n"
+             "    COMPREPLY=(\"${COMPREPLY[@]%%$'\\t'*}\")\n"
+             "}\n"
+             "complete -F _attnbench attnbench\n"},
+    {"zsh", "#compdef attnbench\n"
+            "_attnbench() {\n"
+            "    local found\n"
+            "    local -a lines\n"
+            "    found=$(\"${(Q)words[1]}\" complete \"${(@Q)words[2,CURRENT]}\" 2>/dev/null) ||\n"
+            "        { _files; return }\n"
+            "    lines=(\"${(@f)found}\")\n"
+            "    lines=(\"${(@)lines//:/\\\\:}\")\n"
+            "    lines=(\"${(@)lines/$'\\t'/:}\")\n"
+            "    _describe attnbench lines\n"
+            "}\n"
+            "if [[ $funcstack[1] == _attnbench ]]; then\n"
+            "    _attnbench \"$@\"\n"
+            "else\n"
+            "    compdef _attnbench attnbench\n"
+            "fi\n"},
+    {"fish", "function __attnbench_complete\n"
+             "    set -l words (commandline -opc)\n"
+             "    set -l current (commandline -ct)\n"
+             "    if set -l found ($words[1] complete $words[2..-1] \"$current\" 2>/dev/null)\n"
+             "        set -q found[1]; and printf '%s\\n' $found\n"
+             "    else\n"
+             "        __fish_complete_path \"$current\"\n"
+             "    end\n"
+             "end\n"
+             "complete -c attnbench -f -a '(__attnbench_complete)'\n"},
+};
+#define SHELLS (sizeof shells / sizeof *shells)
+
+int completion_command(const struct options *options, int argc, const char *const *argv)
+{
+    (void)argc, (void)argv;
+    const char *name = options->subject ? options->subject : "";
+    char quoted[SCAN_QUOTED], advice[SCAN_ADVICE];
+    struct scan_choice choice = {.given = piece_from(name, name + strlen(name))};
+    for (size_t i = 0; i < SHELLS; i++) {
+        scan_offer(&choice, shells[i].name);
+        if (strcmp(shells[i].name, name) != 0)
+            continue;
+        fputs(shells[i].script, stdout);
+        return fflush(stdout) == 0 ? EXIT_AS_ASKED : EXIT_ENVIRONMENT;
+    }
+    progress_say("no completion for shell %s; %s", scan_quote(choice.given, quoted),
+                 scan_advice(&choice, "shells are", advice));
+    return EXIT_USAGE;
+}
+
+/* ---- words ----------------------------------------------------------------------------------- */
+
+/* The word to complete: its first bytes stay, what is behind them is the beginning of a name. */
+struct place {
+    const char *word;
+    size_t kept, offered;
+};
+
+static void offer(struct place *at, const char *name, const char *what)
+{
+    const char *begin = at->word + at->kept;
+    if (strncmp(name, begin, strlen(begin)) != 0)
+        return;
+    printf("%.*s%s\t%s\n", (int)at->kept, at->word, name, what);
+    at->offered++;
+}
+
+static void offer_suites(struct place *at)
+{
+    for (const struct suite *suite = cases_builtin; suite->name; suite++)
+        offer(at, suite->name, suite->summary);
+    offer(at, "all", "all built-in suites");
+}
+
+static void offer_kernels(struct place *at)
+{
+    const char *names[SELECT_MAX];
+    const size_t count = catalogue_names(names, SELECT_MAX);
+    for (size_t i = 0; i < count; i++)
+        offer(at, names[i], catalogue_named(names[i])->summary);
+    for (const struct catalogue_group *group = catalogue_groups; group->name; group++)
+        offer(at, group->name, group->summary);
+}
+
+static void offer_models(struct place *at)
+{
+    char name[48];
+    for (size_t i = 0; models_name(i, name); i++)
+        offer(at, name, "");
+}
+
+static void offer_isas(struct place *at)
+{
+    for (int isa = 0; isa < ATTN_ISA_COUNT; isa++)
+        offer(at, attn_isa_name((enum attn_isa)isa), "");
+    offer(at, "best", "the variant that this host prefers");
+    offer(at, "all", "all of this host");
+}
+
+static void offer_blas(struct place *at)
+{
+    for (size_t i = 0; select_blas_name(i); i++)
+        offer(at, select_blas_name(i), "");
+}
+
+/* Values of options that are names of something, comma separated. */
+static const struct {
+    const char *option;
+    void (*offer)(struct place *at);
+} names[] = {
+    {"suite", offer_suites}, {"kernel", offer_kernels}, {"model", offer_models},
+    {"isa", offer_isas},     {"blas", offer_blas},
+};
+
+static int offer_values(struct place *at, const struct option *option)
+{
+    const bool file = strstr(option->form, "FILE") || strcmp(option->name, "model") == 0;
+    const char *const *word = option->words;
+    const char *comma = strrchr(at->word + at->kept, ',');
+    if (comma && option->kind != OPTION_WORD)
+        at->kept = (size_t)(comma + 1 - at->word);
+    for (; word && *word; word++)
+        offer(at, *word, "");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(option->name, names[i].option) == 0)
+            names[i].offer(at);
+    return file && !at->offered ? A_FILE : 0;
+}
+
+static void offer_options(struct place *at, enum command command, const struct option *own)
+{
+    const struct option *option;
+    for (size_t i = 0; (option = options_of(command, own, i)); i++) {
+        char name[64];
+        snprintf(name, sizeof name, "--%s", option->name);
+        offer(at, name, option->help);
+    }
+}
+
+static void offer_commands(struct place *at)
+{
+    for (int i = 0; i < COMMAND_COUNT; i++)
+        offer(at, options_commands[i].name, options_commands[i].summary);
+}
+
+static void offer_subjects(struct place *at, enum command command)
+{
+    const struct experiment *experiment;
+    const char *name, *summary;
+    if (command == COMMAND_EXPERIMENT)
+        offer(at, "all", "those that take no session of timings");
+    for (size_t i = 0; command == COMMAND_EXPERIMENT && (experiment = experiment_at(i)); i++)
+        offer(at, experiment->name, experiment->question);
+    for (size_t i = 0; command == COMMAND_HELP && (name = help_topic(i, &summary)); i++)
+        offer(at, name, summary);
+    if (command == COMMAND_HELP)
+        offer_commands(at);
+    for (size_t i = 0; command == COMMAND_COMPLETION && i < SHELLS; i++)
+        offer(at, shells[i].name, "");
+}
+
+/* ---- the line -------------------------------------------------------------------------------- */
+
+/* The option that a word such as --kernel or --kernel=flash begins with; NULL where it is none. */
+static const struct option *option_of(const char *word, enum command command,
+                                      const struct option *own)
+{
+    const struct option *option;
+    if (strncmp(word, "--", 2) != 0)
+        return NULL;
+    const struct piece name = piece_from(word + 2, word + strcspn(word, "="));
+    for (size_t i = 0; (option = options_of(command, own, i)); i++)
+        if (piece_is(name, option->name))
+            return option;
+    return NULL;
+}
+
+/* The option whose value the last word is; bash has the = between them as a word of its own. */
+static const struct option *option_before(int count, const char *const *words, struct place *at,
+                                          enum command command, const struct option *own)
+{
+    const char *equals = strchr(at->word, '=');
+    int option = count - 2;
+    if (equals == at->word) {
+        at->word++;
+    } else if (equals && strncmp(at->word, "--", 2) == 0) {
+        at->kept = (size_t)(equals + 1 - at->word);
+        option = count - 1;
+    } else if (count > 2 && strcmp(words[option], "=") == 0) {
+        option--;
+    }
+    return option_of(words[option], command, own);
+}
+
+int completion_print(int count, const char *const *words)
+{
+    enum command command;
+    struct place at = {.word = count ? words[count - 1] : ""};
+    const struct option *own = NULL;
+    if (count < 2) {
+        offer_commands(&at);
+        return 0;
+    }
+    if (!options_command(words[0], &command))
+        return A_FILE;
+    const bool is_option = *at.word == '-';
+    if (count == 2 && options_commands[command].subject && !is_option) {
+        offer_subjects(&at, command);
+        return 0;
+    }
+    const struct experiment *experiment =
+        command == COMMAND_EXPERIMENT ? experiment_find(words[1]) : NULL;
+    if (experiment && experiment->calculation)
+        own = experiment->calculation->parameters;
+    else if (experiment) /* a session of these options */
+        command = COMMAND_RUN;
+    const struct option *option = option_before(count, words, &at, command, own);
+    if (option && option->form)
+        return offer_values(&at, option);
+    offer_options(&at, command, own);
+    return 0;
+}
