@@ -3,6 +3,8 @@
     scripts/fleet/submit FOLDER                     all nodes, the suite quick
     scripts/fleet/submit FOLDER --partition cpu -- --suite default --kernel ours
                                                     what is behind -- goes to `attnbench run`
+    scripts/fleet/submit FOLDER --dry-run           how many nodes and cells, how long, how much
+                                                    memory, as this host reckons; nothing else
 
 An array job is submitted, one exclusive node an element.  FOLDER, which all nodes must see, gets
 NODE.jsonl and NODE.log of each and, when all are done, report.html.  A node that dies, a job that
@@ -19,6 +21,7 @@ Exit codes: 0 all nodes have whole results, 1 some have not, 2 all have, and som
 import argparse
 import hashlib
 import os
+import subprocess
 import sys
 import time
 from collections import Counter
@@ -205,6 +208,11 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     p.add_argument("--poll", type=float, default=5, metavar="SECONDS", help="(default: 5)")
     p.add_argument("--sbatch", action="append", default=[], metavar="OPTION",
                    help="one more option, as in --sbatch=--time=30; repeatable")  # fmt: skip
+    p.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="say what would be measured, how long it takes and in how much memory",
+    )
     given = list(sys.argv[1:] if argv is None else argv)
     # What comes behind -- is attnbench's; argparse would only take it where no option is before it.
     end = given.index("--") if "--" in given else len(given)
@@ -226,7 +234,8 @@ def begin(options: argparse.Namespace) -> Work:
             f"{program}: no such program; scripts/build release --target attnbench makes it"
         )
     folder = options.folder.resolve()
-    make_directory(folder)
+    if not options.dry_run:
+        make_directory(folder)
     name = "attnbench-" + hashlib.sha256(str(folder).encode()).hexdigest()[:8]
     script = [str(ROOT / "scripts/fleet/node"), str(program), str(folder)]
     found = slurm.nodes(options.partition, options.nodes)
@@ -240,10 +249,30 @@ def begin(options: argparse.Namespace) -> Work:
     return work
 
 
+def dry_run(work: Work) -> int:
+    """Says what is left to do, and what of it a node does, by the program itself on this host."""
+    command = [work.script[1], "run", *work.script[3:], "--dry-run"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    sys.stderr.write(done.stderr)
+    if done.returncode != 0:
+        raise ToolError(f"{' '.join(command)}: exit status {done.returncode}")
+    whole = sum(state_of(result_of(work, n), work.script[3:]).whole for n in work.nodes)
+    open_ = len(work.nodes) - whole
+    print(
+        f"{open_} node{'s'[: open_ != 1]} to measure"
+        + f", {work.options.at_once} at a time" * (0 < work.options.at_once < open_)
+        + f"; {whole} of {len(work.nodes)} done" * (whole > 0)
+    )
+    print(f"each, as this host reckons: {done.stdout.strip()}")
+    return Exit.OK
+
+
 def run(argv: Sequence[str] | None = None) -> int:
     """The tool."""
     work = begin(arguments(argv))
     try:
+        if work.options.dry_run:
+            return dry_run(work)
         wait(work)
         return report(work)
     except ResultsError as wrong:

@@ -98,6 +98,31 @@ def test_every_node_has_an_element_of_its_own(tool: Tool, queue: Queue) -> None:
         assert session.machine["node"] == node
 
 
+def test_a_dry_run_says_what_a_node_has_to_do_and_submits_nothing(
+    tool: Tool, queue: Queue, tmp_path: Path
+) -> None:
+    program = tmp_path / "attnbench"
+    program.write_text('#!/bin/sh\necho "3 cells of 3 cases: about 20 s" "$@"\n')
+    program.chmod(0o755)
+    dry = ["--dry-run", "--program", program]
+    queue.folder /= "fleet"
+    outcome = tool(submit, *options(queue, *dry, "--at-once", "1"))
+    said = "each, as this host reckons: 3 cells of 3 cases: about 20 s run --suite quick --dry-run"
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.out == f"2 nodes to measure, 1 at a time\n{said}\n"
+    assert not queue.folder.exists()
+    queue.folder.mkdir()
+    queue.finish("n1")
+    assert tool(submit, *options(queue, *dry)).out == (f"1 node to measure; 1 of 2 done\n{said}\n")
+    assert {command[0] for command in queue.said} == {"sinfo"}
+    program.write_text("#!/bin/sh\necho 'attnbench: no suite' >&2; exit 2\n")
+    outcome = tool(submit, *options(queue, *dry))
+    assert outcome.code == 4
+    assert outcome.err == (
+        f"attnbench: no suite\nfleet/submit: {program} run --suite quick --dry-run: exit status 2\n"
+    )
+
+
 def test_what_is_whole_is_not_measured_again(tool: Tool, queue: Queue) -> None:
     queue.finish("n1")
     queue.finish("n2", end=False)
