@@ -8,6 +8,7 @@
     threads    what the threads did, and the same variant on other numbers of threads
     disturbed  the flags of disturbances, in words
     others     the other variants on the same case and threads, and the library's choice
+    model      its share of a model's pass or token, and what the other layers of that take
     try        what the numbers of this file suggest
 
 Numbers of the row alone and of the rows beside it; what was not measured is not said.  A suggestion
@@ -179,6 +180,44 @@ def standing(cell: Cell, group: Sequence[Ranked]) -> list[str]:
     return found
 
 
+def layers_in(cell: Cell, name: str) -> int:
+    """How many layers of that pass a row stands for."""
+    passes = cell.row.get("passes") or []
+    return next((one["layers"] for one in passes if one["name"] == name), 0)
+
+
+def other_layers(results: Results, cell: Cell, name: str) -> tuple[list[str], float]:
+    """What each other case of a pass takes by its fastest variant on as many threads; in all."""
+    rows = [c for c in results.cells.values() if layers_in(c, name) and c.case != cell.case]
+    told, total = [], 0.0
+    for case in dict.fromkeys(c.case for c in rows):
+        of_case = [c for c in rows if c.case == case]
+        timed = [c for c in of_case if c.timed and c.threads == cell.threads]
+        best = min(timed, key=lambda c: c.median_s, default=None)
+        count = layers_in(of_case[0], name)
+        if best:
+            total += count * best.median_s
+            told.append(f"{count} x {seconds(best.median_s)} of {case} by {best.identity.label}")
+        else:
+            told.append(f"{count} layers of {case}, without a time here")
+    return told, total
+
+
+def model(results: Results, cell: Cell) -> list[str]:
+    """Each pass that the row's layers are part of, with what the others take."""
+    found = []
+    for name in (one["name"] for one in cell.row.get("passes") or []):
+        count = layers_in(cell, name)
+        mine = count * cell.median_s
+        told, others = other_layers(results, cell, name)
+        text = f"{name}: {count} layers x {seconds(cell.median_s)} are {seconds(mine)}"
+        if others:
+            text += f", {100 * mine / (mine + others):.0f} % of {seconds(mine + others)}"
+        text += f" beside {' + '.join(told)}" if told else ", all of its layers here"
+        found.append(text)
+    return found
+
+
 def sections(results: Results, cell: Cell) -> list[tuple[str, list[str]]]:
     """Labels, and what is said of each."""
     if not cell.timed:
@@ -191,6 +230,7 @@ def sections(results: Results, cell: Cell) -> list[tuple[str, list[str]]]:
         ("threads", team(results, cell)),
         ("disturbed", disturbed(cell)),
         ("others", standing(cell, group)),
+        ("model", model(results, cell)),
         ("try", advice(results, cell, group) or ["nothing that these numbers support"]),
         ("repeat", [cell.repro or ""]),
     ]

@@ -117,6 +117,31 @@ def test_what_was_not_measured_is_not_said(tool: Tool, tmp_path: Path) -> None:
     assert said["disturbed"] == ["nothing was seen"]
 
 
+def test_layers_of_a_model_are_compared(tool: Tool, tmp_path: Path) -> None:
+    """Two kinds of layer in two passes; the row's own, and the fastest of the others."""
+
+    def of(layers: int, *more: sample.Row) -> sample.Row:
+        return {"passes": [{"name": "m-decode-64", "layers": layers}, *more]}
+
+    rows = (
+        sample.cell([1e-3] * 8, **of(2, {"name": "n-decode-64", "layers": 3})),
+        sample.cell([2e-3] * 8, s=64, kernel="tiled", **of(6)),
+        sample.cell([1e-3] * 8, s=64, **of(6)),
+        sample.cell([1e-4] * 8, s=64, threads=2, **of(6)),
+    )
+    said = page(tool, tmp_path, *rows)["model"]
+    assert said == [
+        "m-decode-64: 2 layers x 1.00 ms are 2.00 ms, 25 % of 8.00 ms beside 6 x 1.00 ms of "
+        "prefill-f32-s64-d64 by flash/avx2",
+        "n-decode-64: 3 layers x 1.00 ms are 3.00 ms, all of its layers here",
+    ]
+    said = page(tool, tmp_path, *rows[:1], rows[3])["model"]
+    assert said[0].endswith(
+        "are 2.00 ms beside 6 layers of prefill-f32-s64-d64, without a time here"
+    )
+    assert "model" not in page(tool, tmp_path, sample.cell(), sample.cell(s=64))
+
+
 def test_a_row_without_a_time_has_its_reason(tool: Tool, tmp_path: Path) -> None:
     said = page(tool, tmp_path, sample.cell(), sample.cell(kernel="bad", state="failed"), row=2)
     assert said["state"] == ["failed: because"]
