@@ -26,6 +26,9 @@ const struct options_command options_commands[COMMAND_COUNT] = {
          "failed its check, crashed, timed out or was implausible, 2 usage, 3 input,\n"
          "output or environment, 130 interrupted.\n"
          "\n"
+         "Two settings of one build, as two placements, are compared by scripts/gate:\n"
+         "--base-options '--placement cores' --new-options '--placement threads'.\n"
+         "\n"
          "attnbench help explains the tables: columns, flags, states.\n",
          NULL},
     [COMMAND_CHECK] =
