@@ -27,6 +27,42 @@ def digits(value: float) -> str:
     return f"{value:.{places}f}"
 
 
+def short(value: float) -> str:
+    """A number at an axis: digits() without zeros at its end; as a power of ten far from 1."""
+    if value and not 1e-3 <= abs(value) < 1e5:
+        return power(value)
+    return trimmed(digits(value))
+
+
+def trimmed(text: str) -> str:
+    """A number, with a unit or without, less the zeros behind its decimals: 1.50 s is 1.5 s."""
+    number, space, unit = text.partition(" ")
+    return (number.rstrip("0").rstrip(".") if "." in number else number) + space + unit
+
+
+def power(value: float) -> str:
+    """A number of one digit: 2·10⁻⁷, 10⁵."""
+    mantissa, exponent = f"{value:.0e}".split("e")
+    return ("" if mantissa == "1" else f"{mantissa}·") + "10" + raised(int(exponent))
+
+
+def short_seconds(value: float) -> str:
+    """A time at an axis: 20 ms."""
+    return trimmed(seconds(value)) if value else "0"
+
+
+def raised(exponent: float) -> str:
+    """An exponent as it stands behind a number: ⁻⁷."""
+    return f"{exponent:g}".translate(str.maketrans("-.0123456789", "⁻·⁰¹²³⁴⁵⁶⁷⁸⁹"))
+
+
+def length(value: float) -> str:
+    """A length in tokens as people write it: 512, 1k, 64k; below 1 as a fraction."""
+    if 0 < value < 1:
+        return f"1/{1 / value:g}"
+    return f"{value / 1024:g}k" if value >= 1024 and value % 256 == 0 else f"{value:g}"
+
+
 def seconds(value: float) -> str:
     """A time: 12.3 ms."""
     return scaled(value, "s", ((1, ""), (1e-3, "m"), (1e-6, "u"), (1e-9, "n")))

@@ -4,10 +4,11 @@ from collections.abc import Iterator
 
 import numpy as np
 from attntools.base.statistics import median_interval
+from attntools.base.units import digits, length, raised, size, trimmed
 from attntools.experiments.experiment_rows import Row, column, doubling, parameter, rows_of, series
 from attntools.experiments.fits import power
-from attntools.plot import style
-from attntools.plot.figures import origin
+from attntools.plot import kernels, style
+from attntools.plot.figures import origin, plain_log, threads_title
 from attntools.results.cells import Results
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -41,18 +42,33 @@ def rescale(results: Results) -> Figure | None:
     style.legend(fig, axes[:1], columns=2)
     if timed:
         _order_times(axes[2], timed)
-    style.source(fig, origin(results))
+    style.heading(fig, rescale_title(rows), "A row's sum and output are rescaled where its largest "
+                  "logit grows by more than a threshold.", origin(results))  # fmt: skip
     return fig
+
+
+def rescale_title(rows: list[Row]) -> str:
+    """What the largest threshold saves with the largest blocks of random logits."""
+    rows = [r for r in rows if r["params"]["input"] == rows[0]["params"]["input"]]
+    block = max(r["params"]["block"] for r in rows)
+    at = {r["params"]["threshold"]: r["values"]["rescales"]
+          for r in rows if r["params"]["block"] == block}  # fmt: skip
+    none, most = at[min(at)], at[max(at)]
+    often = f"{digits(most)} times" if most else "never"
+    return (f"In blocks of {block:g} keys a row is rescaled {digits(none)} times, "
+            f"{often} with a threshold of 2{raised(max(at))}")  # fmt: skip
 
 
 def _order_times(ax: Axes, rows: list[Row]) -> None:
     """Ratios of times with their intervals."""
     shown = [r for r in rows if r["params"]["input"] != "descending"]
+    looks = kernels.looks([r["params"]["kernel"] for r in shown])
     for y, row in enumerate(shown):
         ratio, interval = row["values"]["ratio"], row["values"]["ci95"]
-        ax.plot(ratio, y, "o", color=style.COLOURS[0])
+        look = looks[row["params"]["kernel"]]
+        ax.plot(ratio, y, look.marker, color=look.colour)
         if interval:
-            ax.plot(interval, [y, y], color=style.COLOURS[0])
+            ax.plot(interval, [y, y], color=look.colour)
     names = [f"{r['params']['kernel']}, {r['params']['input']}" for r in shown]
     ax.set_yticks(range(len(names)), names, fontsize=7)
     ax.set_ylim(len(names) - 0.5, -0.5)
@@ -101,7 +117,13 @@ def key_order(results: Results) -> Figure | None:
     fig, (ax,) = style.figure(height=1.4 + 0.24 * len(rows))
     _order_times(ax, rows)
     ax.set_xlabel("time over gemm's / the same with descending keys")
-    style.source(fig, origin(results))
+    apart = [r for r in rows if (ends := r["values"]["ci95"]) and not ends[0] <= 1 <= ends[1]]
+    names = ", ".join(dict.fromkeys(r["params"]["kernel"] for r in apart))
+    title = (f"The order of keys changes the time of {names}" if apart
+             else "No order of keys changes the time of a kernel beyond its interval")  # fmt: skip
+    style.heading(fig, title, "Against gemm, which keeps no running maximum; lines: 95 % "
+                              "intervals.",
+                  origin(results))  # fmt: skip
     return fig
 
 
@@ -126,7 +148,7 @@ def memory(results: Results) -> Figure | None:
     rows = [r for r in rows_of(results, "memory") if r["values"]["workspace_bytes"] is not None]
     if not rows:
         return None
-    looks = style.looks(row["params"]["kernel"] for row in rows)
+    looks = kernels.looks([row["params"]["kernel"] for row in rows])
     fig, axes = style.figure(1, 2, height=3.8, share_y=True)
     titles = {"o": "outputs only", "o+weights": "outputs and weights"}
     for ax, (outputs, title) in zip(axes, titles.items(), strict=True):
@@ -136,13 +158,23 @@ def memory(results: Results) -> Figure | None:
             ax.plot(parameter(line, "s"), _total_bytes(line) / 1e6, color=look.colour,
                     marker=look.marker, ls=look.line, label=kernel, ms=4)  # fmt: skip
         doubling(ax, parameter(rows, "s"), 6)
-        ax.set_yscale("log")
+        plain_log(ax, "y", lambda mb: trimmed(size(1e6 * mb)))
         ax.set_xlabel("queries and keys")
         ax.set_title(title)
-    axes[0].set_ylabel("operands, results and workspace, MB")
     style.legend(fig, axes)
-    style.source(fig, origin(results))
+    style.heading(fig, memory_title(rows), "Operands, results and workspace of one head.",
+                  origin(results))  # fmt: skip
     return fig
+
+
+def memory_title(rows: list[Row]) -> str:
+    """What the kernels that need most take at the largest S, without weights and with them."""
+    at = max(r["params"]["s"] for r in rows)
+    most = {outputs: max(_total_bytes([r])[0] for r in group if r["params"]["s"] == at)
+            for outputs, group in series(rows, "outputs").items()}  # fmt: skip
+    said = [f"{size(most[o])} {how}" for o, how in (("o", "without weights"),
+            ("o+weights", "with them")) if o in most]  # fmt: skip
+    return f"At S = {length(at)} a head takes at most " + ", ".join(said)
 
 
 def _total_bytes(rows: list[Row]) -> np.ndarray:
@@ -181,15 +213,24 @@ def _differences(results: Results) -> Figure | None:
     rows = [r for r in rows_of(results, "layer", part="real") if r["values"]["difference"]]
     if not rows:
         return None
-    fig, (ax,) = style.figure(height=1.4 + 0.24 * len(rows))
+    fig, (ax,) = style.figure(height=0.6 + 0.24 * len(rows))
+    looks = kernels.looks([r["params"]["kernel"] for r in rows])
     share = column(rows, "difference") / column(rows, "tolerance")
-    ax.plot(share, range(len(rows)), "o", color=style.COLOURS[0])
+    for y, row in enumerate(rows):
+        look = looks[row["params"]["kernel"]]
+        ax.plot(share[y], y, look.marker, color=look.colour)
     ax.axvline(1, color=style.INK, lw=1)
     ax.set_yticks(range(len(rows)), [r["params"]["kernel"] for r in rows])
     ax.set_ylim(len(rows) - 0.5, -0.5)
     ax.set_xlim(0, max(1.1, 1.1 * share.max()))
     ax.set_xlabel("largest difference from the model's output / what rounding explains")
-    style.source(fig, origin(results))
+    beyond = [r["params"]["kernel"] for r, x in zip(rows, share, strict=True) if x > 1]
+    title = (f"Not the model's output: {', '.join(beyond)}" if beyond
+             else f"Every kernel gives the model's output, within {share.max():.2f} of what "
+                  "rounding "
+             "explains")  # fmt: skip
+    style.heading(fig, title, "A layer of MiniLM, its output as the model computed it.",
+                  origin(results))  # fmt: skip
     return fig
 
 
@@ -206,7 +247,7 @@ def layer(results: Results) -> Figure | None:
         interval = 100 * np.array([r["values"]["ci95"] for r in line], dtype=float).T
         ax.errorbar(parameter(line, "s"), share, abs(interval - share), color=look.colour,
                     marker=look.marker, ls=look.line, capsize=2,
-                    label=f"$d_{{model}}$ = {width}")  # fmt: skip
+                    label=f"width {width}")  # fmt: skip
     ax.axhline(50, color=style.INK, lw=1)
     doubling(ax, parameter(rows, "s"))
     ax.set_ylim(0, 100)
@@ -214,5 +255,16 @@ def layer(results: Results) -> Figure | None:
     ax.set_ylabel("attention's share of the layer's time, %")
     style.legend(fig, [ax])
     threads = rows[0]["params"]["threads"]
-    style.source(fig, f"the rest: projections · {threads} threads · {origin(results)}")
+    style.heading(fig, layer_title(widths), f"The rest of a layer's time: its projections. "
+                  f"{threads_title(threads)}; bars: 95 % intervals.", origin(results))  # fmt: skip
     return fig
+
+
+def layer_title(widths: dict[int, list[Row]]) -> str:
+    """From which S on attention takes more than half of the time, by width."""
+    said = []
+    for width, line in widths.items():
+        over = [r["params"]["s"] for r in line if r["values"]["attention_share"] > 0.5]
+        said.append(f"from S = {length(min(over))} at a width of {width}" if over
+                    else f"at no S at {width}")  # fmt: skip
+    return "Attention takes more than half of a layer " + ", ".join(said)

@@ -1,17 +1,17 @@
 """The experiment distributed: ranks of attnbench-ring beside a model, and what it predicts."""
 
+import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import ceil
 
-from attntools.base.units import seconds
-from attntools.experiments.experiment_rows import Row, rows_of, series
+from attntools.base.units import length, seconds, short_seconds
+from attntools.experiments.experiment_rows import Row, doubling, rows_of, series
 from attntools.plot import style
 from attntools.plot.figures import origin, plain_log
 from attntools.results.cells import Results
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
 
 # Networks by a link's bytes a second and a message's seconds.
 NETWORKS = {
@@ -21,6 +21,7 @@ NETWORKS = {
 }
 LENGTHS = (1 << 20, 1 << 22, 1 << 24)
 CLUSTERS = (8, 16, 32, 64, 128, 256, 512, 1024)
+PREDICTED = 7  # number of the first look of a predicted line: not those of measured ones
 FASTER = 32  # times as fast as the host measured on: about 64 of its cores
 
 
@@ -159,20 +160,16 @@ def prediction(rows: list[Row], like: Row, faster: float, network: str, s: int, 
     )
 
 
-def _predicted(ax: Axes, rows: list[Row], like: Row) -> None:
+def _predicted(ax: Axes, rows: list[Row], like: Row, s: int) -> None:
     """Efficiency over ranks, each a host of 32 times this one's rate, on named networks."""
-    looks = style.looks(NETWORKS)
-    for network in NETWORKS:
-        for width, s in zip((0.8, 1.4, 2), LENGTHS, strict=True):
-            calls = [prediction(rows, like, FASTER, network, s, ranks) for ranks in CLUSTERS]
-            ax.plot(CLUSTERS, [100 * call.efficiency for call in calls],
-                    color=looks[network].colour, lw=width,
-                    label=network if s == LENGTHS[-1] else None)  # fmt: skip
-    ax.set_title(f"predicted, hosts {FASTER} times as fast", fontsize=8)
-    ax.set_xscale("log", base=2)
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
-    ax.set_xlabel("ranks; S = 1M, 4M, 16M by width")
-    ax.set_ylabel("% of the time without messages")
+    for number, network in enumerate(NETWORKS):
+        calls = [prediction(rows, like, FASTER, network, s, ranks) for ranks in CLUSTERS]
+        shares = [100 * call.efficiency for call in calls]
+        look = style.Look(PREDICTED + number)
+        ax.plot(CLUSTERS, shares, color=look.colour, ls=look.line, label=network)
+    ax.set_title(f"predicted, S = {s >> 20}M", fontsize=8)
+    doubling(ax, CLUSTERS, 4)
+    ax.set_xlabel(f"hosts, each {FASTER} times as fast")
     ax.set_ylim(0, 105)
 
 
@@ -223,22 +220,42 @@ def distributed(results: Results) -> Figure | None:
     networks: dict[str, list[Row]] = {}
     for row in rings:
         networks.setdefault(network_of(row), []).append(row)
-    rows = (len(networks) + 2) // 2
-    fig, axes = style.figure(rows, 2, height=3 * rows + 0.6)
-    predicted = axes.pop(len(networks))
+    columns = max(len(networks), len(LENGTHS))
+    fig, axes = style.figure(2, columns, height=4.6, share_y=True)
+    above, below = axes[:columns], axes[columns:]
     looks = style.looks(sorted({r["params"]["s"] for r in rings}))
-    for ax, (network, here) in zip(axes, networks.items(), strict=False):
+    for ax, (network, here) in zip(above, networks.items(), strict=False):
         for s, line in series(here, "s").items():
-            _measured(ax, every, line, looks[s], f"S = {s}")
+            _measured(ax, every, line, looks[s], f"S = {length(s)}")
         worst = max(abs(error(every, r)) for r in here)
-        ax.set_title(f"{network}\nmodel (lines) within {100 * worst:.0f} %", fontsize=8)
+        ax.set_title(f"{textwrap.fill(network, 26)}\nmodel within {100 * worst:.0f} %", fontsize=8)
         ax.set_xlabel("ranks of one thread")
         ax.set_xticks(sorted({r["params"]["ranks"] for r in here}))
-        plain_log(ax, "y", seconds)
-    _predicted(predicted, every, max(rings, key=lambda r: r["params"]["s"]))
-    for empty in axes[len(networks) :]:
-        empty.set_axis_off()
-    style.legend(fig, [*axes, predicted])
+        plain_log(ax, "y", short_seconds)
+    most = max(rings, key=lambda r: r["params"]["s"])
+    for ax, s in zip(below, LENGTHS, strict=False):
+        _predicted(ax, every, most, s)
+    above[0].set_ylabel("time of a call")
+    below[0].set_ylabel("% of the time computing")
+    for empty in (*above[len(networks) :], *below[len(LENGTHS) :]):
+        empty.remove()
+    style.legend(fig, [above[0], below[0]], columns=6)
     params = rings[0]["params"]
-    style.source(fig, f"{params['heads']} heads, d = {params['d']}, causal · {origin(results)}")
+    style.heading(fig, title(every, networks), f"{params['heads']} heads, d = {params['d']}, "
+                                               "causal. "
+                  "Above: marks are measured, with 95 % intervals, lines are the model. Below: "
+                  "what "
+                  "it says of clusters, the rest of the time waits for messages.",
+                  origin(results))  # fmt: skip
     return fig
+
+
+def title(every: list[Row], networks: dict[str, list[Row]]) -> str:
+    """The times of the longest call over ranks on the first network, and how far the model is."""
+    network, here = next(iter(networks.items()))
+    at = max(r["params"]["s"] for r in here)
+    times = {r["params"]["ranks"]: r["values"]["median_s"] for r in here if r["params"]["s"] == at}
+    said = ", ".join(f"{seconds(t)} on {n:g}" for n, t in sorted(times.items()))
+    worst = max(abs(error(every, r)) for rows in networks.values() for r in rows)
+    return (f"S = {length(at)} over {network} takes {said} ranks; the model is at most "
+            f"{100 * worst:.0f} % off")  # fmt: skip

@@ -91,19 +91,38 @@ def layouts(results: Results) -> Figure | None:
     kernels = groups(rows_of(results, "layouts"))
     if not kernels:
         return None
-    fig, axes = style.figure(1, len(kernels), height=2.2)
+    fig, axes = style.figure(1, len(kernels), height=1.7)
+    farthest = 0.0
     for ax, (kernel, factors) in zip(axes, kernels.items(), strict=True):
         for y, logs in enumerate(factors.values()):
             at = 100 * np.expm1(np.median(_level(logs), axis=1))
+            farthest = max(farthest, *abs(at))
             ax.plot(at, np.full(len(at), -y), "o", color=style.COLOURS[y], ms=4, alpha=0.8)
         ax.axvline(0, color=style.INK, lw=1)
         ax.set_ylim(0.5 - len(factors), 0.5)
         ax.set_yticks([-y for y in range(len(factors))], [FACTORS[name] for name in factors])
         ax.set_title(kernel)
-        ax.set_xlabel("time over the median one, %", fontsize=8)
+    for ax in axes:
+        ax.set_xlim(-1.1 * farthest, 1.1 * farthest)
     axes[0].set_ylabel("moved")
-    style.source(fig, origin(results))
+    axes[len(axes) // 2].set_xlabel("time over the median layout's, %", fontsize=8)
+    style.heading(fig, title(kernels), "A mark is a layout: the same code with its stack, "
+                  "environment or code elsewhere; nothing: the same layout again.",
+                  origin(results))  # fmt: skip
     return fig
+
+
+def title(kernels: dict[str, dict[str, np.ndarray]]) -> str:
+    """Which kernels a layout moves beyond chance, and how far."""
+    moved = [
+        f"{FACTORS[factor]} moves {kernel} by {100 * found.spread:.1f} %"
+        for kernel, factors in kernels.items()
+        for factor, logs in factors.items()
+        if factor != "again" and len(logs) > 1
+        if (found := judge(logs, factors.get("again"))).chance <= BEYOND
+    ]
+    text = ", ".join(moved) or "no layout moves the time of a kernel beyond chance"
+    return text[0].upper() + text[1:]
 
 
 def findings(results: Results) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 import numpy as np
 from attntools.base.statistics import median_interval
+from attntools.base.units import digits, length, trimmed
 from attntools.experiments.experiment_rows import Row, column, doubling, parameter, rows_of, series
 from attntools.plot import style
 from attntools.plot.figures import origin
@@ -11,9 +12,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 WAYS = {
-    "gemm": "by the library (sgemm)",
-    "dot": "loop, dot products",
-    "axpy": "loop, rows added",
+    "gemm": "library: sgemm",
+    "dot": "loop: dot products",
+    "axpy": "loop: added rows",
 }
 INITS = {"linear": ("Linear, ±1/√d", 0.8), "rand": ("torch.rand, [0, 1)", 0.2)}  # text, height
 TOKENS = 64  # of the part init
@@ -51,7 +52,7 @@ def _over_width(ax: Axes, ratios: dict[Product, np.ndarray]) -> None:
     doubling(ax, (i for i, o, _ in ratios if i == o))
     ax.set_yscale("log", base=2)
     ax.tick_params(axis="x", labelsize=7)
-    ax.set_xlabel("d")
+    ax.set_xlabel("width d of square weights")
 
 
 def _times(axes: list[Axes], rows: list[Row]) -> None:
@@ -65,9 +66,7 @@ def _times(axes: list[Axes], rows: list[Row]) -> None:
         ax.set_ylim(ends.min(), ends.max())
         ax.yaxis.set_major_locator(FixedLocator(ticks))
         ax.yaxis.set_minor_locator(NullLocator())
-        ax.yaxis.set_major_formatter(
-            FuncFormatter(lambda x, _: f"{x:g}" if x >= 1 else f"1/{1 / x:g}")
-        )
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda x, _: length(x)))
     axes[0].set_ylabel("times as fast with\nLinear's layout")
 
 
@@ -85,12 +84,12 @@ def _maps(axes: list[Axes], ratios: dict[Product, np.ndarray]) -> None:
             light = abs(share[i, o]) < 0.6 * far
             ax.text(o, i, f"{2 ** share[i, o]:.2f}", ha="center", va="center", fontsize=7,
                     color="k" if light else "w")  # fmt: skip
-        ax.set_xticks(range(len(outs)), outs, fontsize=7)
-        ax.set_yticks(range(len(ins)), ins, fontsize=7)
-        ax.set_xlabel("d_out")
-        ax.set_ylabel("d_in")
+        ax.set_xticks(range(len(outs)), map(length, outs), fontsize=7)
+        ax.set_yticks(range(len(ins)), map(length, ins), fontsize=7)
+        ax.set_xlabel("width of the output")
+        ax.set_ylabel("width of the input")
         ax.grid(visible=False)
-        ax.set_title(f"sgemm, {_tokens(count)}", fontsize=9)
+        ax.set_title(f"sgemm, {_tokens(count)}", fontsize=8.5)
 
 
 def _init(ax: Axes, rows: list[Row]) -> None:
@@ -109,9 +108,9 @@ def _init(ax: Axes, rows: list[Row]) -> None:
     doubling(ax, parameter(rows, "d"))
     ax.tick_params(axis="x", labelsize=7)
     ax.set_ylim(0, TOKENS * 1.05)
-    ax.set_xlabel("d")
-    ax.set_ylabel(f"keys in use, of {TOKENS}")
-    ax.set_title("behind fresh weights", fontsize=9)
+    ax.set_xlabel("width d")
+    ax.set_ylabel("keys that a row uses")
+    ax.set_title(f"fresh weights, {TOKENS} keys", fontsize=8.5)
 
 
 def linear(results: Results) -> Figure | None:
@@ -123,7 +122,7 @@ def linear(results: Results) -> Figure | None:
         fig, (ax,) = style.figure(height=3)
         _init(ax, init)
     else:
-        fig, axes = style.figure(2, 3, height=5.6)
+        fig, axes = style.figure(2, 3, height=4.9)
         _times(axes[:3], timed)
         _maps(axes[3:5], speedups(timed, "gemm"))
         if init:
@@ -131,6 +130,32 @@ def linear(results: Results) -> Figure | None:
         else:
             axes[5].set_visible(False)
         style.legend(fig, axes[:1])
-    note = "dotted: uniform tokens, else normal · " if init else ""
-    style.source(fig, f"{note}one thread · {origin(results)}")
+    note = ("nn.Linear keeps weights as (out, in), a Parameter as (in, out). One thread; above 1 "
+            "Linear's layout is the faster one, in the maps, too." if timed else "")  # fmt: skip
+    note += " Fresh weights: normal tokens; dotted: uniform ones." if init else ""
+    style.heading(fig, title(timed, init), note.strip(), origin(results))
     return fig
+
+
+def title(timed: list[Row], init: list[Row]) -> str:
+    """How far each way's speed-up goes from 1, and what fresh weights leave of the keys."""
+    said = []
+    for way, name in WAYS.items():
+        middles = [float(np.median(r)) for r in speedups(timed, way).values()]
+        if middles:
+            said.append(f"{name.split(': ')[1]} {_two(min(middles))} to {_two(max(middles))}")
+    text = f"Linear's layout: {', '.join(said)} times as fast" if said else ""
+    at = max((r["params"]["d"] for r in init), default=0)
+    keys = [
+        f"{_two(min(column(line, 'effective_keys')))} by {name.split(',')[0]}"
+        for begin, (name, _) in INITS.items()
+        if (line := [r for r in init if (r["params"]["init"], r["params"]["d"]) == (begin, at)])
+    ]
+    fresh = f"fresh weights use {', '.join(keys)} of {TOKENS} keys" if keys else ""
+    text = "; ".join(filter(None, (text, fresh)))
+    return text[0].upper() + text[1:]
+
+
+def _two(x: float) -> str:
+    """Two digits are enough in a title."""
+    return trimmed(digits(float(f"{x:.1e}")))

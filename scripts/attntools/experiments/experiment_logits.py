@@ -1,7 +1,9 @@
 """Figures of experiments on logits and softmax: variance, softmax, saturation."""
 
 import numpy as np
+from attntools.base.units import digits, length
 from attntools.experiments.experiment_rows import Row, column, doubling, parameter, rows_of, series
+from attntools.experiments.fits import power
 from attntools.plot import style
 from attntools.plot.figures import origin, plain_log
 from attntools.results.cells import Results
@@ -50,8 +52,18 @@ def variance(results: Results) -> Figure | None:
     if real:
         _real_heads(axes[2], real)
     style.legend(fig, axes, columns=4)
-    style.source(fig, f"lines: exact; bars: 95 % intervals · {origin(results)}")
+    style.heading(fig, variance_title(groups), "Lines: exact; marks: drawn vectors, with 95 % "
+                  "intervals; crosses: as published.", origin(results))  # fmt: skip
     return fig
+
+
+def variance_title(groups: dict[str, list[Row]]) -> str:
+    """How variances of the first input grow, and what scaling leaves of that."""
+    rows = next(iter(groups.values()))
+    fit, scaled = power(parameter(rows, "d"), column(rows, "variance")), column(rows, "scaled")
+    grows = f"grows as d^{fit.value:.2f}" if fit else "grows with d"
+    span = " to ".join(dict.fromkeys(f"{end(scaled):.2f}" for end in (min, max)))
+    return f"The variance of q·k {grows}; divided by √d it stays at {span}"
 
 
 def _real_heads(ax: Axes, rows: list[Row]) -> None:
@@ -101,14 +113,21 @@ def softmax(results: Results) -> Figure | None:
             look = looks[name]
             ax.plot(parameter(group, "multiplier"), column(group, value), color=look.colour,
                     marker=look.marker, ls=look.line, label=name)  # fmt: skip
-        doubling(ax, parameter(rows, "multiplier"), 6)
+        doubling(ax, parameter(rows, "multiplier"), 5)
         ax.set_xlabel("multiplier of the logits")
         ax.set_title(title, fontsize=9)
     axes[0].set_ylim(0, 1.02)
     axes[1].set_ylim(0, None)
-    axes[2].set_yscale("log")
+    plain_log(axes[2], "y")
     style.legend(fig, axes[:1], columns=3)
-    style.source(fig, origin(results))
+    peaks = [max(group, key=lambda r: r["values"]["jacobian"]) for group in groups.values()]
+    at = [length(x) for x in sorted({r["params"]["multiplier"] for r in peaks})]
+    span = " to ".join(dict.fromkeys((at[0], at[-1])))
+    style.heading(
+        fig, f"Softmax follows its logits most at a multiplier of {span}; beyond, one key has all "
+        "the weight and nothing moves it", "Logits times a multiplier: the largest weight, how "
+        "much weights follow logits, and what reaches the logits of a loss.", origin(results),
+    )  # fmt: skip
     return fig
 
 
@@ -133,7 +152,7 @@ def saturation(results: Results) -> Figure | None:
             ax.plot(parameter(group, "d"), factor * column(group, value), color=look.colour,
                     marker=look.marker, ls=look.line,
                     label=f"scale {SCALES.get(name, name)}")  # fmt: skip
-        doubling(ax, parameter(rows, "d"), 7)
+        doubling(ax, parameter(rows, "d"), 5)
         ax.set_xlabel("dimension d")
         ax.set_title(title, fontsize=9)
     plain_log(axes[0], "y")
@@ -141,5 +160,17 @@ def saturation(results: Results) -> Figure | None:
     axes[2].set_ylim(0, 100)
     params = rows[0]["params"]
     style.legend(fig, axes[:1])
-    style.source(fig, f"{params['keys']} {params['input']} keys · {origin(results)}")
+    style.heading(fig, saturation_title(groups), f"{params['keys']} {params['input']} keys; "
+                  "gradient: what reaches a query of a loss.", origin(results))  # fmt: skip
     return fig
+
+
+def saturation_title(groups: dict[str, list[Row]]) -> str:
+    """What becomes of the keys in use at the largest d, without a scale and with the usual one."""
+    said = []
+    for scale, how in (("1", "Unscaled"), ("d^-1/2", "with 1/√d")):
+        if line := groups.get(scale):
+            keys = column(line, "effective_keys")
+            said.append(f"{how} a row uses {digits(keys[-1])} keys")
+    at = length(max(r["params"]["d"] for line in groups.values() for r in line))
+    return f"At d = {at}: " + ", ".join(said or ["keys in use by scale"])

@@ -1,9 +1,11 @@
 """Figures of experiments on exactness: printed examples, errors, overflow, bits, exponentials."""
 
+from attntools.base.units import digits, length, power
 from attntools.experiments.experiment_rows import Row, column, doubling, parameter, rows_of, series
-from attntools.plot import style
-from attntools.plot.figures import origin
+from attntools.plot import kernels, style
+from attntools.plot.figures import origin, plain_log
 from attntools.results.cells import Results
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 # ---- worked examples -----------------------------------------------------------------------------
@@ -20,8 +22,8 @@ def worked_examples(results: Results) -> Figure | None:
         dict.fromkeys(f"{r['params']['example']}: {r['params']['quantity']}" for r in rows)
     )
     groups = series(rows, "by")
-    looks = style.looks(groups)
-    fig, (ax,) = style.figure(height=1.6 + 0.22 * len(names))
+    looks = kernels.looks(groups)
+    fig, (ax,) = style.figure(height=0.9 + 0.22 * len(names))
     for index, (by, group) in enumerate(groups.items()):
         look = looks[by]
         at = [
@@ -39,7 +41,12 @@ def worked_examples(results: Results) -> Figure | None:
     ax.set_xlim(0, 1.1)
     ax.set_xlabel("largest difference from the printed number / what its rounding allows")
     style.legend(fig, [ax])
-    style.source(fig, origin(results))
+    shares = [r["values"]["difference"] / r["values"]["tolerance"] for r in rows]
+    beyond = sum(share > 1 for share in shares)
+    title = (f"{beyond} of {len(rows)} printed matrices differ by more than their rounding"
+             if beyond else f"All {len(rows)} comparisons with printed matrices agree within their "
+             f"rounding; the farthest takes {max(shares):.2f} of it")  # fmt: skip
+    style.heading(fig, title, "A row is a printed matrix, a mark a kernel.", origin(results))
     return fig
 
 
@@ -57,58 +64,107 @@ def error_growth(results: Results) -> Figure | None:
         for dtype, group in series(part, "dtype").items()
     ]
     across = len(series(rows, "dtype"))
-    looks = style.looks(row["params"]["kernel"] for row in rows)
+    looks = kernels.looks([row["params"]["kernel"] for row in rows])
     down = len(panels) // across
-    fig, axes = style.figure(down, across, height=1.2 + 2.6 * down, share_y=True)
+    fig, axes = style.figure(down, across, height=0.8 + 2.4 * down, share_y=True)
     for number, (ax, (title, group)) in enumerate(zip(axes, panels, strict=True)):
         for kernel, line in series(group, "kernel").items():
             look, output = looks[kernel], column(line, "output_rms")
             ax.plot(parameter(line, "s"), column(line, "rms") / output, color=look.colour,
-                    marker=look.marker, ls=look.line, label=kernel, ms=4)  # fmt: skip
+                    marker=look.marker, ls=look.line, label=kernel, ms=4.5, lw=1.2,
+                    mfc="none")  # fmt: skip
         first = next(iter(series(group, "kernel").values()))
         bound = column(first, "bound_rms") / column(first, "output_rms")
-        ax.plot(parameter(first, "s"), bound, color=style.INK, lw=1, label="bound of the checks")
-        doubling(ax, parameter(group, "s"), 5)
-        ax.set_yscale("log")
-        ax.set_title(title)
+        ax.plot(parameter(first, "s"), bound, color=style.INK, lw=1.6)
+        at = len(bound) // 2
+        ax.annotate("allowed", (parameter(first, "s")[at], bound[at]), (-2, 4), ha="right",
+                    textcoords="offset points", fontsize=7.5)  # fmt: skip
+        doubling(ax, parameter(group, "s"), 4)
+        ax.set_title(title, fontsize=9)
         if number >= len(panels) - across:
             ax.set_xlabel("keys")
         if number % across == 0:
-            ax.set_ylabel("RMS error / RMS output")
+            ax.set_ylabel("error of the output")
+    for ax in axes:
+        plain_log(ax, "y")
     style.legend(fig, axes)
-    style.source(fig, origin(results))
+    note = (
+        "Root mean square of the error over that of the output. Kernels of equal errors lie over "
+    )
+    note += "each other."
+    if any(r["params"]["input"] == "sink" for r in rows):
+        note += " Sink: the first key has nearly all the weight, so that the rest is small."
+    style.heading(fig, error_title(rows), note, origin(results))
     return fig
+
+
+def error_title(rows: list[Row]) -> str:
+    """The errors of each type from the fewest keys to the most, of normal inputs."""
+    said = []
+    rows = [r for r in rows if r["params"]["input"] != "sink"] or rows
+    for dtype, group in series(rows, "dtype").items():
+        worst = [
+            max(column(at, "rms") / column(at, "output_rms"))
+            for _, at in sorted(series(group, "s").items())
+        ]
+        grows = worst[-1] > 2 * worst[0]
+        grown = f"grows from {power(worst[0])} to {power(worst[-1])}"
+        said.append(f"{dtype}'s error {grown if grows else f'stays at {power(max(worst))}'}")
+    least, most = (length(end(parameter(rows, "s"))) for end in (min, max))
+    text = f"From {least} to {most} keys " + ", ".join(said)
+    below = (column(rows, "rms") <= column(rows, "bound_rms")).all()
+    return text + ("; all below what is allowed" if below else "")
 
 
 # ---- overflow ------------------------------------------------------------------------------------
 
 
+def first_failure(row: Row) -> float | None:
+    """The smallest logit, up or down, at which a softmax fails; None where it never does."""
+    return min((v for k in ("up", "down") if (v := row["values"][k]) is not None), default=None)
+
+
 def overflow(results: Results) -> Figure | None:
-    """The first logit at which each softmax fails; an arrow where no logit of its type does."""
+    """From which logit on each softmax fails, softmaxes by types."""
     rows = rows_of(results, "overflow")
     if not rows:
         return None
     names = list(dict.fromkeys(r["params"]["by"] for r in rows))
-    types = series(rows, "dtype")
-    looks = style.looks(types)
-    fig, (ax,) = style.figure(height=1.6 + 0.32 * len(names))
-    for index, (dtype, group) in enumerate(types.items()):
-        look, shift = looks[dtype], 0.2 * (index - (len(types) - 1) / 2)
-        for row in group:
-            values = row["values"]
-            failures = [values[k] for k in ("up", "down") if values[k] is not None]
-            x, y = min(failures, default=values["most"]), names.index(row["params"]["by"]) + shift
-            ax.plot(x, y, look.marker if failures else ">", color=look.colour, ms=6,
-                    mfc=look.colour if failures else "white")  # fmt: skip
-        ax.plot([], [], look.marker, color=look.colour, label=dtype)
-    ax.plot([], [], ">", color=style.INK, mfc="white", label="none that the type can hold")
-    ax.set_xscale("log")
-    ax.set_yticks(range(len(names)), names)
-    ax.set_ylim(len(names) - 0.5, -0.5)
-    ax.set_xlabel("first logit, up or down, at which the softmax fails")
-    style.legend(fig, [ax])
-    style.source(fig, origin(results))
+    types = list(series(rows, "dtype"))
+    fig, (ax,) = style.figure(height=0.5 + 0.27 * len(names))
+    at: set[tuple[int, int]] = set()
+    for row in rows:
+        failed = first_failure(row)
+        text = "never" if failed is None else f"from {_logit(failed)} on"
+        at.add(place := (types.index(row["params"]["dtype"]), names.index(row["params"]["by"])))
+        _square(ax, *place, text, good=failed is None)
+    for x, y in {(x, y) for x in range(len(types)) for y in range(len(names))} - at:
+        ax.text(x, y, "not run", ha="center", va="center", fontsize=7, color=style.GREY)
+    _grid(ax, types, names)
+    note = "By how large a logit is, up or down. Never: not below the largest number of the type, "
+    most = {r["params"]["dtype"]: r["values"]["most"] for r in rows}
+    note += ", ".join(f"{_logit(x)} in {dtype}" for dtype, x in most.items())
+    style.heading(fig, overflow_title(rows), note + ".", origin(results))
     return fig
+
+
+def _logit(value: float) -> str:
+    """A logit: 88.7, or a power of ten."""
+    return digits(value) if value < 1e5 else power(value)
+
+
+def overflow_title(rows: list[Row]) -> str:
+    """What fails first, and what fails only near the end of its type."""
+    failed = [r for r in rows if first_failure(r) is not None]
+    if not failed:
+        return "No logit that its type can hold makes a softmax fail"
+    first = min(failed, key=lambda r: first_failure(r) or 0)
+    early = {r["params"]["by"] for r in failed if (first_failure(r) or 0) < 1e4}
+    late = sorted({r["params"]["by"] for r in failed} - early)
+    text = f"{first['params']['by']} fails from a logit of {_logit(first_failure(first) or 0)} on"
+    if late:
+        text += f"; {' and '.join(late)} only at the end of a type"
+    return text[0].upper() + text[1:]
 
 
 # ---- invariance ----------------------------------------------------------------------------------
@@ -120,22 +176,45 @@ def invariance(results: Results) -> Figure | None:
     if not rows:
         return None
     cells = list(dict.fromkeys(_cell_name(r) for r in rows))
-    changes = list(dict.fromkeys(r["params"]["change"] for r in rows))
-    fig, (ax,) = style.figure(height=1.4 + 0.24 * len(cells))
+    changes = series(rows, "change")
+    fig, (ax,) = style.figure(height=0.5 + 0.2 * len(cells))
     for row in rows:
-        y, x = cells.index(_cell_name(row)), changes.index(row["params"]["change"])
         same = row["values"]["equal"]
-        text = "same bits" if same else f"{row['values']['largest']:.0e}"
-        ax.barh(y, 0.96, 0.9, x - 0.48, color=style.COLOURS[2 if same else 4], alpha=0.5, lw=0)
-        ax.text(x, y, text, ha="center", va="center", fontsize=7)
-    ax.set_xticks(range(len(changes)), changes)
-    ax.set_yticks(range(len(cells)), cells, fontsize=7)
-    ax.set_xlim(-0.5, len(changes) - 0.5)
-    ax.set_ylim(len(cells) - 0.5, -0.5)
-    ax.grid(visible=False)
-    ax.xaxis.tick_top()
-    style.source(fig, origin(results))
+        text = "same bits" if same else power(row["values"]["largest"])
+        at = list(changes).index(row["params"]["change"]), cells.index(_cell_name(row))
+        _square(ax, *at, text, good=same)
+    _grid(ax, list(changes), cells)
+    style.heading(fig, invariance_title(changes), "A number: the largest difference from the "
+                  "output without the change.", origin(results))  # fmt: skip
     return fig
+
+
+def invariance_title(changes: dict[str, list[Row]]) -> str:
+    """Which changes leave all bits, and how often the others do not."""
+    moved = {name: sum(not r["values"]["equal"] for r in rows) for name, rows in changes.items()}
+    still = [name for name, count in moved.items() if not count]
+    said = [f"{name}: {moved[name]} of {len(rows)} differ"
+            for name, rows in changes.items() if moved[name]]  # fmt: skip
+    text = f"Same bits whatever the {', '.join(still)}" if still else ""
+    return "; ".join([text] * bool(still) + said)
+
+
+def _square(ax: Axes, x: int, y: int, text: str, *, good: bool) -> None:
+    """A field of a table of outcomes."""
+    ax.barh(y, 0.96, 0.9, x - 0.48, color=style.COLOURS[2 if good else 4], alpha=0.5, lw=0)
+    ax.text(x, y, text, ha="center", va="center", fontsize=7)
+
+
+def _grid(ax: Axes, across: list[str], down: list[str]) -> None:
+    """The names of a table's columns, above them, and of its rows."""
+    ax.set_xticks(range(len(across)), across)
+    ax.set_yticks(range(len(down)), down, fontsize=7)
+    ax.set_xlim(-0.5, len(across) - 0.5)
+    ax.set_ylim(len(down) - 0.5, -0.5)
+    ax.grid(visible=False)
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    ax.xaxis.tick_top()
 
 
 def _cell_name(row: Row) -> str:
@@ -162,7 +241,7 @@ def exp_degree(results: Results) -> Figure | None:
     first, look = next(iter(types.values())), looks["exponential alone"]
     axes[0].plot(parameter(first, "degree"), column(first, "exp_error"), color=look.colour,
                  marker=look.marker, ls=look.line, label="the exponential, at worst")  # fmt: skip
-    axes[0].set_yscale("log")
+    plain_log(axes[0], "y")
     axes[0].set_title("relative error")
     if timed:
         times = 1e9 * column(timed, "seconds")
@@ -172,5 +251,15 @@ def exp_degree(results: Results) -> Figure | None:
         ax.set_xlabel("degree of the polynomial")
         ax.set_xticks(sorted(set(parameter(rows, "degree"))))
     style.legend(fig, axes[:1])
-    style.source(fig, origin(results))
+    said = ", ".join(f"{last_gain(line)} in {dtype}" for dtype, line in types.items())
+    style.heading(
+        fig, f"No smaller error beyond a degree of {said}",
+        "exp as a polynomial, in attention of f32, bf16 and f16.", origin(results),
+    )  # fmt: skip
     return fig
+
+
+def last_gain(line: list[Row]) -> int:
+    """The lowest degree whose error is within a tenth of the least."""
+    least = min(column(line, "relative"))
+    return min(r["params"]["degree"] for r in line if r["values"]["relative"] <= 1.1 * least)

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+from attntools.base.units import length
 from attntools.results.cells import Cell, Results, problem_fields
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
@@ -70,5 +71,5 @@ def doubling(ax: Axes, values: Iterable[float], most: int = 8) -> None:
     ax.set_xscale("log", base=2)
     ax.xaxis.set_minor_locator(NullLocator())
     ax.set_xticks(ticks[:: max(1, -(-len(ticks) // most))])
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}" if x >= 1 else f"1/{1 / x:g}"))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: length(x)))
     ax.xaxis.set_minor_formatter(NullFormatter())

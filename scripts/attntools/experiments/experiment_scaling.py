@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 from attntools.base.statistics import median_interval
-from attntools.base.units import seconds
+from attntools.base.units import digits, raised, short_seconds
 from attntools.experiments.experiment_rows import Row, column, doubling, parameter, rows_of, series
 from attntools.experiments.fits import amdahl, power, scalability
-from attntools.plot import style
+from attntools.plot import kernels, style
 from attntools.plot.figures import origin, plain_log
 from attntools.results.cells import Results
 from matplotlib.axes import Axes
@@ -99,7 +99,7 @@ def scaling(results: Results) -> Figure | None:
     rows = [r for here in parts.values() for r in here]
     if not rows:
         return None
-    looks = style.looks(r["params"]["kernel"] for r in rows)
+    looks = kernels.looks([r["params"]["kernel"] for r in rows])
     fig, axes = style.figure(1, 3, height=3.6)
     draws = (("length", _over_length), ("threads", _over_threads), ("batch", _over_batch))
     for ax, (part, draw) in zip(axes, draws, strict=True):
@@ -112,19 +112,36 @@ def scaling(results: Results) -> Figure | None:
         ax.autoscale()
     _square(axes[0], parts["length"])
     _ideal(axes[1], parts["threads"])
-    plain_log(axes[0], "y", seconds)
+    plain_log(axes[0], "y", short_seconds)
     axes[0].set_title("time over S")
     axes[0].set_xlabel("queries and keys S")
     axes[1].set_title("times as fast as one thread")
     axes[1].set_xlabel("threads")
     axes[2].set_title("time per sequence")
     axes[2].set_xlabel("sequences in a batch")
-    axes[2].yaxis.set_major_formatter(FuncFormatter(lambda x, _: seconds(x) if x else "0"))
+    axes[2].yaxis.set_major_formatter(FuncFormatter(lambda x, _: short_seconds(x)))
     axes[2].set_ylim(0, None)
     style.legend(fig, axes)
     params = rows[0]["params"]
-    style.source(fig, f"{params['heads']} heads, d = {params['d']} · {origin(results)}")
+    style.heading(fig, title(parts), f"{params['heads']} heads, d = {params['d']}; bars: 95 % "
+                  "intervals.", origin(results))  # fmt: skip
     return fig
+
+
+def title(parts: dict[str, list[Row]]) -> str:
+    """What twice the length costs each kernel, and what the most threads give it."""
+    grows, faster, most = [], [], 1
+    for kernel, line in series(parts["length"], "kernel").items():
+        if fit := power(parameter(line, "s"), column(line, "median_s")):
+            grows.append(f"that of {kernel} as S{raised(round(fit.value, 2))}")
+    for kernel, line in series(parts["threads"], "kernel").items():
+        most = max(most, line[-1]["params"]["threads"])
+        if line[0]["params"]["threads"] == 1 < line[-1]["params"]["threads"]:
+            ratio = float(np.median(_speedups(line[0], line[-1])))
+            faster.append(f"{kernel} {digits(ratio)}")
+    said = [f"Time grows over S: {', '.join(grows)}"] if grows else []
+    said += [f"{most:g} threads make {', '.join(faster)} times as fast"] if faster else []
+    return "; ".join(said) or "Time over S, threads and batch"
 
 
 def _bars(rows: list[Row], divisor: np.ndarray | float = 1) -> tuple[np.ndarray, np.ndarray]:
@@ -147,7 +164,7 @@ def _square(ax: Axes, rows: list[Row]) -> None:
         last = min(r["values"]["median_s"] for r in rows if r["params"]["s"] == s[-1])
         square = last * (s / s[-1]) ** 2 / 3
         ax.plot(s, square, color=style.INK, lw=1)
-        ax.annotate("S²", (s[-1], square[-1]), fontsize=8, xytext=(-6, -14),
+        ax.annotate("S²", (s[0], square[0]), fontsize=8, xytext=(-3, -3), ha="right",
                     textcoords="offset points")  # fmt: skip
 
 

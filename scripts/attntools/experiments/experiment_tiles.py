@@ -4,40 +4,40 @@ import re
 from collections.abc import Iterator
 
 import numpy as np
-from attntools.experiments.experiment_rows import Row, column, rows_of, series
+from attntools.experiments.experiment_rows import Row, rows_of, series
 from attntools.plot import style
 from attntools.plot.figures import origin
 from attntools.results.cells import Results
 from matplotlib.figure import Figure
 
 # As suites/plugins/tiles.c names them; flash itself stands beside them.
+LEAST_SCALE = 10.0  # percent that the colours span at least: less is noise on most hosts
 TILE = re.compile(r"flash(?:_k(\d+)_q(\d+))?$")
 
 
 def tiles(results: Results) -> Figure | None:
-    """Share of the multiply-add rate by queries and keys of flash's blocks, a map per dimension."""
+    """How much slower each size of flash's blocks is than the fastest, a map per dimension."""
     rows = _timed(results)
     sizes = {size for r in rows if (size := _size(r))}
     if not sizes:
         return None
     keys, queries = (sorted({size[i] for size in sizes}) for i in (0, 1))
     dims = series(rows, "d")
-    shares = 100 * column([r for r in rows if _size(r)], "fraction_of_fma")
-    fig, axes = style.figure(1, len(dims), height=1.5 + 0.45 * len(keys))
+    slower = {d: slowdowns(group) for d, group in dims.items()}
+    most = max(LEAST_SCALE, *(x for found in slower.values() for x in found.values()))
+    fig, axes = style.figure(1, len(dims), height=0.8 + 0.4 * len(keys))
     for ax, (d, group) in zip(axes, dims.items(), strict=True):
-        share = np.full((len(keys), len(queries)), np.nan)
-        tied = ties([r for r in group if _size(r)])
+        image = np.full((len(keys), len(queries)), np.nan)
         for row in group:
             if size := _size(row):
-                at = keys.index(size[0]), queries.index(size[1])
-                share[at], half = _share(row)
-                text = f"{share[at]:.1f}\n±{half:.1f}" if half else f"{share[at]:.1f}\n"
-                light = share[at] > (shares.min() + shares.max()) / 2
-                ax.text(at[1], at[0], text, ha="center", va="center", fontsize=7,
-                        color="k" if light else "w",
-                        weight="bold" if size in tied else "normal")  # fmt: skip
-        image = ax.imshow(share, cmap=style.SEQUENTIAL, vmin=shares.min(), vmax=shares.max(),
-                          aspect="auto")  # fmt: skip
+                y, x = keys.index(size[0]), queries.index(size[1])
+                image[y, x] = slower[d][size]
+                share, half = _share(row)
+                text = f"{share:.1f}\n±{half:.1f}" if half else f"{share:.1f}\n"
+                ax.text(x, y, text, ha="center", va="center", fontsize=7,
+                        color="w" if image[y, x] > most / 2 else "k",
+                        weight="normal" if image[y, x] else "bold")  # fmt: skip
+        shown = ax.imshow(image, cmap="Oranges", vmin=0, vmax=most, aspect="auto")
         itself = [r for r in group if not _size(r)]
         known = f" (flash: {_share(itself[0])[0]:.1f})" if itself else ""
         ax.set_title(f"d = {d}{known}")
@@ -46,9 +46,28 @@ def tiles(results: Results) -> Figure | None:
         ax.set_xlabel("queries of a block")
         ax.grid(visible=False)
     axes[0].set_ylabel("keys of a block")
-    fig.colorbar(image, ax=axes, pad=0.01, label="% of the multiply-add rate")
-    style.source(fig, f"bold: interval overlaps the fastest's · {origin(results)}")
+    fig.colorbar(shown, ax=axes, pad=0.01, label="% slower than the fastest")
+    style.heading(fig, title(slower), "Numbers: % of the multiply-add rate, with half of the 95 % "
+                  "interval. White and bold: a tie, the interval overlaps the fastest's.",
+                  origin(results))  # fmt: skip
     return fig
+
+
+def slowdowns(rows: list[Row]) -> dict[tuple[int, int], float]:
+    """Percent by which each size is slower than the fastest; 0 where their intervals overlap."""
+    shares = {size: _share(r)[0] for r in rows if (size := _size(r))}
+    tied, best = ties([r for r in rows if _size(r)]), max(shares.values(), default=0)
+    return {size: 0.0 if size in tied else 100 * (best / x - 1) for size, x in shares.items()}
+
+
+def title(slower: dict[int, dict[tuple[int, int], float]]) -> str:
+    """How many sizes tie with the fastest, and how slow the others are."""
+    said = []
+    for d, found in slower.items():
+        rest = [x for x in found.values() if x]
+        said.append(f"{len(found) - len(rest)} of {len(found)} sizes tie at d = {d}"
+                    + (f", others are up to {max(rest):.0f} % slower" if rest else ""))  # fmt: skip
+    return "; ".join(said)
 
 
 def findings(results: Results) -> Iterator[str]:

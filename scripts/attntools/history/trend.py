@@ -9,7 +9,7 @@ import numpy as np
 from attntools.base.units import change, seconds
 from attntools.compare.comparison import THRESHOLD
 from attntools.history.database import Point
-from attntools.plot import style
+from attntools.plot import labels, style
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
@@ -177,13 +177,13 @@ def draw(name: str, points: list[Point], found: list[Change]) -> Figure:
         level = float(np.median(times[start:end]))
         ax.plot([start - 0.4, end - 0.6], [level, level], color=style.INK, lw=1)
     # Labels of changes that are close stand in lanes one below the other, above all times.
-    width = len(times) * style.share_of_width(ax, "0" * COMMIT)
+    width = len(times) * labels.share_of_width(ax, "0" * COMMIT)
     starts = [min(c.index - 0.4, len(times) - width) for c in found]
-    lanes = style.lanes(starts, width)
-    height = 2.4 + LANE_INCHES * (1 + max(lanes, default=0))
+    lane_of = labels.lanes(starts, width)
+    height = 2.4 + LANE_INCHES * (1 + max(lane_of, default=0))
     fig.set_figheight(height)
     step = LANE_INCHES / (height - 0.5)  # as a share of the axes, which ticks and title are beside
-    for c, start, lane in zip(found, starts, lanes, strict=True):
+    for c, start, lane in zip(found, starts, lane_of, strict=True):
         ax.axvline(c.index - 0.5, color=style.COLOURS[1], ls="--", lw=1.2)
         ax.annotate(
             f"{change(c.ratio)}\n{points[c.index].commit[:COMMIT]}", (start, 0.98 - step * lane),
@@ -193,6 +193,6 @@ def draw(name: str, points: list[Point], found: list[Change]) -> Figure:
     ticks = range(0, len(points), -(-len(points) // DATES))
     ax.set_xticks(ticks, dates([points[i].started for i in ticks]), fontsize=7)
     ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: seconds(y)))
-    ax.set_ylim(0, max(times) / (0.95 - step * (1 + max(lanes, default=0))))
+    ax.set_ylim(0, max(times) / (0.95 - step * (1 + max(lane_of, default=0))))
     ax.set_title(name, fontsize=8)
     return fig

@@ -3,7 +3,9 @@
 import statistics
 from collections import defaultdict
 
+from attntools.base.units import digits
 from attntools.plot import figures, shapes, style
+from attntools.plot.labels import beside
 from attntools.results.cells import Results
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -41,15 +43,26 @@ def _panel(ax: Axes, found: dict[str, list[Point]], looks: dict[str, style.Look]
     ax.set_yscale("log")
     lo, hi = ax.get_xlim()
     ax.set_xlim(lo, hi * (hi / lo) ** 0.12)
-    figures.plain_log(ax, "x", "{:g}".format)
+    figures.plain_log(ax, "x")
     lo, hi = ax.get_ylim()
-    ax.set_ylim(lo, max(hi, 2))
-    figures.plain_log(ax, "y", "{:g}".format)
+    ax.set_ylim(min(lo, 0.1), max(hi, 2))
+    figures.plain_log(ax, "y")
     for name, x, y in middles:
         look = looks[name]
         ax.plot(x, y, look.marker, color=look.colour, ms=8, mec="white", mew=1, zorder=4)
     if len(middles) <= DIRECT:
-        style.beside(ax, middles, looks)
+        beside(ax, middles, looks)
+
+
+def title(found: dict[str, dict[str, list[Point]]]) -> str:
+    """The largest error over its bound, and whose it is."""
+    errors = {name: max(e for of_type in found.values() for _, e in of_type.get(name, [(0, 0)]))
+              for kernels in found.values() for name in kernels}  # fmt: skip
+    worst = max(errors, key=errors.__getitem__)
+    text = f"errors of {worst}" if len(errors) > 1 else f"{worst}'s errors"
+    return (
+        f"Accuracy against speed: the largest {text} reach {digits(errors[worst])} of their bound"
+    )
 
 
 def figure(results: Results) -> Figure | None:
@@ -67,7 +80,7 @@ def figure(results: Results) -> Figure | None:
         ax.tick_params(labelsize=7.5)
     axes[0].set_ylabel("largest error over its bound", fontsize=8)
     style.heading(
-        fig, "Accuracy against speed", "small marks: one cell each; large: a kernel's median; "
+        fig, title(found), "small marks: one cell each; large: a kernel's median; "
         "black: the bound, above which a kernel fails; left and low is better",
         figures.origin(results),
     )  # fmt: skip

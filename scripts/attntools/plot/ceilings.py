@@ -4,6 +4,7 @@ Small multiples: a panel a kind of case and data type, a row a shape, a mark a k
 largest number of threads that was measured.
 """
 
+import statistics
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -104,6 +105,15 @@ def _draw(
     ax.tick_params(length=0, labelsize=7)
 
 
+def title(cells: Sequence[Cell], threads: int) -> str:
+    """How near the fastest kernel of a shape comes to the ceiling."""
+    best = [max(map(shapes.share, group)) for group in shapes.groups(cells)]
+    return (f"The best kernel reaches {statistics.median(best):.0f} % of the ceiling in the "
+            "median of "
+            f"{len(best)} shapes, {min(best):.0f} to {max(best):.0f} %, on "
+            f"{figures.threads_title(threads)}")  # fmt: skip
+
+
 def figure(results: Results) -> Figure | None:
     """Shares of the ceiling by shape; None where no cell has one."""
     cells = [c for c in results.timed if shapes.share(c) > 0]
@@ -124,8 +134,8 @@ def figure(results: Results) -> Figure | None:
     known = sum(len(p.rows) for p in split(cells, len(cells)))
     part = "" if shown == known else f"; {shown} of {known} shapes, evenly chosen"
     style.heading(
-        fig, f"Percent of the ceiling, by shape, on {figures.threads_title(threads)}",
-        "ceiling: multiply-adds or reads, whichever limits the shape, measured beside it; "
+        fig, title(cells, threads), "percent of the ceiling: multiply-adds or reads, whichever "
+                                    "limits the shape, measured beside it; "
         f"lines: 95 % intervals{part}",
         figures.origin(results),
     )  # fmt: skip

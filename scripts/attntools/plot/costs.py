@@ -7,14 +7,17 @@ same number of threads.  Launches of different cases are not side by side, so th
 two independent samples, also holds what the machine did between them.
 """
 
+import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from attntools.compare.comparison import ratios
-from attntools.plot import figures, style
+from attntools.plot import figures, kernels, shapes, style
 from attntools.results.cells import Cell, Results
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+
+MOST_CASES = 45
 
 
 @dataclass
@@ -56,11 +59,11 @@ def _panel(
     ax: Axes, found: Sequence[Cost], rows: dict[str, int], looks: dict[str, style.Look]
 ) -> None:
     """One thread count."""
-    kernels = list(looks)
+    names = list(looks)
     for cost in found:
         kernel = cost.cell.identity.kernel
         look = looks[kernel]
-        y = rows[cost.cell.case] + 0.5 - (kernels.index(kernel) + 1) / (len(kernels) + 1)
+        y = rows[cost.cell.case] + 0.5 - (names.index(kernel) + 1) / (len(names) + 1)
         if cost.lo <= cost.hi:
             ax.plot([100 * cost.lo, 100 * cost.hi], [y, y], color=look.colour, lw=1.2)
         ax.plot(100 * cost.share, y, look.marker, color=look.colour, ls="", ms=4)
@@ -71,22 +74,38 @@ def _panel(
     ax.set_xlabel("% of the plain case's GFLOP/s", fontsize=8)
 
 
+def title(found: Sequence[Cost]) -> str:
+    """What the kernel with most options keeps in the median, and with the costliest one."""
+    by_kernel = figures.by(found, lambda c: c.cell.identity.kernel)
+    kernel, rows = max(by_kernel.items(), key=lambda item: len(item[1]))
+    least = min(rows, key=lambda c: c.share)
+    middle = statistics.median(c.share for c in rows)
+    option = least.cell.case.removeprefix(f"{least.plain}-")
+    return (f"{kernel} keeps {100 * middle:.0f} % of the plain case's rate with the median option, "
+            f"{100 * least.share:.0f} % with {option}")  # fmt: skip
+
+
 def figure(results: Results) -> Figure | None:
     """What every option costs; None where no case has a plain one."""
     found = costs(results)
     if not found:
         return None
     counts = figures.threads_of(c.cell for c in found)
-    rows = {case: -i for i, case in enumerate(dict.fromkeys(c.cell.case for c in found))}
-    looks = style.looks(dict.fromkeys(c.cell.identity.kernel for c in found))
-    fig, axes = style.figure(1, len(counts), height=1.6 + 0.24 * len(rows))
+    known = list(dict.fromkeys(c.cell.case for c in found))
+    rows = {case: -i for i, case in enumerate(shapes.thinned(known, MOST_CASES))}
+    looks = kernels.looks(dict.fromkeys(c.cell.identity.kernel for c in found))
+    fig, axes = style.figure(1, len(counts), height=0.6 + 0.22 * len(rows))
     for ax, threads in zip(axes, counts, strict=True):
-        _panel(ax, [c for c in found if c.cell.identity.threads == threads], rows, looks)
+        here = [c for c in found if c.cell.identity.threads == threads and c.cell.case in rows]
+        _panel(ax, here, rows, looks)
         ax.set_title(figures.threads_title(threads))
         if ax is not axes[0]:
             ax.set_yticklabels([])
     for name, look in looks.items():
         axes[0].plot([], [], look.marker, color=look.colour, ls="", label=name)
     style.legend(fig, axes[:1], columns=5)
-    style.source(fig, f"useful work; bars: 95 % intervals · {figures.origin(results)}")
+    part = f" {len(rows)} of {len(known)} cases, evenly chosen." if len(rows) < len(known) else ""
+    style.heading(fig, title(found), "Useful GFLOP/s of each option, the plain case of its size "
+                                     "= 100 "
+                  f"%; lines: 95 % intervals.{part}", figures.origin(results))  # fmt: skip
     return fig

@@ -2,12 +2,12 @@
 
 import math
 import statistics
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
-from attntools.base.units import digits, seconds
-from attntools.plot import style
+from attntools.base.units import digits, length, seconds, short, short_seconds
+from attntools.plot import kernels, style
 from attntools.results.cells import Cell, Results, problem_fields
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -48,13 +48,13 @@ def origin(results: Results) -> str:
     return f"{machine.get('cpu', '?')}, {machine.get('cores', '?')} cores · {commit} · {date}"
 
 
-def plain_log(ax: Axes, axis: str, unit: Callable[[float], str] = digits) -> None:
-    """A logarithmic axis whose ticks are numbers, not powers; three to a decade where few."""
+def plain_log(ax: Axes, axis: str, unit: Callable[[float], str] = short) -> None:
+    """A logarithmic axis of at most eight numbers: three to a decade where few."""
     getattr(ax, f"set_{axis}scale")("log")
     which = getattr(ax, f"{axis}axis")
     lo, hi = getattr(ax, f"get_{axis}lim")()
     steps = (1, 2, 5) if math.log10(hi / lo) < 2.5 else (1,)
-    which.set_major_locator(LogLocator(subs=steps))
+    which.set_major_locator(LogLocator(subs=steps, numticks=9))
     which.set_major_formatter(FuncFormatter(lambda x, _: unit(x)))
     which.set_minor_formatter(NullFormatter())
 
@@ -69,9 +69,9 @@ def bars(results: Results, case: str) -> Figure | None:
         return None
     counts = threads_of(cells)
     by_threads = by(cells, lambda c: c.identity.threads)
-    looks = style.looks(sorted(series(results.timed)))
+    looks = kernels.looks(series(results.timed))
     most = max(len(group) for group in by_threads.values())
-    fig, axes = style.figure(1, len(counts), height=1.2 + 0.32 * most)
+    fig, axes = style.figure(1, len(counts), height=0.7 + 0.27 * most)
     for ax, threads in zip(axes, counts, strict=True):
         group = sorted(by_threads[threads], key=lambda c: -c.median_s)
         for y, cell in enumerate(group):
@@ -87,15 +87,34 @@ def bars(results: Results, case: str) -> Figure | None:
             text += f" · {digits(gflops)} GFLOP/s" if gflops == gflops else ""
             ax.annotate(text, (reach, y), va="center", fontsize=7, xytext=(3, 0),
                         textcoords="offset points")  # fmt: skip
-        ax.set_yticks(range(len(group)), [c.identity.series for c in group])
+        ax.set_yticks(range(len(group)), [c.identity.series for c in group], fontsize=7.5)
         ax.set_title(threads_title(threads))
-        ax.set_xlim(0, 2.2 * max(c.median_s for c in group))
-        ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: seconds(x) if x else "0"))
+        ax.set_xlim(0, 2.7 * max(c.median_s for c in group))
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: short_seconds(x)))
         ax.locator_params(axis="x", nbins=3)
         ax.grid(visible=False, axis="y")
-    fig.supxlabel("time per call: median over launches, 95 % interval", fontsize=8)
-    style.source(fig, f"{case} · {origin(results)}")
+    style.heading(fig, bars_title(cells), f"{case}: time of a call, median over launches, with "
+                                          "its 95 % "
+                  "interval.", origin(results))  # fmt: skip
     return fig
+
+
+def bars_title(cells: Sequence[Cell]) -> str:
+    """The fastest on each thread count, and how far ahead of the next kernel it is."""
+    said = []
+    for threads in threads_of(cells):
+        ordered = sorted((c for c in cells if c.identity.threads == threads),
+                         key=lambda c: c.median_s)  # fmt: skip
+        first = ordered[0]
+        rest = [c for c in ordered if c.identity.kernel != first.identity.kernel]
+        ahead = (
+            f" {digits(rest[0].median_s / first.median_s)} times as fast as the next"
+            if rest
+            else ""
+        )
+        said.append(f"{first.identity.kernel}{ahead} on {threads_title(threads)}")
+    text = "Fastest: " + ", ".join(said)
+    return text
 
 
 # ---- over S --------------------------------------------------------------------------------------
@@ -125,7 +144,7 @@ def over_length(results: Results, family: str) -> Figure | None:
     cells = families(results).get(family)
     if not cells:
         return None
-    looks = style.looks(sorted(series(results.timed)))
+    looks = kernels.looks(series(results.timed))
     fig, axes = style.figure(1, 2, height=3.6)
     for name, group in by(cells, lambda c: c.identity.series).items():
         group.sort(key=_length)
@@ -146,14 +165,25 @@ def over_length(results: Results, family: str) -> Figure | None:
     for ax, label in zip(axes, ("time per call", "useful GFLOP/s"), strict=True):
         ax.set_xscale("log", base=2)
         ax.set_xticks(ticks[:: max(1, len(ticks) // 7)])
-        ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:.0f}"))
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: length(x)))
         ax.set_xlabel("sequence length")
         ax.set_title(label)
-    plain_log(axes[0], "y", seconds)
+    plain_log(axes[0], "y", short_seconds)
     axes[1].set_ylim(0, None)
     style.legend(fig, axes[:1])
-    style.source(fig, f"{family} · {origin(results)}")
+    style.heading(fig, length_title(cells), f"{family}; bars: 95 % intervals.", origin(results))
     return fig
+
+
+def length_title(cells: Sequence[Cell]) -> str:
+    """Who is fastest at most lengths, and how large a share of the ceiling it reaches."""
+    groups = by(cells, _length).values()
+    fastest = [min(group, key=lambda c: c.median_s) for group in groups]
+    name, count = Counter(c.identity.series for c in fastest).most_common(1)[0]
+    rate = max(c.number("gflops") for c in cells if c.identity.series == name)
+    return (
+        f"{name} is fastest at {count} of {len(fastest)} lengths, with up to {digits(rate)} GFLOP/s"
+    )
 
 
 # ---- heat map ------------------------------------------------------------------------------------
@@ -178,7 +208,7 @@ def heat(results: Results, threads: int, cases: Sequence[str]) -> Figure | None:
         if c.timed:
             at = cases.index(c.case), names.index(c.identity.series)
             share[at] = 100 * c.number("fraction_of_fma")
-    fig, (ax,) = style.figure(height=1.6 + 0.26 * len(cases))
+    fig, (ax,) = style.figure(height=1.1 + 0.24 * len(cases))
     image = ax.imshow(share, cmap=style.SEQUENTIAL, vmin=0, vmax=100, aspect="auto")
     for i, j in np.ndindex(share.shape):
         known = np.isfinite(share[i, j])
@@ -188,7 +218,12 @@ def heat(results: Results, threads: int, cases: Sequence[str]) -> Figure | None:
     ax.set_xticks(range(len(names)), names, rotation=30, ha="right", rotation_mode="anchor")
     ax.set_yticks(range(len(cases)), cases)
     ax.grid(visible=False)
-    ax.set_title(f"% of the multiply-add ceiling, {threads_title(threads)}")
     fig.colorbar(image, ax=ax, pad=0.01)
-    style.source(fig, origin(results))
+    medians = {name: float(np.median(x)) for name, column in zip(names, share.T, strict=True)
+               if len(x := column[np.isfinite(column)])}  # fmt: skip
+    name = max(medians, key=medians.__getitem__)
+    style.heading(fig, f"{name} reaches {medians[name]:.0f} % of the multiply-add ceiling in "
+                       "the median case, on "
+                  f"{threads_title(threads)}", "Percent of the multiply-add ceiling; x: no time.",
+                  origin(results))  # fmt: skip
     return fig

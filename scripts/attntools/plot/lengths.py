@@ -6,12 +6,15 @@ thread count and the families with the most lengths.
 
 import re
 import statistics
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from attntools.base.units import length as binary
+from attntools.base.units import short
 from attntools.plot import figures, overview, shapes, style
+from attntools.plot.labels import end_labels
 from attntools.results.cells import Cell, Results, problem_fields
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -48,13 +51,13 @@ def per_pair_ns(cell: Cell) -> float:
 
 
 TIMES = Figures(
-    "Time over S, per query and key", "time of a call over the pairs that the mask leaves, so "
+    "Time over S", "time of a call over the pairs that the mask leaves, so "
     "that a kernel of quadratic cost is a flat line; lines: 95 % intervals",
     "S, queries and keys", "ns a pair",
     lambda problem: problem.get("sq") == problem.get("skv"), per_pair_ns, False, 8,
 )  # fmt: skip
 DECODE = Figures(
-    "Decode over the keys, against the read bandwidth", "K and V read once, over the time of a "
+    "Decode over the keys", "K and V read once, over the time of a "
     "call; black: bandwidth measured beside it; lines: 95 % intervals",
     "keys of one query", "GB/s",
     lambda problem: problem.get("sq") == "1" != problem.get("skv"),
@@ -124,7 +127,7 @@ def _panel(
     ax.set_xlim(at[0] / 1.3, at[-1] * (1.3 if not direct else (at[-1] / at[0]) ** 0.42))
     ticks = [t for t in overview.ticks(at) if at[0] <= t <= at[-1]]
     ax.set_xticks(ticks[:: max(1, -(-len(ticks) // 4))])
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: overview.binary(int(x))))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: binary(x)))
     ax.xaxis.set_minor_locator(NullLocator())
     ax.tick_params(labelsize=7)
     lo, hi = ax.get_ylim()
@@ -134,7 +137,7 @@ def _panel(
     else:
         _plain_decades(ax)
     if direct:
-        style.end_labels(ax, ends, looks)
+        end_labels(ax, ends, looks)
 
 
 def _ceiling(cells: Sequence[Cell], at: int, field: str) -> float:
@@ -151,7 +154,7 @@ def _plain_decades(ax: Axes) -> None:
     decades = range(int(np.floor(np.log10(lo))), int(np.ceil(np.log10(hi))) + 1)
     ticks = [s * 10.0**e for e in decades for s in steps]
     ax.set_yticks([t for t in ticks if lo <= t <= hi])
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: short(y)))
     ax.yaxis.set_minor_formatter(NullFormatter())
     ax.yaxis.set_minor_locator(NullLocator())
 
@@ -175,10 +178,19 @@ def _figure(results: Results, what: Figures) -> Figure | None:
             ax.set_ylabel(what.up, fontsize=7.5)
     threads = next(iter(found.values()))[0].identity.threads
     used = {labels[c.identity.series] for group in found.values() for c in group}
-    style.heading(fig, f"{what.title}, on {figures.threads_title(threads)}", what.note,
-                  figures.origin(results))  # fmt: skip
+    drawn = [c for cells in found.values() for c in cells]
+    title = f"{what.title}: {leader(drawn, labels)}, on {figures.threads_title(threads)}"
+    style.heading(fig, title, what.note, figures.origin(results))
     style.key(fig, {n: v for n, v in looks.items() if n in used}, lines=True)
     return fig
+
+
+def leader(cells: Sequence[Cell], labels: dict[str, str]) -> str:
+    """The kernel that is fastest most often."""
+    groups = shapes.groups(cells)
+    wins = Counter(labels[min(g, key=lambda c: c.median_s).identity.series] for g in groups)
+    name, count = wins.most_common(1)[0]
+    return f"{name} is fastest in {count} of {len(groups)} cases"
 
 
 def times(results: Results) -> Figure | None:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
-from attntools.base.units import digits
+from attntools.base.units import digits, short
 from attntools.plot import figures, style
 from attntools.results.cells import Results
 from matplotlib.axes import Axes
@@ -34,7 +34,7 @@ def _curves(ax: Axes, found: dict[str, list[float]]) -> None:
         share = 100 * np.arange(1, len(x) + 1) / len(x)
         ax.step([x[0], *x], [0, *share], where="post", color=look.colour, ls=look.line, lw=1.6)
     ax.set_xscale("log")
-    figures.plain_log(ax, "x", lambda v: f"{v:g} %")
+    figures.plain_log(ax, "x", lambda v: f"{short(v)} %")
     ax.set_ylim(0, 100)
     ax.set_yticks([0, 25, 50, 75, 100], ["0", "25", "50", "75", "100 %"])
     ax.axhline(50, color=style.FAINT, lw=0.8)
@@ -63,6 +63,12 @@ def _flags(ax: Axes, counts: Sequence[tuple[str, int]], cells: int) -> None:
     ax.set_xlabel(f"share of the {cells} cells with a time", fontsize=8)
 
 
+def title(found: dict[str, list[float]]) -> str:
+    """The median difference that would have shown; without twins half the width of intervals."""
+    name = next(n for n in (SHOWN, WIDTH, SAME) if n in found)
+    return f"Noise: believe no difference below {digits(float(np.median(found[name])))} %"
+
+
 def figure(results: Results) -> Figure | None:
     """What difference would show; None where the file says nothing of it."""
     found = differences(results)
@@ -76,7 +82,7 @@ def figure(results: Results) -> Figure | None:
     axes[1].set_title("What disturbed cells" if counts else "Nothing disturbed a cell", fontsize=9,
                       pad=3)  # fmt: skip
     style.heading(
-        fig, "Noise: believe no smaller difference", "one kernel of each case was launched twice a "
+        fig, title(found), "one kernel of each case was launched twice a "
         "round, as if it were two; seen: with a probability of 0.8; below: medians",
         figures.origin(results),
     )  # fmt: skip

@@ -9,7 +9,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from attntools.plot import figures, style
+from attntools.base.units import length
+from attntools.plot import figures, kernels, style
 from attntools.results.cells import Cell, Results, problem_fields
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -21,6 +22,8 @@ class Panel:
     """One half of the figure."""
 
     title: str
+    kind: str
+    of: str
     share: str  # field of a row, the fraction that is drawn
     length: str  # label of the horizontal axis
     holds: Callable[[dict[str, str]], bool]  # whether a problem belongs into it
@@ -29,12 +32,16 @@ class Panel:
 PANELS = (
     Panel(
         "Prefill: % of the multiply-add ceiling",
+        "prefill",
+        "of the multiply-adds",
         "fraction_of_fma",
         "S, queries and keys",
         lambda problem: problem.get("sq") == problem.get("skv"),
     ),
     Panel(
         "Decode: % of the read bandwidth",
+        "decode",
+        "of the read bandwidth",
         "fraction_of_bandwidth",
         "Skv, keys for one query",
         lambda problem: problem.get("sq") == "1" != problem.get("skv"),
@@ -95,10 +102,10 @@ def leaders(halves: Sequence[Sequence[Cell]]) -> list[str]:
 
 def _names(known: Sequence[str]) -> dict[str, str]:
     """Label of each variant: the kernel alone where it has no other variant here."""
-    kernels = [name.split("/")[0] for name in known]
+    alone = [name.split("/")[0] for name in known]
     return {
-        name: kernel if kernels.count(kernel) == 1 else name
-        for name, kernel in zip(known, kernels, strict=True)
+        name: kernel if alone.count(kernel) == 1 else name
+        for name, kernel in zip(known, alone, strict=True)
     }
 
 
@@ -120,9 +127,14 @@ def ticks(lengths: Sequence[int]) -> list[int]:
     return [2**e for e in range(lo, hi + 1, 1 + (hi - lo) // MOST_TICKS)]
 
 
-def binary(length: int) -> str:
-    """A power of two as people write it: 512, 1k, 64k."""
-    return f"{length // 1024}k" if length >= 1024 else str(length)
+def title(halves: Sequence[Sequence[Cell]]) -> str:
+    """The largest share of each half, and whose it is."""
+    said = []
+    for panel, cells in zip(PANELS, halves, strict=True):
+        best = max(cells, key=lambda c: c.number(panel.share))
+        said.append(f"{best.identity.kernel} reaches {100 * best.number(panel.share):.0f} % "
+                    f"{panel.of} in {panel.kind}")  # fmt: skip
+    return ", ".join(said)
 
 
 def overview(results: Results) -> Figure | None:
@@ -132,7 +144,7 @@ def overview(results: Results) -> Figure | None:
         return None
     drawn = [cell for half in halves for cell in half]
     names = _names(leaders(halves))
-    looks = style.looks(names)
+    looks = kernels.looks(names)
     fig, axes = style.figure(1, len(PANELS), height=3.7)
     for ax, panel, cells in zip(axes, PANELS, halves, strict=True):
         groups = figures.by(cells, lambda c: c.identity.series)
@@ -140,11 +152,11 @@ def overview(results: Results) -> Figure | None:
             _series(ax, groups[name], panel.share, looks[name], names[name])
         ax.set_xscale("log", base=2)
         ax.set_xticks(ticks([_length(c) for c in cells]))
-        ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: binary(int(x))))
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: length(x)))
         ax.set_ylim(0, max(100.0, 1.05 * ax.get_ylim()[1]))
         ax.set_xlabel(f"{panel.length}\n{_subtitle(cells[0])}")
         ax.set_title(panel.title, fontsize=9)
     style.legend(fig, axes)
     hollow = "" if all(c.interval_s for c in drawn) else ", hollow: too few launches for one"
-    style.source(fig, f"bars: 95 % intervals{hollow} · {figures.origin(results)}")
+    style.heading(fig, title(halves), f"Bars: 95 % intervals{hollow}.", figures.origin(results))
     return fig

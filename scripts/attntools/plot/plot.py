@@ -207,10 +207,14 @@ def run(argv: Sequence[str] | None = None) -> int:
     else:
         found = from_results(options)
     output = options.output or Path("figures", Path(options.file).stem)
+    boxes = False
     for name, fig in found:
         make_directory(output)
+        boxes = boxes or (formats != ["svg"] and style.lacks_font(fig))
         for path in style.save(fig, output / name, formats):
             print(path)
+    if boxes:
+        say(TOOL, f"no font here has these letters: only SVG shows them; {style.EAST[0]} has them")
     return Exit.OK
 
 

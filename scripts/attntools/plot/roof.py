@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from attntools.base.units import digits
-from attntools.plot import style
+from attntools.plot import labels, style
 from matplotlib.axes import Axes
 
 ROW = 0.05  # height of a row of labels, as a share of the axes'
@@ -35,10 +35,10 @@ def room(lowest: float, highest: float, sets: int, below: float) -> tuple[float,
 def _slopes(ax: Axes, bandwidths: Sequence[float], top: float, x: np.ndarray, row: float) -> None:
     """A slope for each bandwidth, its label above the ridge, beside the others'."""
     texts = [f"{digits(b)} GB/s" for b in bandwidths]
-    width = style.share_of_width(ax, max(texts, key=len))
+    width = labels.share_of_width(ax, max(texts, key=len))
     ridges = [float(np.clip(top / b, x[0], x[-1])) for b in bandwidths]  # or where it leaves
     wanted = [float(np.log(ridge / x[0]) / np.log(x[-1] / x[0])) for ridge in ridges]
-    places = style.spread(wanted, width, width / 2, 1 - width / 2)
+    places = labels.spread(wanted, width, width / 2, 1 - width / 2)
     for bandwidth, text, ridge, place in zip(bandwidths, texts, ridges, places, strict=True):
         ax.plot(x, np.minimum(bandwidth * x, top), color=style.INK, lw=1)
         ax.annotate(

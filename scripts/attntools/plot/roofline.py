@@ -98,6 +98,18 @@ def _panel(
                     ms=4.5, alpha=0.85)  # fmt: skip
 
 
+def title(cells: Sequence[Cell]) -> str:
+    """How near fastest kernels come to the roof, and which case stays farthest."""
+    fastest = [min(group, key=lambda c: c.median_s) for group in shapes.groups(cells)]
+    known = [c for c in fastest if shapes.share(c) > 0]
+    if not known:
+        return "Roofline: no ceiling was measured"
+    farthest = min(known, key=shapes.share)
+    middle = statistics.median(map(shapes.share, known))
+    return (f"Roofline: the fastest kernel reaches {middle:.0f} % of the roof in the median; "
+            f"{farthest.case} only {shapes.share(farthest):.0f} %")  # fmt: skip
+
+
 def figure(results: Results, cases: Collection[str] = ()) -> Figure | None:
     """Cells by flops per byte and rate, a panel a thread count; None where none has a place.
 
@@ -126,15 +138,16 @@ def figure(results: Results, cases: Collection[str] = ()) -> Figure | None:
     for ax, threads, part, found in zip(axes, counts, parts, names, strict=True):
         _panel(ax, part, span, looks, labels)
         ax.set_ylim(low, high)
-        figures.plain_log(ax, "x", "{:g}".format)
-        figures.plain_log(ax, "y", "{:g}".format)
+        figures.plain_log(ax, "x")
+        figures.plain_log(ax, "y")
         _names(ax, found)
         ax.set_title(figures.threads_title(threads), fontsize=9, pad=3)
         ax.set_xlabel("useful flops per compulsory byte", fontsize=8)
         ax.tick_params(labelsize=7.5)
     axes[0].set_ylabel("useful GFLOP/s", fontsize=8)
     note = "cases asked for" if cases else "of each kind the case that is farthest from the roof"
-    style.heading(fig, "Roofline", f"named: {note}, with its fastest kernel and share of the roof",
+    style.heading(fig, title(cells), f"named: {note}, with its fastest kernel and share of the "
+                                     "roof",
                   figures.origin(results))  # fmt: skip
     style.key(fig, looks)
     return fig

@@ -53,6 +53,16 @@ def _panel(
     ax.tick_params(axis="y", length=0)
 
 
+def title(found: dict[str, dict[Key, list[float]]], names: list[str], on: str) -> str:
+    """The median speed-up of the first three kernels, each on its most threads."""
+    said = []
+    for name in names[:3]:
+        most = max(threads for of_kind in found.values() for n, threads in of_kind if n == name)
+        values = [v for of_kind in found.values() for v in of_kind.get((name, most), [])]
+        said.append(f"{name} {np.median(values):.2f}")
+    return f"{on[0].upper()}{on[1:]} make {', '.join(said)} times as fast in the median case"
+
+
 def figure(results: Results) -> Figure | None:
     """Speed-up over one thread; None where only one thread count was measured."""
     found = speedups(results)
@@ -83,7 +93,7 @@ def figure(results: Results) -> Figure | None:
             ax.set_xlabel("speed-up over one", fontsize=7.5)
     on = figures.threads_title(counts.pop()) if len(counts) == 1 else "more threads"
     style.heading(
-        fig, f"What {on} give", "a mark a case, a bar and a number their median; "
+        fig, title(found, list(looks), on), "a mark a case, a bar and a number their median; "
         "black: as many times as fast as there are threads", figures.origin(results),
     )  # fmt: skip
     return fig

@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from typing import TypeVar
 
-from attntools.plot import style
+from attntools.plot import kernels, style
 from attntools.results.cells import OURS, RIVALS, Cell, Results, problem_fields
 
 Item = TypeVar("Item")
@@ -73,13 +73,13 @@ def names(cells: Iterable[Cell]) -> dict[str, str]:
 
 
 def looks(results: Results) -> dict[str, style.Look]:
-    """A look for each label, the same in all figures; whatever wins most has the plainest."""
+    """A look for each label, whatever wins most first."""
     labels = names(results.timed)
     wins = Counter(
         labels[min(group, key=lambda c: c.median_s).identity.series]
         for group in groups(results.timed)
     )
-    return style.looks(sorted({*labels.values()}, key=lambda name: (-wins[name], name)))
+    return kernels.looks(sorted({*labels.values()}, key=lambda name: (-wins[name], name)))
 
 
 def kind_looks(results: Results) -> dict[str, style.Look]:

@@ -1,13 +1,18 @@
 """One figure of the fastest kernel of ours against the fastest of other people's, case by case.
 
-A row a case, sorted, a panel a thread count: how many times as long the other takes, with the
-95 % interval of that ratio from launches side by side.  Left of 1 the other is faster.
+How many times as long the other takes, with the 95 % interval of that ratio from launches side by
+side.  Left of 1 the other is faster.  A panel a thread count, with a row a case,
+sorted; of more cases than have room for names the distribution, of all and of each kind.
 """
 
+import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import median
 
-from attntools.base.units import digits
+import numpy as np
+from attntools.base.units import digits, short
 from attntools.compare.comparison import best, ratios, same_rounds
 from attntools.plot import figures, shapes, style
 from attntools.results.cells import Cell, Results
@@ -18,8 +23,12 @@ from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
 TICKS = (0.2, 0.5, 0.7, 1, 1.5, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100, 200, 500, 1000)
 NAMED_ROWS = 45  # rows that can each have their name
 ROW = 0.15  # inches of a row with a name
-HEIGHT = 5.2  # inches of a panel whose rows have none
-NAMED_ENDS = 4  # of those the first and the last are named
+NAMED_ENDS = 4  # of more the last are named
+TICK = 0.25  # inches of a number at the axis
+BINS = 50  # of the axis
+
+TIE = "a tie, or unknown"
+VERDICTS = {"ours slower": style.COLOURS[1], TIE: style.FAINT, "ours faster": style.COLOURS[0]}
 
 
 @dataclass
@@ -61,6 +70,12 @@ def reach(found: Sequence[Speedup]) -> tuple[float, float]:
     return min(0.85, 0.93 * min(lows)), max(2.2, 1.08 * max(highs))
 
 
+def span(found: Sequence[Speedup]) -> tuple[float, float]:
+    """Limits of the axis without intervals, a few of which may be a hundred times as wide."""
+    ratios = [s.ratio for s in found]
+    return min(0.85, 0.9 * min(ratios)), max(2.2, 1.1 * max(ratios))
+
+
 def others(found: Sequence[Speedup]) -> str:
     """What ours are held against, in a word or two."""
     kernels = {s.other.identity.kernel for s in found}
@@ -73,22 +88,90 @@ def _name(s: Speedup, several: bool) -> str:
     return f"{s.ours.case} ({s.other.identity.kernel})" if several else s.ours.case
 
 
-def _ends(ax: Axes, found: Sequence[Speedup], several: bool) -> None:
-    """The names of the first and last rows, in the corners that the sorted marks leave empty."""
-    n = len(found)
-    upper, lower = found[:NAMED_ENDS], found[n - NAMED_ENDS :]
-    for i, s in enumerate(upper):
-        ax.annotate(f"{digits(s.ratio)} x  {_name(s, several)}", (s.lo if s.known else s.ratio, i),
-                    (0.03, 0.97 - 0.032 * i), textcoords="axes fraction", fontsize=6.5, va="center",
-                    arrowprops=style.LEADER | {"color": style.FAINT, "relpos": (1, 0.5)},
-                    bbox=style.PAPER)  # fmt: skip
-    for i, s in enumerate(lower):
-        ax.annotate(f"{digits(s.ratio)} x  {_name(s, several)}",
-                    (s.hi if s.known else s.ratio, n - len(lower) + i),
-                    (0.97, 0.03 + 0.032 * (len(lower) - 1 - i)), textcoords="axes fraction",
-                    fontsize=6.5, va="center", ha="right",
-                    arrowprops=style.LEADER | {"color": style.FAINT, "relpos": (0, 0.5)},
-                    bbox=style.PAPER)  # fmt: skip
+def _verdict(s: Speedup) -> str:
+    """What the interval says."""
+    return "ours faster" if s.known and s.lo > 1 else "ours slower" if s.known and s.hi < 1 else TIE
+
+
+def title(found: Sequence[Speedup]) -> str:
+    """How many cells ours win and lose, and the median."""
+    count = Counter(map(_verdict, found))
+    return (f"Ours against {others(found)}: faster in {count['ours faster']} of {len(found)} "
+            "cells, "
+            f"slower in {count['ours slower']}, {digits(median(s.ratio for s in found))} times "
+            "as fast "
+            "in the median")  # fmt: skip
+
+
+def _axis(ax: Axes, reach: tuple[float, float]) -> None:
+    """Ratios, logarithmic, with a line at 1."""
+    ax.axvline(1, color=style.INK, lw=1)
+    ax.set_xscale("log")
+    lo, hi = reach
+    ax.set_xlim(lo, hi)
+    ticks = [t for t in TICKS if lo <= t <= hi]
+    room = ax.get_position().width * ax.figure.get_figwidth() / TICK
+    ax.set_xticks(ticks[:: max(1, math.ceil(len(ticks) / room))])
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: short(x)))
+    ax.xaxis.set_minor_formatter(NullFormatter())
+    ax.xaxis.set_minor_locator(NullLocator())
+
+
+def _histogram(ax: Axes, found: Sequence[Speedup], several: bool) -> None:
+    """How many cells have each ratio, by what their intervals say; the lowest ones by name."""
+    bins = np.geomspace(*ax.get_xlim(), BINS + 1)
+    parts = {v: [s.ratio for s in found if _verdict(s) == v] for v in VERDICTS}
+    ax.hist(list(parts.values()), bins, stacked=True, color=list(VERDICTS.values()))
+    ax.set_ylabel("cells", fontsize=8)
+    ax.set_ylim(0, 1.5 * ax.get_ylim()[1])
+    ax.tick_params(labelsize=7.5)
+    names = [f"{digits(s.ratio)} x  {_name(s, several)}" for s in found[: -NAMED_ENDS - 1 : -1]]
+    ax.text(0.99, 0.98, "\n".join(["slowest against it:", *names]), fontsize=6.5, ha="right",
+            va="top", transform=ax.transAxes)  # fmt: skip
+
+
+def _spreads(ax: Axes, found: Sequence[Speedup]) -> None:
+    """The middle of all cells and of those of each kind: 5 to 95 %, 25 to 75 %, median."""
+    kinds = {"all": list(found)} | figures.by(
+        sorted(found, key=lambda s: shapes.kind(s.ours)), lambda s: shapes.kind(s.ours)
+    )
+    for y, part in enumerate(kinds.values()):
+        p05, p25, p50, p75, p95 = np.quantile(
+            [s.ratio for s in part], [0.05, 0.25, 0.5, 0.75, 0.95]
+        )
+        ax.plot([p05, p95], [y, y], color=style.COLOURS[0], lw=1.2)
+        ax.plot([p25, p75], [y, y], color=style.COLOURS[0], lw=5, solid_capstyle="butt")
+        ax.plot(p50, y, "o", color="white", mec=style.COLOURS[0], ms=5)
+        ax.text(0.99, y, digits(p50), fontsize=7, ha="right", va="center",
+                transform=ax.get_yaxis_transform(), bbox=style.PAPER)  # fmt: skip
+    ax.set_yticks(range(len(kinds)), [f"{k}, {len(p)}" for k, p in kinds.items()], fontsize=7.5)
+    ax.set_ylim(len(kinds) - 0.4, -0.6)
+    ax.grid(visible=False, axis="y")
+
+
+def _distribution(
+    parts: Sequence[Sequence[Speedup]], several: bool, limits: tuple[float, float]
+) -> tuple[Figure, list[Axes]]:
+    """Two rows of panels: a histogram of each thread count, and below it the kinds."""
+    kinds = max(len({shapes.kind(s.ours) for s in part}) for part in parts) + 1
+    fig, axes = style.panels(2, len(parts), height=max(2.0, 0.2 * kinds), sides=(0.9, 0.15),
+                             gap=(0.9, 0.3))  # fmt: skip
+    for above, below, part in zip(axes, axes[len(parts) :], parts, strict=False):
+        for ax in (above, below):
+            _axis(ax, limits)
+        _histogram(above, part, several)
+        _spreads(below, part)
+    style.key(fig, {name: Verdict(colour) for name, colour in VERDICTS.items()})
+    return fig, axes
+
+
+class Verdict(style.Look):
+    """The colour of a verdict, as a square."""
+
+    def __init__(self, colour: str) -> None:
+        """Of this colour."""
+        super().__init__(1)
+        self.colour = colour
 
 
 def _panel(
@@ -103,22 +186,25 @@ def _panel(
         ax.scatter([s.ratio for _, s in rows], at, s=20, marker=look.marker, lw=1, zorder=3,
                    edgecolors=look.colour,
                    facecolors=[look.colour if s.known else "white" for _, s in rows])  # fmt: skip
-    ax.axvline(1, color=style.INK, lw=1)
-    ax.set_xscale("log")
-    lo, hi = reach
-    ax.set_xlim(lo, hi)
-    ticks = [t for t in TICKS if lo <= t <= hi]
-    ax.set_xticks(ticks if len(ticks) < 12 else ticks[::2])
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
-    ax.xaxis.set_minor_formatter(NullFormatter())
-    ax.xaxis.set_minor_locator(NullLocator())
+    _axis(ax, reach)
     ax.set_ylim(len(found) - 0.2, -0.8)
     ax.grid(visible=False, axis="y")
-    if len(found) <= NAMED_ROWS:
-        ax.set_yticks(range(len(found)), [_name(s, several) for s in found], fontsize=6.8)
-    else:
-        ax.set_yticks([])
-        _ends(ax, found, several)
+    ax.set_yticks(range(len(found)), [_name(s, several) for s in found], fontsize=6.8)
+
+
+def _sorted(
+    parts: Sequence[Sequence[Speedup]], several: bool, looks: dict[str, style.Look],
+    limits: tuple[float, float],
+) -> tuple[Figure, list[Axes]]:  # fmt: skip
+    """A row a case, by name."""
+    most = max(map(len, parts))
+    left = 0.2 + 0.06 * max(len(_name(s, several)) for part in parts for s in part)
+    fig, axes = style.panels(1, len(parts), height=max(1.2, ROW * most), sides=(left, 0.15),
+                             gap=(left, 0))  # fmt: skip
+    for ax, part in zip(axes, parts, strict=True):
+        _panel(ax, part, looks, several, limits)
+    style.key(fig, looks)
+    return fig, axes
 
 
 def figure(results: Results) -> Figure | None:
@@ -129,24 +215,21 @@ def figure(results: Results) -> Figure | None:
     counts = figures.threads_of(s.ours for s in found)
     counts = counts if len(counts) <= 2 else [counts[0], counts[-1]]
     parts = [[s for s in found if s.ours.identity.threads == n] for n in counts]
-    most, several = max(map(len, parts)), others(found) == "the fastest rival"
-    named = most <= NAMED_ROWS
-    letters = max(len(_name(s, several)) for s in found) if named else 0
-    left = 0.2 + 0.06 * letters
-    fig, axes = style.panels(
-        1, len(counts), height=max(1.2, ROW * most) if named else HEIGHT,
-        sides=(left, 0.15), gap=(left if named else 0.3, 0),
-    )  # fmt: skip
-    looks = {k: v for k, v in shapes.kind_looks(results).items()
-             if k in {shapes.kind(s.ours) for s in found}}  # fmt: skip
-    for ax, threads, part in zip(axes, counts, parts, strict=True):
-        _panel(ax, part, looks, several, reach(found))
-        ax.set_title(figures.threads_title(threads), pad=3, fontsize=9)
-        ax.set_xlabel(f"times as fast as {others(found)}", fontsize=8)
+    several = others(found) == "the fastest rival"
     hollow = "" if all(s.known for s in found) else "; hollow: too few launches for one"
-    style.heading(
-        fig, f"Our fastest kernel against {others(found)}, sorted",
-        f"left of 1 ours is slower; lines: 95 % intervals{hollow}", figures.origin(results),
-    )  # fmt: skip
-    style.key(fig, looks)
+    if max(map(len, parts)) <= NAMED_ROWS:
+        looks = {k: v for k, v in shapes.kind_looks(results).items()
+                 if k in {shapes.kind(s.ours) for s in found}}  # fmt: skip
+        fig, axes = _sorted(parts, several, looks, reach(found))
+        note = f"left of 1 ours is slower; lines: 95 % intervals{hollow}"
+    else:
+        fig, axes = _distribution(parts, several, span(found))
+        note = ("left of 1 ours is slower; below: the middle half of the cells, a line from 5 "
+                "to 95 %, "
+                "and the median")  # fmt: skip
+    for ax, threads in zip(axes, counts, strict=False):
+        ax.set_title(figures.threads_title(threads), pad=3, fontsize=9)
+    for ax in axes[-len(counts) :]:
+        ax.set_xlabel(f"times as fast as {others(found)}", fontsize=8)
+    style.heading(fig, title(found), note, figures.origin(results))
     return fig

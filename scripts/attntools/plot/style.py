@@ -1,12 +1,16 @@
 """The style of all figures of the project.
 
-Colours are those of Okabe and Ito, which remain apart for the common kinds of colour blindness;
-each also has a marker and a line style of its own, and bars have their names beside them, so that a
-figure printed in grey still tells its series apart.  Text stays text in SVG.
+The first seven colours are those of Okabe and Ito, which remain apart for the common kinds of
+colour blindness; each series also has a mark and a dash of its own, so that a figure printed in
+grey still tells them apart.  Text stays text in SVG.
 """
 
+import logging
+import textwrap
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from unicodedata import east_asian_width
 
 import matplotlib
 
@@ -14,14 +18,20 @@ matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
 from attntools.base.files import replacing
+from matplotlib import font_manager
 from matplotlib.axes import Axes
+from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.text import Text
 
-# Okabe and Ito 2008, "Color Universal Design"; yellow is left out: it fades on white paper.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)), "-")
+# Okabe and Ito 2008, "Color Universal Design"; yellow is left out: it fades on white paper.  Then
+# five of Tol 2021, "Colour schemes", and a brown: apart from the first seven in lightness.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#882255",
+           "#999933", "#332288", "#AA7744", "#BB0022")  # fmt: skip
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", "*", ">", "p", "h")
+LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)), (0, (8, 2)), (0, (3, 3)),
+         (0, (8, 2, 2, 2)), (0, (2, 3)), (0, (8, 1, 1, 1, 1, 1, 1, 1)), (0, (4, 1)))  # fmt: skip
 
 INK = "#222222"
 FAINT = "#BBBBBB"
@@ -34,11 +44,18 @@ LEADER = {"arrowstyle": "-", "color": INK, "lw": 0.6, "shrinkA": 0, "shrinkB": 0
 
 PAPER = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}  # behind a label on a line
 
+FONT = "DejaVu Sans"
+# Fonts with the letters of East Asia, which FONT lacks; a PNG has boxes where none is installed.
+EAST = ("Noto Sans CJK SC", "Noto Sans CJK JP", "WenQuanYi Zen Hei", "WenQuanYi Micro Hei",
+        "Droid Sans Fallback")  # fmt: skip
+warnings.filterwarnings("ignore", r"Glyph \d+")  # plot says so once
+logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)  # about fonts of EAST
+
 WIDTH = 7.0  # inches: a page's text width
 FORMATS = ("svg", "png")
 
 RULES = {
-    "font.family": "DejaVu Sans",
+    "font.family": FONT,
     "font.size": 9,
     "axes.titlesize": 10,
     "axes.titleweight": "bold",
@@ -63,15 +80,37 @@ RULES = {
 plt.rcParams.update(RULES)
 
 
+def letters(text: str) -> int:
+    """How wide a text is, in letters: those of East Asia count twice."""
+    return sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)
+
+
+def families(text: str) -> list[str]:
+    """The fonts that a text needs."""
+    return [FONT, *EAST] if letters(text) > len(text) else [FONT]
+
+
 class Look:
     """How one series is drawn everywhere in a figure."""
 
     def __init__(self, index: int) -> None:
-        """Look number `index`; they repeat, colour and marker together, only after 49."""
-        n = len(COLOURS)
-        self.colour = COLOURS[index % n]
-        self.marker = MARKERS[(index + index // n) % n]
-        self.line = LINES[(index + index // n) % n]
+        """Look number `index`; colour, mark and dash come back together after 144 of them.
+
+        No two of those have the mark and the dash in common.
+        """
+        turn, self.index = index // len(COLOURS), index
+        self.colour = COLOURS[index % len(COLOURS)]
+        self.marker = MARKERS[(index + turn) % len(MARKERS)]
+        self.line = LINES[(index + 2 * turn) % len(LINES)]
+
+    def paler(self, steps: int) -> "Look":
+        """The same colour nearer to white and the same mark, with another dash for each step."""
+        look = Look(self.index)
+        share = 0.6**steps
+        rgb = (1 - share * (1 - c) for c in to_rgb(self.colour))
+        look.colour = self.colour if not steps else to_hex(tuple(rgb))
+        look.line = LINES[(LINES.index(self.line) + 5 * steps) % len(LINES)]
+        return look
 
 
 def looks(names: Iterable[str]) -> dict[str, Look]:
@@ -97,6 +136,7 @@ def figure(
 # ---- panels placed by inches ---------------------------------------------------------------------
 
 PAGE = 9.0  # inches: the width of a figure that tells a whole session
+FOOT = 0.16  # inches for the source
 TOP, BOTTOM = 0.82, 0.78  # inches for the heading, and for labels, legend and source
 MOST_PIXELS = 2000  # on either side of a picture
 MOST_HEIGHT = 12.0  # inches that leave a picture below that
@@ -109,6 +149,7 @@ def panels(
     height: float,
     gap: tuple[float, float] = (0.45, 0.55),
     sides: tuple[float, float] = (0.6, 0.15),
+    top: float = TOP,
 ) -> tuple[Figure, list[Axes]]:
     """A wide figure of equal panels, row by row, with room for heading() and a legend below.
 
@@ -118,15 +159,16 @@ def panels(
         height: of a panel, inches.
         gap: between panels, inches: across and down.
         sides: left and right of all panels, inches.
+        top: above them, inches.
     """
     inner = rows * height + (rows - 1) * gap[1]
-    total = TOP + inner + BOTTOM
+    total = top + inner + BOTTOM
     width = (PAGE - sum(sides) - (columns - 1) * gap[0]) / columns
     fig, axes = plt.subplots(
         rows, columns, figsize=(PAGE, total), squeeze=False,
         gridspec_kw={
             "left": sides[0] / PAGE, "right": 1 - sides[1] / PAGE,
-            "top": 1 - TOP / total, "bottom": BOTTOM / total,
+            "top": 1 - top / total, "bottom": BOTTOM / total,
             "wspace": gap[0] / width, "hspace": gap[1] / height,
         },
     )  # fmt: skip
@@ -140,10 +182,31 @@ def inches(fig: Figure, x: float, y: float) -> tuple[float, float]:
 
 
 def heading(fig: Figure, title: str, note: str, origin: str) -> None:
-    """A figure's title in a line, how to read it in a second, and the source of its numbers."""
-    fig.text(*inches(fig, 0.12, 0.12), title, fontsize=11, weight="bold", va="top")
-    fig.text(*inches(fig, 0.12, 0.34), note, fontsize=8, color=GREY, va="top")
-    place = inches(fig, fig.get_figwidth() - 0.1, fig.get_figheight() - 0.06)
+    """What a figure shows in a sentence, how to read it in small letters, whence its numbers.
+
+    Figures of figure() grow by the room that this takes; those of panels() have it.
+    """
+    width, engine = fig.get_figwidth(), fig.get_layout_engine()
+    size = 10 if engine else min(11, 1150 / max(1, len(title)) * width / PAGE)
+    titles = textwrap.wrap(title, int(width * 12)) if engine else [title]
+    notes = [line for part in note.split("\n") for line in textwrap.wrap(part, int(width * 18))]
+    if engine:
+        top, names = 0.16 + 0.18 * len(titles) + 0.14 * len(notes), 0.0
+        for known in fig.legends:
+            names = known.get_window_extent().height / fig.dpi + 0.1
+        height = fig.get_figheight() + top + names + FOOT
+        fig.set_figheight(height)
+        engine.set(rect=(0, (names + FOOT) / height, 1, 1 - (top + names + FOOT) / height))
+        for known in fig.legends:
+            known.set_bbox_to_anchor((0, FOOT / height, 1, 1))
+    below = 0.14 + 0.18 * len(titles)
+    for y, lines, points, colour, weight in (
+        (0.1, titles, size, INK, "bold"),
+        (below, notes, 8, GREY, "normal"),
+    ):
+        fig.text(*inches(fig, 0.1, y), "\n".join(lines), fontsize=points, color=colour, va="top",
+                 weight=weight, fontfamily=families("".join(lines)))  # fmt: skip
+    place = inches(fig, width - 0.06, fig.get_figheight() - 0.04)
     fig.text(*place, origin, fontsize=6.5, color=GREY, ha="right", va="bottom")
 
 
@@ -172,72 +235,7 @@ def interval(
         draw([y for _, y in known], lows, highs, color=colour, lw=1.1, alpha=alpha, zorder=2)
 
 
-# ---- labels that do not collide ------------------------------------------------------------------
-
-
-def share_of_width(ax: Axes, text: str) -> float:
-    """How much of the axes' width a text of 7 points takes, with a space on either side.
-
-    An estimate before anything is laid out: 0.062 inches a letter, 0.6 inches of ticks a column.
-    """
-    specification = ax.get_subplotspec()
-    columns = specification.get_gridspec().ncols if specification else 1
-    return 0.062 * (len(text) + 2) / (ax.figure.get_figwidth() / columns - 0.6)
-
-
-def spread(wanted: Sequence[float], gap: float, lo: float, hi: float) -> list[float]:
-    """Places in the same order, at least `gap` apart, each near the one that was wanted.
-
-    Pushed up one after the other, then back down from `hi`; where there is no room for all, those
-    at the lower end give way below `lo`.
-    """
-    order = sorted(range(len(wanted)), key=lambda i: wanted[i])
-    places = list(wanted)
-    at = lo - gap
-    for i in order:
-        places[i] = at = max(wanted[i], at + gap)
-    at = hi + gap
-    for i in reversed(order):
-        places[i] = at = min(places[i], at - gap)
-    return places
-
-
-def end_labels(
-    ax: Axes, ends: Mapping[str, tuple[float, float]], looks: Mapping[str, "Look"]
-) -> None:
-    """The name of each line right of its last point, apart from the others'."""
-    width, height = ax.get_position().size * ax.figure.get_size_inches()
-    places = ax.transAxes.inverted().transform(ax.transData.transform(list(ends.values())))
-    ys = spread([y for _, y in places], 0.105 / height, 0.03, 0.99)
-    for (name, _), (x, _), y in zip(ends.items(), places, ys, strict=True):
-        ax.text(x + 0.06 / width, y, name, color=looks[name].colour, fontsize=6.8, va="center",
-                transform=ax.transAxes, bbox=PAPER)  # fmt: skip
-
-
-def beside(
-    ax: Axes, points: Sequence[tuple[str, float, float]], looks: Mapping[str, "Look"]
-) -> None:
-    """The name of each point at the right edge, at its height, with a thin line to it."""
-    height = ax.get_position().height * ax.figure.get_figheight()
-    places = ax.transAxes.inverted().transform(ax.transData.transform([p[1:] for p in points]))
-    ys = spread([y for _, y in places], 0.13 / height, 0.02, 0.98)
-    for (name, x, y), at in zip(points, ys, strict=True):
-        ax.annotate(
-            name, (x, y), (0.985, at), textcoords="axes fraction", fontsize=7.5, ha="right",
-            va="center", color=looks[name].colour, bbox=PAPER,
-            arrowprops=LEADER | {"color": looks[name].colour, "relpos": (0, 0.5)},
-        )  # fmt: skip
-
-
-def lanes(starts: Sequence[float], width: float) -> list[int]:
-    """The lowest lane of each label in which it meets no other; they begin at ascending places."""
-    ends: list[float] = []
-    chosen = []
-    for start in starts:
-        free = next((lane for lane, end in enumerate(ends) if end <= start), len(ends))
-        ends[free : free + 1] = [start + width]
-        chosen.append(free)
-    return chosen
+# ---- the figure as a whole -----------------------------------------------------------------------
 
 
 def legend(fig: Figure, axes: Sequence[Axes], columns: int = 4) -> None:
@@ -247,12 +245,13 @@ def legend(fig: Figure, axes: Sequence[Axes], columns: int = 4) -> None:
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
             handles.setdefault(label, handle)
     if handles:
-        fig.legend(list(handles.values()), list(handles), loc="outside lower center", ncols=columns)
+        fig.legend(list(handles.values()), list(handles), loc="lower center", ncols=columns)
 
 
-def source(fig: Figure, text: str) -> None:
-    """Where the numbers come from, in small letters at the top right."""
-    fig.suptitle(text, fontsize=7, color="#666666", x=0.995, ha="right")
+def lacks_font(fig: Figure) -> bool:
+    """Whether a PNG of a figure has boxes for letters of East Asia, as no font here has them."""
+    known = {*font_manager.get_font_names()}
+    return not known & {*EAST} and any(len(families(t.get_text())) > 1 for t in fig.findobj(Text))
 
 
 def save(fig: Figure, stem: Path, formats: Sequence[str] = FORMATS) -> list[Path]:

@@ -5,11 +5,14 @@ from pathlib import Path
 
 import numpy as np
 from attntools.base.cli import ToolError
+from attntools.base.units import digits
 from attntools.plot import style
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.colors import PowerNorm
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
@@ -17,6 +20,8 @@ Matrix = NDArray[np.float64]
 
 SIDES = (0.95, 0.75)  # inches left of the panels for words, and right of them for the colours
 LABEL = 0.105  # inches from one word to the next
+WORD = 11  # letters of a word that are shown
+NUMBER = (0.25, 0.12)  # inches of a weight that has room for its number
 MOST_CELLS = 512  # of a panel, down or across: more than its pixels
 ROWS = 3  # of panels on a page
 
@@ -26,11 +31,35 @@ def norm(most: float = 1.0) -> PowerNorm:
     return PowerNorm(0.5, 0, most)
 
 
-def _ticks(words: Sequence[str], inches: float) -> tuple[list[int], list[str]]:
-    """Places and texts of as many words as there is room for, evenly spaced."""
+def cut(word: str) -> str:
+    """A word that is no wider than WORD letters."""
+    return word if style.letters(word) <= WORD else begin(word, WORD - 1) + "…"
+
+
+def begin(word: str, most: int) -> str:
+    """As much of a word as is no wider than that many letters."""
+    return next(word[:n] for n in range(len(word), -1, -1) if style.letters(word[:n]) <= most)
+
+
+def words_at(axis: Axis, words: Sequence[str], inches: float, **text: object) -> None:
+    """As many words at an axis as there is room for, evenly spaced; integers without words."""
+    if not words:
+        axis.set_major_locator(MaxNLocator(6, integer=True))
+        return
     step = max(1, -(-len(words) // max(1, int(inches / LABEL))))
     places = list(range(0, len(words), step))
-    return places, [words[i] if len(words[i]) <= 12 else words[i][:11] + "…" for i in places]
+    axis.set_ticks(places, [cut(words[i]) for i in places],
+                   fontfamily=style.families("".join(words)), **text)  # fmt: skip
+
+
+def _numbers(ax: Axes, p: Matrix, colours: PowerNorm, width: float, height: float) -> None:
+    """The weights of a matrix with room for them; none where one is exactly 0."""
+    if width / p.shape[1] < NUMBER[0] or height / p.shape[0] < NUMBER[1]:
+        return
+    for (i, j), value in np.ndenumerate(p):
+        if value:
+            ax.text(j, i, f"{value:.2f}", ha="center", va="center", fontsize=5.5,
+                    color="k" if colours(value) > 0.55 else "w")  # fmt: skip
 
 
 def _fewer(p: Matrix) -> Matrix:
@@ -47,6 +76,8 @@ def heat(
     *, down: bool = True, across: bool = True,
 ) -> AxesImage:  # fmt: skip
     """Draws the weights of one head; white where one is exactly 0, as those of hidden keys are.
+
+    Few of them have their numbers.
 
     Args:
         ax: where.
@@ -69,10 +100,9 @@ def heat(
         width, height = min(width, height * columns / rows), min(height, width * rows / columns)
     ax.grid(visible=False)
     ax.tick_params(length=0, pad=2, labelsize=6)
-    if queries:
-        ax.set_yticks(*_ticks(queries, height))
-    if keys:
-        ax.set_xticks(*_ticks(keys, width), rotation=90)
+    _numbers(ax, p, colours, width, height)
+    words_at(ax.yaxis, queries, height)
+    words_at(ax.xaxis, keys, width, **({"rotation": 90} if keys else {}))
     if not down:
         ax.set_yticks([])
     if not across:
@@ -86,6 +116,7 @@ def colour_bar(fig: Figure, image: AxesImage) -> None:
     top = max(ax.get_position().y1 for ax in fig.axes)
     ax = fig.add_axes((1 - 0.55 / width, top - 1.5 / height, 0.1 / width, 1.5 / height))
     fig.colorbar(image, cax=ax)
+    ax.set_title("weight", fontsize=6.5, weight="normal", pad=4)
     ax.tick_params(labelsize=6, length=2)
     ax.grid(visible=False)
 
@@ -144,6 +175,16 @@ class File:
         return words[keys - queries :] if queries <= keys else [], words
 
 
+def page_title(matrices: Sequence[Matrix], heads: Sequence[int], sequence: str) -> str:
+    """Which head has the largest weight, and how many keys its rows use of all."""
+    largest = [float(np.nanmax(p, initial=0)) for p in matrices]
+    at = int(np.argmax(largest))
+    used = float(np.median(1 / np.nansum(np.square(matrices[at]), axis=1).clip(1e-300)))
+    return (f"Attention weights{sequence}: the largest is {digits(largest[at])}, in head "
+            f"{heads[at]}, "
+            f"whose rows use {digits(used)} of {matrices[at].shape[1]} keys")  # fmt: skip
+
+
 def _page(
     file: File, b: int, heads: Sequence[int], words: tuple[list[str], list[str]], columns: int
 ) -> Figure:
@@ -165,8 +206,10 @@ def _page(
     fewer = " Of neighbours the largest is drawn." if max(queries, keys) > MOST_CELLS else ""
     sequence = f", sequence {b}" if file.shape[0] > 1 else ""
     style.heading(
-        fig, f"Attention weights{sequence}",
-        f"A row is a query, a column a key. White: exactly 0.{fewer}",
+        fig, page_title(matrices, heads, sequence),
+        f"A row is a query, a column a key. Colours from 0 to {digits(most)} by square root; "
+        "white: "
+        f"exactly 0.{fewer}",
         f"{Path(file.path).name}: weights {file.shape}",
     )  # fmt: skip
     return fig

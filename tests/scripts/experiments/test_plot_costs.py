@@ -16,6 +16,7 @@ from attntools.experiments import experiment_numerics as numerics
 from attntools.experiments import experiment_scaling, fits
 from attntools.results.cells import Results
 from attntools.results.results import read
+from matplotlib.axes import Axes
 
 DATA = Path(__file__).parents[2] / "data"
 Reader = Callable[..., Results]
@@ -30,6 +31,11 @@ def results(tmp_path: Path) -> Reader:
         return read(sample.write(tmp_path / "a.jsonl", sample.session(), *made))
 
     return written
+
+
+def heading(ax: Axes) -> str:
+    """The title of a panel's figure."""
+    return ax.figure.texts[0].get_text().replace("\n", " ")
 
 
 def timed(medians: list[float]) -> sample.Row:
@@ -49,19 +55,26 @@ def test_error_growth_is_relative_and_beside_its_bound(results: Reader) -> None:
     axes = numerics.error_growth(results("error-growth", *rows)).axes
     titles = ["f32", "bf16", "f32 behind a sink", "bf16 behind a sink"]
     assert [ax.get_title(loc="left") for ax in axes] == titles
-    lines = [{line.get_label(): list(line.get_ydata()) for line in ax.lines} for ax in axes]
-    assert lines[0] == {"naive": [8, 16], "flash": [24, 48], "bound of the checks": [800, 1600]}
-    assert lines[2] == {"naive": [4, 8], "flash": [12, 24], "bound of the checks": [400, 800]}
+    lines = [[list(line.get_ydata()) for line in ax.lines] for ax in axes]
+    assert lines[0] == [[8, 16], [24, 48], [800, 1600]]
+    assert lines[2] == [[4, 8], [12, 24], [400, 800]]
+    assert [line.get_label() for line in axes[0].lines[:2]] == ["naive", "flash"]
 
 
-def test_overflow_shows_the_nearer_failure_and_arrows_without(results: Reader) -> None:
+def test_overflow_says_from_which_logit_on_what_fails(results: Reader) -> None:
     rows = (
         ({"by": "plain", "dtype": "f32"}, {"up": 88.0, "down": 103.0, "most": 1e38}),
         ({"by": "naive", "dtype": "f32"}, {"up": None, "down": None, "most": 3e38}),
+        ({"by": "flash", "dtype": "f16"}, {"up": None, "down": 2e38, "most": 2e38}),
     )
     (ax,) = numerics.overflow(results("overflow", *rows)).axes
-    drawn = [(line.get_xdata()[0], line.get_marker()) for line in ax.lines if len(line.get_xdata())]
-    assert drawn == [(88.0, "o"), (3e38, ">")]
+    assert {text.get_position(): text.get_text() for text in ax.texts} == {
+        (0, 0): "from 88.0 on",
+        (0, 1): "never",
+        (1, 2): "from 2·10³⁸ on",
+        (1, 0): "not run", (1, 1): "not run", (0, 2): "not run",
+    }  # fmt: skip
+    assert heading(ax) == "Plain fails from a logit of 88.0 on; flash only at the end of a type"
 
 
 def test_invariance_writes_the_differences(results: Reader) -> None:
@@ -74,9 +87,10 @@ def test_invariance_writes_the_differences(results: Reader) -> None:
     (ax,) = numerics.invariance(results("invariance", *rows)).axes
     assert [(t.get_text(), t.get_position()) for t in ax.texts] == [
         ("same bits", (0, 0)),
-        ("3e-07", (1, 0)),
+        ("3·10⁻⁷", (1, 0)),
     ]
     assert [t.get_text() for t in ax.get_yticklabels()] == ["naive, f32, decode"]
+    assert heading(ax) == "Same bits whatever the threads; ISA: 1 of 1 differ"
 
 
 def test_exp_degree_has_errors_and_times(results: Reader) -> None:
@@ -122,8 +136,9 @@ def test_orders_of_keys_are_set_against_gemm_and_descending_ones(tmp_path: Path)
     ]
     file = read(sample.write(tmp_path / "a.jsonl", sample.session(experiment="key-order"), *rows))
     (ax,) = costs.key_order(file).axes
-    points = [line.get_xdata()[0] for line in ax.lines if line.get_marker() == "o"]
+    points = [line.get_xdata()[0] for line in ax.lines if line.get_marker() != "None"]
     assert points == [1, 1, 1, 1.5]
+    assert heading(ax) == "The order of keys changes the time of online"
     assert [tick.get_text() for tick in ax.get_yticklabels()] == [
         "flash, normal", "flash, ascending", "online, normal", "online, ascending"]  # fmt: skip
     assert list(costs.key_order_findings(file)) == [
@@ -169,7 +184,8 @@ def test_layer_shows_differences_from_its_file(results: Reader) -> None:
         for k, d in (("naive", 2e-6), ("flash", 3e-5))
     ]
     (ax,) = costs.layer(results("layer", *rows)).axes
-    assert list(ax.lines[0].get_xdata()) == pytest.approx([0.2, 3])
+    assert [line.get_xdata()[0] for line in ax.lines[:2]] == pytest.approx([0.2, 3])
+    assert heading(ax) == "Not the model's output: flash"
     assert [tick.get_text() for tick in ax.get_yticklabels()] == ["naive", "flash"]
     assert ax.get_xlim() == (0, pytest.approx(3.3))
     unknown = ({"part": "real", "kernel": "naive"}, {"difference": None, "tolerance": 0.0})
@@ -275,13 +291,18 @@ def test_distributed_draws_the_model_beside_what_was_measured(results: Reader, o
         values = {**timed([median]), "gflops": 2 / median, **copy.deepcopy(said)}
         kernel, threads = ("ring", 1) if older else (f"ring_{ranks}", (ranks + 1) // 2)
         rows.append(({**base, "kernel": kernel, "ranks": ranks, "threads": threads}, values))
-    measured, predicted = distributed.distributed(results("distributed", *rows)).axes
+    measured, *predicted = distributed.distributed(results("distributed", *rows)).axes
     model, points = measured.lines[0], measured.lines[-1]
     assert list(points.get_ydata()) == [2.0, 1.25, 1.0]
     # 2 Gflop at 1 Gflop/s of a rank; of four ranks two compute at once, so that none is faster.
     assert list(model.get_ydata()) == pytest.approx([2, 1, 1])
-    assert measured.get_title(loc="left") == "wire\nmodel (lines) within 20 %"
-    assert len(predicted.lines) == 9
+    assert measured.get_title(loc="left") == "wire\nmodel within 20 %"
+    assert [[line.get_label() for line in ax.lines] for ax in predicted] == [
+        list(distributed.NETWORKS)] * 3  # fmt: skip
+    assert heading(measured) == (
+        "S = 1k over wire takes 2.00 s on 1, 1.25 s on 2, 1.00 s on 4 ranks; the model is at most "
+        "20 % off"
+    )
 
 
 def test_distributed_of_a_session_has_its_model_by_hand(tmp_path: Path) -> None:
@@ -312,10 +333,11 @@ def test_distributed_of_a_session_has_its_model_by_hand(tmp_path: Path) -> None:
     assert said[11].startswith("Predicted for hosts 32 times as fast, 1 Gbit/s, S = 1M: 8 ranks ")
     assert said[11].endswith(", 1024 ranks 34.4 s (50.0 % efficient).")
     assert said[-1].startswith("The model is at most 20 % off what was measured.")
-    panel, predicted = distributed.distributed(file).axes
-    assert panel.get_title(loc="left") == "shared memory\nmodel (lines) within 20 %"
+    panel, *predicted = distributed.distributed(file).axes
+    assert panel.get_title(loc="left") == "shared memory\nmodel within 20 %"
     assert list(panel.lines[0].get_ydata()) == pytest.approx([2, 1.05])
-    assert len(predicted.lines) == 9
+    assert [ax.get_title(loc="left") for ax in predicted] == [
+        f"predicted, S = {n}M" for n in (1, 4, 16)]  # fmt: skip
 
 
 def test_distributed_has_the_model_of_the_table() -> None:

@@ -9,6 +9,7 @@ from attntools.results.cells import Results
 from attntools.results.results import read
 from conftest import Tool
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 LENGTHS = (64, 128, 256)
@@ -46,6 +47,11 @@ def lines(ax: Axes, colour: str) -> list[Line2D]:
     return [line for line in ax.lines if line.get_color() == colour and len(line.get_xdata())]
 
 
+def texts(fig: Figure) -> list[str]:
+    """The heading of a figure, from the title on."""
+    return [text.get_text().replace("\n", " ") for text in fig.texts]
+
+
 def colour_of(ax: Axes, label: str) -> str:
     return next(str(line.get_color()) for line in ax.lines if line.get_label() == label)
 
@@ -68,7 +74,7 @@ def test_an_interval_is_that_of_the_time_upside_down(results: Results) -> None:
     interval = lines(right, colour_of(right, "split_kv"))[1]
     # 60 % at 1 ms: 37.5 % at the upper end, 1.6 ms, 75 % at the lower one, 0.8 ms.
     assert interval.get_ydata() == pytest.approx([37.5, 75])
-    assert "hollow" not in right.figure.get_suptitle()
+    assert "hollow" not in texts(right.figure)[1]
     assert list(interval.get_xdata()) == [64, 64]
 
 
@@ -81,7 +87,7 @@ def test_a_point_without_interval_is_hollow(tmp_path: Path) -> None:
     assert len(split) == 1 + 2 * 3  # and their intervals
     assert {point.get_markerfacecolor() for point in gemm[1:]} == {"white"}
     assert split[2].get_markerfacecolor() == split[2].get_color()
-    assert "hollow: too few launches" in right.figure.get_suptitle()
+    assert "hollow: too few launches" in texts(right.figure)[1]
 
 
 def test_the_largest_group_is_drawn_and_named(tmp_path: Path) -> None:
@@ -101,18 +107,20 @@ def test_a_kernel_with_two_variants_is_named_with_them(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_the_kernels_that_lead_are_drawn_plainest(results: Results) -> None:
+def test_the_kernels_that_lead_come_first(results: Results) -> None:
     halves = [overview.chosen(results, panel) for panel in overview.PANELS]
     assert overview.leaders(halves) == ["split_kv/avx2", "flash/avx2", "naive/avx2"]
-    _, right = overview.overview(results).axes
-    assert lines(right, colour_of(right, "split_kv"))[0].get_linestyle() == "-"
+    fig = overview.overview(results)
+    assert texts(fig)[0] == (
+        "flash reaches 50 % of the multiply-adds in prefill, split_kv reaches 60 % of the "
+        "read bandwidth in decode"
+    )
 
 
 def test_labels_of_lengths_stay_apart() -> None:
     assert overview.ticks([128, 256, 1024]) == [128, 256, 512, 1024]
     assert overview.ticks([1, 64, 32768]) == [1, 4, 16, 64, 256, 1024, 4096, 16384]
     assert overview.ticks([100, 1000]) == [128, 256, 512, 1024]
-    assert [overview.binary(n) for n in (512, 1024, 65536)] == ["512", "1k", "64k"]
 
 
 def test_it_needs_both_halves(tool: Tool, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import sample
-from attntools.plot import figures, plot, style
+from attntools.plot import figures, labels, plot, style
 from attntools.results.cells import Results
 from attntools.results.results import read
 from conftest import Tool
@@ -37,13 +37,17 @@ def test_bars_are_the_medians_fastest_on_top(results: Results) -> None:
     assert [bar.get_width() for bar in ax.patches] == medians
     assert [t.get_text() for t in ax.get_yticklabels()] == ["naive/avx2", "flash/avx2"]
     assert figures.bars(results, "nothing") is None
+    ratio = medians[0] / medians[1]
+    assert fig.texts[0].get_text().replace("\n", " ") == (
+        f"Fastest: flash {ratio:.2f} times as fast as the next on 1 thread, flash on 2 threads"
+    )
 
 
 def test_places_are_spread_in_order() -> None:
-    assert style.spread([0.5, 0.1, 0.9], 0.2, 0, 1) == [0.5, 0.1, 0.9]
-    assert style.spread([0.5, 0.5, 0.45], 0.25, 0, 1) == pytest.approx([0.7, 0.95, 0.45])
-    assert style.spread([0.9, 0.95], 0.25, 0.125, 0.875) == pytest.approx([0.625, 0.875])
-    assert style.lanes([0, 1, 2, 5], 3) == [0, 1, 2, 0]
+    assert labels.spread([0.5, 0.1, 0.9], 0.2, 0, 1) == [0.5, 0.1, 0.9]
+    assert labels.spread([0.5, 0.5, 0.45], 0.25, 0, 1) == pytest.approx([0.7, 0.95, 0.45])
+    assert labels.spread([0.9, 0.95], 0.25, 0.125, 0.875) == pytest.approx([0.625, 0.875])
+    assert labels.lanes([0, 1, 2, 5], 3) == [0, 1, 2, 0]
 
 
 def test_families_need_three_lengths(results: Results) -> None:
@@ -97,12 +101,6 @@ def test_a_long_heat_map_has_pages(tmp_path: Path) -> None:
     file = read(sample.write(tmp_path / "a.jsonl", sample.session(), *rows))
     assert [len(page) for page in figures.heat_pages(file, 1)] == [40, 7]
     assert [name for name, _ in plot.draw(file, ["heat"])] == ["heat-1", "heat-1-2"]
-
-
-def test_looks_are_told_apart_without_colour() -> None:
-    looks = style.looks(f"k{i}" for i in range(20))
-    assert len({(v.colour, v.marker) for v in looks.values()}) == 20
-    assert len({v.marker for v in list(looks.values())[:7]}) == 7
 
 
 def test_a_session_is_told_in_at_most_eight_figures(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 import sample
-from attntools.plot import plot, rivals
+from attntools.plot import plot, rivals, style
 from attntools.results.cells import Results
 from attntools.results.results import read
 from conftest import Tool
@@ -67,6 +67,34 @@ def test_the_figure_has_a_panel_a_thread_count(results: Results) -> None:
         "prefill-f32-s512-d64",
     ]
     assert (one.get_title(loc="left"), two.get_title(loc="left")) == ("1 thread", "2 threads")
+
+
+def test_the_fastest_rival_has_its_look_and_the_rest_are_faint(results: Results) -> None:
+    fig = rivals.rivals(results)
+    one, _ = fig.axes
+    colours = {
+        line.get_xdata()[0]: line.get_color() for line in one.lines if len(line.get_xdata()) == 1
+    }
+    assert {round(x, 6): c for x, c in colours.items()} == {
+        0.8: style.Look(7).colour, 1.5: style.Look(7).colour, 2.5: style.FAINT}  # fmt: skip
+    assert sorted(t.get_text() for t in fig.legends[0].get_texts()) == ["gemm", "torch"]
+    assert fig.texts[0].get_text().replace("\n", " ") == (
+        "Ours are ahead of the fastest rival in 2 of 3 cells, behind in 1, by 1.50 times in the "
+        "median"
+    )
+
+
+def test_of_too_many_cases_an_even_choice_is_drawn(tmp_path: Path) -> None:
+    rows = [
+        row(k, g, 1.0, s=s)
+        for s in range(1, 201)
+        for k, g in (("flash", "ours"), ("gemm", "rivals"))
+    ]
+    fig = rivals.rivals(read(sample.write(tmp_path / "a", sample.session(), *rows)))
+    names = [t.get_text() for t in fig.axes[0].get_yticklabels()]
+    assert (len(names), names[0], names[-1]) == (45, "prefill-f32-s1-d64", "prefill-f32-s200-d64")
+    assert "45 of 200 cases" in fig.texts[1].get_text().replace("\n", " ")
+    assert fig.get_figheight() < 12
 
 
 def ticks_over(tmp_path: Path, ratio: float) -> tuple[list[float], tuple[float, float]]:

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 import sample
-from attntools.plot import accuracy, ceilings, lengths, noise, scaling, shapes, speedup
+from attntools.plot import accuracy, ceilings, lengths, noise, scaling, shapes, speedup, style
+from attntools.plot.plot import SESSION
 from attntools.results.cells import Cell, Results
 from attntools.results.results import read
 from matplotlib.axes import Axes
@@ -148,6 +149,50 @@ def test_speedup_is_over_the_fastest_rival(tmp_path: Path) -> None:
         "prefill-f32-s64-d64 (torch)", "prefill-f32-s512-d64 (torch)",
     ]  # fmt: skip
     assert speedup.figure(read(sample.write(tmp_path / "b", sample.session(), rows[0]))) is None
+
+
+def test_speedup_of_many_cases_is_a_distribution(tmp_path: Path) -> None:
+    """A histogram by verdict, and below it the quantiles of all cells and of each kind."""
+    ratios = [0.5] * 20 + [1.0] * 30 + [2.0] * 40 + [4.0] * 10
+    rows = [row("flash", 1.0, s=s) for s in range(1, 101)]
+    rows += [row("gemm", r, s=s) for s, r in enumerate(ratios, 1)]
+    fig = speedup.figure(read(sample.write(tmp_path / "a", sample.session(), *rows)))
+    above, below = fig.axes
+    heights: dict[str, float] = {}
+    for bar in above.patches:
+        colour = style.to_hex(bar.get_facecolor())
+        heights[colour] = heights.get(colour, 0) + bar.get_height()
+    slower, tie, faster = (style.to_hex(c) for c in speedup.VERDICTS.values())
+    assert heights == {slower: 20, tie: 30, faster: 50}
+    assert [t.get_text() for t in below.get_yticklabels()] == ["all, 100", "prefill, 100"]
+    assert [list(line.get_xdata()) for line in below.lines[1:4]] == [
+        pytest.approx([0.5, 4]), pytest.approx([1, 2]), pytest.approx([1.5])]  # fmt: skip
+    assert fig.texts[0].get_text() == (
+        "Ours against gemm: faster in 50 of 100 cells, slower in 20, 1.50 times as fast in the "
+        "median"
+    )
+    assert above.texts[0].get_text().splitlines()[:2] == [
+        "slowest against it:", "0.500 x  prefill-f32-s20-d64"]  # fmt: skip
+
+
+def test_titles_say_what_was_found(results: Results) -> None:
+    """Of the fixture's fastest kernels: 80, 90, 75, 75 and four times 50 % of the ceiling."""
+    said = {name: SESSION[name](results).texts[0].get_text() for name in SESSION if name != "times"}
+    assert said == {
+        "ceiling": "The best kernel reaches 50 % of the ceiling in the median of 6 shapes, 50 "
+        "to 75 %, "
+        "on 2 threads",
+        "speedup": "Ours against gemm: faster in 5 of 6 cells, slower in 1, 1.75 times as fast "
+        "in the "
+        "median",
+        "roofline": "Roofline: the fastest kernel reaches 62 % of the roof in the median; "
+        "decode-f32-s256-g4-d64 only 50 %",
+        "decode": "Decode over the keys: split_kv is fastest in 3 of 3 cases, on 2 threads",
+        "threads": "2 threads make flash 2.00, gemm 2.00 times as fast in the median case",
+        "accuracy": "Accuracy against speed: the largest errors of flash reach 0.00400 of their "
+        "bound",
+        "noise": "Noise: believe no difference below 7.50 %",
+    }
 
 
 def test_times_are_per_pair(tmp_path: Path) -> None:

@@ -5,9 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import sample
-from attntools.experiments import experiment_words
 from attntools.plot import plot, style, weights
-from attntools.results.results import read
 from conftest import Tool
 from matplotlib.axes import Axes
 from matplotlib.image import imread
@@ -41,9 +39,6 @@ def shown(ax: Axes) -> np.ma.MaskedArray:
 
 def labels(axis: object) -> list[str]:
     return [text.get_text() for text in axis.get_ticklabels()]
-
-
-# ---- files of eval -------------------------------------------------------------------------------
 
 
 def test_a_panel_is_a_head(tmp_path: Path) -> None:
@@ -97,6 +92,21 @@ def test_the_tool_writes_figures(
     outcome = tool(plot, file)
     assert (outcome.code, outcome.out) == (4, "")
     assert outcome.err == f"plot: {file}: has tensors, of which --kind weights draws the weights\n"
+
+
+def test_letters_that_no_font_has_are_said(
+    tool: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "out.safetensors"
+    written(file, 1, 2, 4, 4)
+    tokens = words(tmp_path / "t", ["合", "众", "国", "人"])
+    said = "plot: no font here has these letters: only SVG shows them; Noto Sans CJK SC has them\n"
+    for fonts, form, message in ((["Arial"], "png", said), (["Arial"], "svg", ""),
+                                 ([style.EAST[2]], "png", "")):  # fmt: skip
+        monkeypatch.setattr(style.font_manager, "get_font_names", lambda fonts=fonts: fonts)
+        outcome = tool(plot, file, "--kind", "weights", "--tokens", tokens, "--format", form,
+                       "--output", tmp_path / "o")  # fmt: skip
+        assert (outcome.code, outcome.err) == (0, message)
 
 
 FILES = {
@@ -156,56 +166,28 @@ def test_options_that_do_not_fit_are_named(tool: Tool, tmp_path: Path) -> None:
         assert message in outcome.err
 
 
-# ---- the experiment ------------------------------------------------------------------------------
-
-
-def rows(layer: str, heads: int = 1) -> list[dict[str, object]]:
-    """Rows of a layer of four tokens, as the program writes them."""
-    of = {"layer": layer}
-    all_rows = [sample.experiment(
-        "words", {"part": "tokens", **of}, tokens=WORDS, places=[0, 1, 2, 9], count=10,
-        heads=heads, d=2)]  # fmt: skip
-
-    def add(matrix: str, shape: tuple[int, int], **params: object) -> None:
-        p = softmax(shape).astype(float) + params.get("head", 0)
-        all_rows.append(sample.experiment(
-            "words", {"part": "matrix", **of, **params, "matrix": matrix},
-            elements=p.tolist(), shape=[10, 10]))  # fmt: skip
-
-    add("X", (4, 3))
-    for head in range(heads):
-        for matrix in "QKV":
-            add(matrix, (4, 2), head=head)
-        for matrix in ("scores", "scaled scores"):
-            add(matrix, (4, 4), head=head)
-        for mask in ("none", "causal"):
-            for matrix in ("weights of scores", "weights"):
-                add(matrix, (4, 4), head=head, mask=mask)
-            add("output", (4, 2), head=head, mask=mask)
-            all_rows.append(sample.experiment(
-                "words", {"part": "head", **of, "head": head, "mask": mask},
-                looks=f"looks at {head}, {mask}"))  # fmt: skip
-    return all_rows
-
-
-def test_figures_of_the_experiment(tool: Tool, tmp_path: Path) -> None:
-    path = sample.write(
-        tmp_path / "w.jsonl", sample.session(), *rows("sentence"), *rows("a/b.safetensors:l1.", 2)
+def test_ticks_are_integers_and_few_weights_have_numbers(tmp_path: Path) -> None:
+    p = written(tmp_path / "out.safetensors", 1, 2, 3, 3)
+    ((_, fig),) = weights.figures(tmp_path / "out.safetensors", None)
+    fig.canvas.draw()
+    first = fig.axes[0]
+    assert {"0", "1", "2"} <= {*labels(first.xaxis)} <= {"0", "1", "2"} | {"\N{MINUS SIGN}1", "3"}
+    assert [t.get_text() for t in first.texts] == [f"{x:.2f}" for x in p[0, 0].flat]
+    title, note = (text.get_text() for text in fig.texts[:2])
+    most = p.max()
+    assert title.startswith(
+        f"Attention weights: the largest is {most:.3f}, in head {p.max((2, 3)).argmax()}, "
     )
-    results = read(path)
-    drawn = dict(experiment_words.figures(results))
-    assert list(drawn) == ["words-sentence", "words-b-l1"]
-    steps = experiment_words.words(results).axes
-    assert [ax.get_title(loc="left") for ax in steps] == list(experiment_words.TITLES.values())
-    texts = [text.get_text() for text in steps[0].texts]
-    assert texts == [f"{x:.2f}" for x in softmax((4, 3)).flat]
-    assert labels(steps[4].xaxis) == labels(steps[4].yaxis) == ["the", "cat", "costs", r"\$5"]
-    heads = drawn["words-b-l1"].axes
-    assert len(heads) == 2 * 4 + 1  # and the colours
-    for n, ax in enumerate(heads[:8]):
-        np.testing.assert_array_equal(shown(ax), softmax((4, 4)).astype(float) + n // 4)
-    assert [text.get_text() for text in heads[4].texts] == [
-        "unscaled", "Head 1 looks at 1, none."]  # fmt: skip
-    outcome = tool(plot, path, "--format", "svg", "--output", tmp_path / "o")
-    assert [Path(line).stem for line in outcome.out.split()] == [
-        f"experiment-{n}" for n in ("words", *drawn)]  # fmt: skip
+    assert f"Colours from 0 to {most:.3f} by square root" in note
+    assert first.images[0].get_clim() == (0, pytest.approx(most))
+    written(tmp_path / "many.safetensors", 1, 2, 40, 40)
+    ((_, fig),) = weights.figures(tmp_path / "many.safetensors", None)
+    assert not fig.axes[0].texts
+
+
+def test_words_are_cut_by_their_width() -> None:
+    assert weights.cut("incomprehensibilities") == "incomprehe…"
+    assert weights.cut("合众国人民") == "合众国人民"
+    assert weights.cut("更完善的联邦制度") == "更完善的联…"
+    assert style.families("a") == [style.FONT]
+    assert style.families("合a")[1:] == list(style.EAST)

@@ -1,0 +1,82 @@
+"""A kernel has the same colour and mark in every figure, apart from the others' without colour."""
+
+from pathlib import Path
+
+import sample
+from attntools.experiments import experiment_costs
+from attntools.plot import costs, figures, kernels, lengths, rivals, style
+from attntools.results.results import read
+from matplotlib.figure import Figure
+
+NAMES = ("naive", "split_kv", "flash", "mine")
+
+
+def drawn(fig: Figure) -> dict[str, tuple[object, object]]:
+    """Colour and mark of each series of a figure with its name."""
+    return {
+        line.get_label(): (line.get_color(), line.get_marker())
+        for ax in fig.axes
+        for line in ax.lines
+        if not str(line.get_label()).startswith("_") and line.get_marker() not in ("None", "")
+    }
+
+
+def test_figures_of_one_file_and_of_another_agree(tmp_path: Path) -> None:
+    """Whichever kernels a file has, in whichever order, and whatever the figure shows."""
+    few = [sample.cell(s=s, kernel=k) for s in (64, 128, 256) for k in NAMES[:2]]
+    more = [sample.cell(s=s, kernel=k) for s in (64, 128, 256) for k in NAMES[::-1]]
+    files = [
+        read(sample.write(tmp_path / f"{n}.jsonl", sample.session(experiment="memory"), *rows))
+        for n, rows in enumerate((few, more))
+    ]
+    (family,) = figures.families(files[1])
+    found = [drawn(lengths.times(file)) for file in files]
+    found.append(drawn(experiment_costs.memory(files[1])))
+    by_series = drawn(figures.over_length(files[1], family))
+    found.append({name.split("/")[0]: look for name, look in by_series.items()})
+    assert [set(looks) for looks in found] == [{*NAMES[:2]}, {*NAMES}, {*NAMES}, {*NAMES}]
+    for name in NAMES:
+        assert len({looks[name] for looks in found if name in looks}) == 1
+    assert found[1]["flash"] == (style.COLOURS[0], "o")
+    bar = figures.bars(files[1], "prefill-f32-s64-d64").axes[0].patches
+    blue = [patch for patch in bar if style.to_hex(patch.get_facecolor()) == "#0072b2"]
+    assert len(blue) == 1
+
+
+def test_rivals_and_options_have_the_kernels_colours(tmp_path: Path) -> None:
+    rows = [
+        sample.cell(kernel="flash", group="ours", s=64),
+        sample.cell([2e-3] * 8, kernel="gemm", group="rivals", s=64),
+        sample.cell(kernel="flash", case="prefill-f32-s64-d64-alibi", s=65),
+    ]
+    file = read(sample.write(tmp_path / "a.jsonl", sample.session(), *rows))
+    look = kernels.looks(["gemm"])["gemm"]
+    assert drawn(rivals.rivals(file)) == {"gemm": (look.colour, look.marker)}
+    assert drawn(costs.figure(file)) == {"flash": (style.COLOURS[0], "o")}
+
+
+def test_looks_are_told_apart_without_colour() -> None:
+    first = kernels.looks(kernels.KERNELS[:12]).values()
+    for part in ("colour", "marker", "line"):
+        assert len({str(getattr(look, part)) for look in first}) == 12
+    every = kernels.looks(kernels.KERNELS).values()
+    assert len({(look.marker, str(look.line)) for look in every}) == len(kernels.KERNELS)
+    many = style.looks(f"k{i}" for i in range(144)).values()
+    assert len({(look.marker, str(look.line)) for look in many}) == 144
+
+
+def test_kernels_that_no_table_has_do_not_share_a_look() -> None:
+    names = [f"plugin_{i}" for i in range(len(style.COLOURS) ** 2 - len(kernels.KERNELS))]
+    looks = kernels.looks([*names, *kernels.KERNELS])
+    assert len({(look.colour, look.marker) for look in looks.values()}) == len(looks)
+    alone = kernels.looks(["plugin_0"])["plugin_0"]
+    assert (alone.colour, alone.marker) == (looks["plugin_0"].colour, looks["plugin_0"].marker)
+
+
+def test_variants_have_the_kernels_mark_and_paler_colours() -> None:
+    looks = kernels.looks(["flash/avx512", "flash/avx2", "gemm/avx2"])
+    assert list(looks) == ["flash/avx512", "flash/avx2", "gemm/avx2"]
+    assert looks["flash/avx2"].colour == style.COLOURS[0]
+    assert looks["flash/avx512"].colour == "#66aad1"  # three fifths of the way from white
+    assert {looks[f"flash/{isa}"].marker for isa in ("avx2", "avx512")} == {"o"}
+    assert looks["flash/avx2"].line != looks["flash/avx512"].line
