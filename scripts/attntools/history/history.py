@@ -6,7 +6,9 @@
     scripts/history list                            all sessions
     scripts/history show SESSION                    the cells of one session
     scripts/history trend [TEXT] [--plot DIR]       change points of cells with TEXT in their names
-                                                    that are not accepted; --all: all of them
+                                                    that are not accepted; --all: all of them.
+                                                    DIR gets a figure of the cells that changed
+                                                    most, and a table of the others, history.md
     scripts/history trend --fail-on new             the same for CI: exit 1 where one is slower
     scripts/history fleet [--hosts]                 machine types side by side, hosts that are off
     scripts/history accept SESSION [TEXT] --reason WHY
@@ -23,7 +25,6 @@ input (what could be read was added), or a database that is locked, read-only or
 """
 
 import argparse
-import re
 import sqlite3
 import sys
 from collections.abc import Sequence
@@ -114,11 +115,12 @@ def show_trend(connection: sqlite3.Connection, options: argparse.Namespace) -> E
         )
     }
     rows, followed, known, new = [], database.series(connection, options.text), 0, 0
+    all_series = []
     if options.text and not followed:
         raise ToolError(f"no cell has {options.text!r} in its name")
     machines = database.machines(connection)
     several = len(machines) > 1
-    for number, ((name, machine, _build), points) in enumerate(followed.items()):
+    for (name, machine, _build), points in followed.items():
         found = trend.changes([p.median_s for p in points])
         ends = [*(c.index for c in found), len(points)][1:]
         for c, end in zip(found, ends, strict=True):
@@ -130,11 +132,13 @@ def show_trend(connection: sqlite3.Connection, options: argparse.Namespace) -> E
             where = (machines[machine],) if several else ()
             if options.all or not reason:
                 rows.append((name, *where, at.started, at.commit[:12], c.text(points), reason))
-        if options.plot and len(points) > 1:
-            make_directory(options.plot)
-            stem = re.sub(r"[^\w.-]+", "-", f"history-{number:03}-{name}").strip("-")
-            title = f"{name}, {machines[machine]}" if several else name
-            style.save(trend.draw(title, points, found), options.plot / stem)
+        title = f"{name}, {machines[machine]}" if several else name
+        all_series.append(trend.Series(title, points, found))
+    if options.plot:
+        make_directory(options.plot)
+        if fig := trend.draw(all_series):
+            style.save(fig, options.plot / "history")
+        write_text(options.plot / "history.md", trend.rest(all_series))
     head = ("cell", *(("machine",) if several else ()), "since", "commit", "change", "accepted")
     numeric = [word == "change" for word in head]
     print(tables.text(head, rows, numeric, colours=False), end="")

@@ -2,14 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cache
 from itertools import groupby, pairwise
 
 import numpy as np
+from attntools.base import tables
 from attntools.base.units import change, seconds
 from attntools.compare.comparison import THRESHOLD
 from attntools.history.database import Point
 from attntools.plot import labels, style
+from matplotlib.axes import Axes
+from matplotlib.dates import AutoDateLocator, ConciseDateFormatter, date2num
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
@@ -23,9 +27,11 @@ ORDERS = 999
 # Distances from the middle are cut off at so many deviations.
 FAR = 3
 
-DATES = 8  # that fit below a figure
+MOST_PANELS = 24
+COLUMNS = 3
+LETTERS = 47  # of a name that a panel has room for in 6.8 points
 COMMIT = 10  # letters of a commit
-LANE_INCHES = 0.4  # height of a change's label
+LEAST_SPAN = 10.0  # percent that the axis of a series shows at least: 5 % is seen, 0.5 % is small
 
 Array = np.ndarray
 
@@ -160,39 +166,116 @@ def _one_thing(x: Array, runs: list[list[Change]], number: int) -> list[Change]:
     return [Change(run[0].index, float(np.prod([c.ratio for c in run])), run[-1].index)]
 
 
-def dates(started: list[str]) -> list[str]:
-    """Times of sessions as labels: days or, where two of them are of one day, hours too."""
-    days = [text[:10] for text in started]
-    return days if len({*days}) == len(days) else [text[5:16].replace("T", " ") for text in started]
+# ---- the figure ----------------------------------------------------------------------------------
 
 
-def draw(name: str, points: list[Point], found: list[Change]) -> Figure:
-    """The series with its change points, date by date."""
-    fig, (ax,) = style.figure()
-    times = [p.median_s for p in points]
+@dataclass
+class Series:
+    """A cell over the sessions, and its changes."""
+
+    name: str
+    points: list[Point]
+    changes: list[Change]
+
+    @property
+    def largest(self) -> float:
+        """Of its largest change, the logarithm."""
+        return max((abs(float(np.log(c.ratio))) for c in self.changes), default=0.0)
+
+    @property
+    def last(self) -> float:
+        """The newest time over the first level's."""
+        return self.points[-1].median_s / self.first
+
+    @property
+    def first(self) -> float:
+        """The time of the first level."""
+        end = self.changes[0].index if self.changes else len(self.points)
+        return float(np.median([p.median_s for p in self.points[:end]]))
+
+
+def changed(found: Sequence[Series]) -> list[Series]:
+    """Those that changed, by how much."""
+    return sorted((s for s in found if s.changes), key=lambda s: -s.largest)
+
+
+def title(found: Sequence[Series]) -> str:
+    """How many cells changed, and which most."""
+    moved = changed(found)
+    first = moved[0]
+    most = max(first.changes, key=lambda c: abs(np.log(c.ratio)))
+    since = first.points[most.index].started[:10]
+    return f"{len(moved)} of {len(found)} cells changed; most, {change(most.ratio)}, since {since}"
+
+
+def _panel(ax: Axes, s: Series) -> None:
+    """A series in percent of its first level, with a line for each level and its change."""
+    at = date2num([datetime.fromisoformat(p.started.replace("Z", "+00:00")) for p in s.points])
+    percent = [100 * (p.median_s / s.first - 1) for p in s.points]
     look = style.Look(0)
-    ax.plot(range(len(times)), times, look.marker, color=look.colour)
-    begin = [0, *(c.last for c in found)]
-    for start, end in zip(begin, [*(c.index for c in found), len(times)], strict=True):
-        level = float(np.median(times[start:end]))
-        ax.plot([start - 0.4, end - 0.6], [level, level], color=style.INK, lw=1)
-    # Labels of changes that are close stand in lanes one below the other, above all times.
-    width = len(times) * labels.share_of_width(ax, "0" * COMMIT)
-    starts = [min(c.index - 0.4, len(times) - width) for c in found]
-    lane_of = labels.lanes(starts, width)
-    height = 2.4 + LANE_INCHES * (1 + max(lane_of, default=0))
-    fig.set_figheight(height)
-    step = LANE_INCHES / (height - 0.5)  # as a share of the axes, which ticks and title are beside
-    for c, start, lane in zip(found, starts, lane_of, strict=True):
-        ax.axvline(c.index - 0.5, color=style.COLOURS[1], ls="--", lw=1.2)
-        ax.annotate(
-            f"{change(c.ratio)}\n{points[c.index].commit[:COMMIT]}", (start, 0.98 - step * lane),
-            xycoords=("data", "axes fraction"), va="top", fontsize=7,
-            bbox={"color": "white", "pad": 0.5},
-        )  # fmt: skip
-    ticks = range(0, len(points), -(-len(points) // DATES))
-    ax.set_xticks(ticks, dates([points[i].started for i in ticks]), fontsize=7)
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: seconds(y)))
-    ax.set_ylim(0, max(times) / (0.95 - step * (1 + max(lane_of, default=0))))
-    ax.set_title(name, fontsize=8)
+    ax.plot(at, percent, look.marker, color=look.colour, ms=3)
+    begin = [0, *(c.last for c in s.changes)]
+    for start, end in zip(begin, [*(c.index for c in s.changes), len(at)], strict=True):
+        level = float(np.median(percent[start:end]))
+        ax.plot([at[start], at[end - 1]], [level, level], color=style.INK, lw=1)
+    reach = max(LEAST_SPAN, max(percent) - min(percent))
+    middle = (max(percent) + min(percent)) / 2
+    ax.set_ylim(middle - 0.7 * reach, middle + 0.7 * reach)
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:+g} %" if y else "0"))
+    ax.locator_params(axis="y", nbins=5)
+    ax.xaxis.set_major_locator(AutoDateLocator(minticks=2, maxticks=5))
+    ax.xaxis.set_major_formatter(ConciseDateFormatter(ax.xaxis.get_major_locator()))
+    ax.tick_params(labelsize=6.5)
+    ax.xaxis.get_offset_text().set_fontsize(6.5)
+    _changes(ax, s, at)
+
+
+def _changes(ax: Axes, s: Series, at: Array) -> None:
+    """A dashed line at each change, above the axes its size and commit, the largest where close."""
+    lo, hi = ax.get_xlim()
+    width = labels.share_of_width(ax, "0" * COMMIT)
+    taken: list[float] = []
+    for c in sorted(s.changes, key=lambda c: -abs(np.log(c.ratio))):
+        x = (at[c.index - 1] + at[c.index]) / 2
+        ax.axvline(x, color=style.COLOURS[1], ls="--", lw=1)
+        place = min((x - lo) / (hi - lo), 1 - width)
+        if all(abs(place - other) >= width for other in taken):
+            taken.append(place)
+            commit = s.points[c.index].commit[:COMMIT]
+            ax.text(place, 1.01, f"{change(c.ratio)}\n{commit}", va="bottom", fontsize=6.5,
+                    transform=ax.transAxes)  # fmt: skip
+
+
+def draw(found: Sequence[Series]) -> Figure | None:
+    """The series that changed most over their dates, a panel each; None where none did."""
+    moved = changed(found)
+    if not moved:
+        return None
+    shown = moved[:MOST_PANELS]
+    columns = min(COLUMNS, len(shown))
+    fig, axes = style.panels(
+        -(-len(shown) // columns), columns, height=1.1, gap=(0.55, 0.85), sides=(0.6, 0.2), top=1.1
+    )
+    for ax, s in zip(axes, shown, strict=False):
+        _panel(ax, s)
+        ax.set_title(s.name, fontsize=min(6.8, 6.8 * LETTERS / len(s.name)), pad=22)
+    for ax in axes[len(shown) :]:
+        ax.remove()
+    part = "" if len(shown) == len(moved) else f" The {len(shown)} that changed most."
+    style.heading(
+        fig, title(found), "Time over that of the first level; lines: levels; dashed: the first "
+        f"session of a new one, with its commit.{part}", ""
+    )  # fmt: skip
     return fig
+
+
+def rest(found: Sequence[Series]) -> str:
+    """A Markdown table of the series that the figure does not show."""
+    shown = changed(found)[:MOST_PANELS]
+    rows = [
+        (s.name, str(len(s.points)), s.points[0].started[:10], s.points[-1].started[:10],
+         seconds(s.points[-1].median_s), change(s.last))
+        for s in found if s not in shown
+    ]  # fmt: skip
+    head = ("cell", "sessions", "since", "last", "time", "over the first level")
+    return tables.markdown(head, rows, [False, True, False, False, True, True])

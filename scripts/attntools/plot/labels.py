@@ -56,14 +56,3 @@ def beside(ax: Axes, points: Sequence[tuple[str, float, float]], looks: Mapping[
             va="center", color=looks[name].colour, bbox=PAPER,
             arrowprops=LEADER | {"color": looks[name].colour, "relpos": (0, 0.5)},
         )  # fmt: skip
-
-
-def lanes(starts: Sequence[float], width: float) -> list[int]:
-    """The lowest lane of each label in which it meets no other; they begin at ascending places."""
-    ends: list[float] = []
-    chosen = []
-    for start in starts:
-        free = next((lane for lane, end in enumerate(ends) if end <= start), len(ends))
-        ends[free : free + 1] = [start + width]
-        chosen.append(free)
-    return chosen

@@ -3,7 +3,6 @@
 import sqlite3
 from dataclasses import dataclass
 
-import numpy as np
 from attntools.base.units import change, seconds
 from attntools.history import database, trend
 from attntools.history.database import Point
@@ -11,7 +10,7 @@ from attntools.history.trend import Change
 from attntools.report.page import image, render, without_folders
 from attntools.report.page_session import Picture
 
-MOST_FIGURES = 12  # of the cells that changed most
+ALT = "Times of the cells that changed most over the dates of their sessions, with their changes."
 WIDTH, HEIGHT = 150, 22  # of a small line, pixels
 
 
@@ -66,26 +65,22 @@ def _followed(
         line=small_line(times),
         since_first=change(times[-1] / times[0]),
         changes=listed,
-        largest=max((abs(np.log(c.ratio)) for c in found), default=0.0),
+        largest=trend.Series(name, points, found).largest,
     )
 
 
 def page(connection: sqlite3.Connection, name: str) -> str:
     """The whole page; the cells that changed most come first, with a figure each."""
     reasons = _reasons(connection)
-    found, drawn = [], []
+    found, followed = [], []
     machines = database.machines(connection)
     for (cell, machine, _build), points in database.series(connection, "").items():
         changes = trend.changes([p.median_s for p in points])
         found.append(_followed(cell, points, changes, reasons))
         found[-1].name = title = f"{cell}, {machines[machine]}" if len(machines) > 1 else cell
-        drawn.append((found[-1].largest, title, points, changes))
-    drawn = sorted((d for d in drawn if d[0]), key=lambda d: -d[0])[:MOST_FIGURES]
-    pictures = [
-        Picture(cell, f"Times of {cell} over the sessions, with its changes.",
-                image(trend.draw(cell, points, changes)))
-        for _, cell, points, changes in drawn
-    ]  # fmt: skip
+        followed.append(trend.Series(title, points, changes))
+    fig = trend.draw(followed)
+    pictures = [Picture("changes", ALT, image(fig))] if fig else []
     (sessions,) = connection.execute("SELECT count(*) FROM session").fetchone()
     changed = [f for f in found if f.changes]
     more = sum(len(f.changes) for f in found)

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 import sample
 from attntools.history import database, history
-from attntools.history.trend import Change, changes, draw
+from attntools.history.trend import Change, Series, changes, draw, rest
 from attntools.results.results import read
 from conftest import Outcome, Tool
+from matplotlib.dates import num2date
 
 
 @pytest.fixture
@@ -70,7 +71,8 @@ def test_add_list_show_trend_accept(kept, tmp_path: Path) -> None:  # noqa: ANN0
     ]
     assert kept("trend", "--all").out.splitlines()[1].endswith("checks more")
     assert kept("trend", "--plot", tmp_path / "figures").code == 0
-    assert len(list((tmp_path / "figures").glob("history-000-*"))) == 2
+    assert sorted(p.name for p in (tmp_path / "figures").iterdir()) == [
+        "history.md", "history.png", "history.svg"]  # fmt: skip
 
 
 def test_huge_pages_have_a_series_of_their_own(kept, tmp_path: Path) -> None:  # noqa: ANN001
@@ -329,37 +331,59 @@ def test_another_compiler_is_said_once(kept, tmp_path: Path) -> None:  # noqa: A
     ]
 
 
-@pytest.mark.parametrize(
-    ("hours", "count", "at", "first"),
-    [
-        (24, 3, [], "2026-01-01"),
-        (24, 14, [2, 4, 12], "2026-01-01"),
-        (24, 40, [4, 6, 8, 10, 12, 36, 38], "2026-01-01"),
-        (24, 400, [200, 204, 396], "2026-01-01"),
-        (0.1, 20, [10], "01-01 00:00"),  # sessions of one day
-    ],
-)
-def test_labels_of_a_figure_do_not_collide(
-    hours: float, count: int, at: list[int], first: str
-) -> None:
+def series(name: str, percent: list[float], at: list[int], hours: float = 24) -> Series:
+    """A cell whose sessions are so many hours apart, in percent of 1 ms."""
     begin = datetime(2026, 1, 1)
     points = [
-        database.Point(
-            i, f"{begin + timedelta(hours=hours * i):%Y-%m-%dT%H:%M:%SZ}", "c" * 40, 1e-3
-        )
-        for i in range(count)
-    ]
-    fig = draw("cell", points, [Change(i, 1.25) for i in at])
+        database.Point(i, f"{begin + timedelta(hours=hours * i):%Y-%m-%dT%H:%M:%SZ}", "c" * 40,
+                       1e-3 * (1 + p / 100))
+        for i, p in enumerate(percent)
+    ]  # fmt: skip
+    return Series(name, points, [Change(i, 1.25) for i in at])
+
+
+def test_a_step_of_5_percent_is_seen_at_its_date() -> None:
+    """Of cells that changed by 5 and by 20 % and one that did not: two panels, the larger first."""
+    five = series("five", [0.0] * 10 + [5.0] * 10, [10])
+    twenty = series("twenty", [0.0] * 5 + [20.0] * 15, [5])
+    five.changes, twenty.changes = [Change(10, 1.05)], [Change(5, 1.2)]
+    still = series("still", [0.1, -0.1] * 10, [])
+    fig = draw([still, five, twenty])
     fig.canvas.draw()
-    (ax,) = fig.axes
-    dates = [t for t in ax.get_xticklabels() if t.get_text()]
-    assert dates[0].get_text() == first
-    assert min(3, count) <= len(dates) <= 8
-    assert len({t.get_text() for t in dates}) == len(dates)
-    labels = [t for t in ax.texts if t.get_text() == "+25.0 %\n" + "c" * 10]
-    assert len(labels) == len(at)
-    boxes = [t.get_window_extent() for t in (*dates, *labels)]
+    _, second = fig.axes
+    assert [ax.get_title(loc="left") for ax in fig.axes] == ["twenty", "five"]
+    assert fig.texts[0].get_text() == "2 of 3 cells changed; most, +20.0 %, since 2026-01-06"
+    days = num2date(second.lines[0].get_xdata())
+    assert [f"{day:%m-%d}" for day in days[:2]] == ["01-01", "01-02"]
+    assert list(second.lines[0].get_ydata()) == pytest.approx([0.0] * 10 + [5.0] * 10)
+    lo, hi = second.get_ylim()
+    assert (lo, hi) == (pytest.approx(-4.5), pytest.approx(9.5))  # 5 % is a third of the axis
+    assert [t.get_text() for t in second.texts] == ["+5.0 %\n" + "c" * 10]
+    assert rest([still, five, twenty]).splitlines()[2:] == [
+        "| still | 20 | 2026-01-01 | 2026-01-20 | 999 us | -0.1 % |"]  # fmt: skip
+    assert draw([still]) is None
+
+
+@pytest.mark.parametrize(
+    ("hours", "count", "at"),
+    [(24, 7, [3]), (24, 14, [4, 12]), (24, 40, [4, 6, 8, 10, 12, 36, 38]), (0.1, 20, [10])],
+)
+def test_labels_of_a_figure_do_not_collide(hours: float, count: int, at: list[int]) -> None:
+    fig = draw([series(name, [0.0] * count, at, hours) for name in "abcd"])
+    fig.canvas.draw()
+    texts = [
+        *fig.texts, *(text for ax in fig.axes for text in (
+            *ax.texts, *ax.get_xticklabels(), *ax.get_yticklabels(), ax.xaxis.get_offset_text())),
+    ]  # fmt: skip
+    boxes = [t.get_window_extent() for t in texts if t.get_text()]
     assert not [(a, b) for a, b in itertools.combinations(boxes, 2) if a.overlaps(b)]
-    highest = ax.transData.transform((0, 1e-3))[1] + 5  # half a marker
+    assert all(ax.texts for ax in fig.axes)
     width, _ = fig.canvas.get_width_height()
-    assert all(box.y0 > highest and box.x1 <= width for box in boxes[len(dates) :])
+    assert all(box.x0 >= 0 and box.x1 <= width for box in boxes)
+
+
+def test_many_series_that_changed_are_one_figure() -> None:
+    fig = draw([series(f"s{i}", [0.0] * 5 + [5.0] * 5, [5]) for i in range(117)])
+    assert len(fig.axes) == 24
+    assert "The 24 that changed most." in fig.texts[1].get_text()
+    assert fig.get_figheight() < 20

@@ -47,7 +47,6 @@ def test_places_are_spread_in_order() -> None:
     assert labels.spread([0.5, 0.1, 0.9], 0.2, 0, 1) == [0.5, 0.1, 0.9]
     assert labels.spread([0.5, 0.5, 0.45], 0.25, 0, 1) == pytest.approx([0.7, 0.95, 0.45])
     assert labels.spread([0.9, 0.95], 0.25, 0.125, 0.875) == pytest.approx([0.625, 0.875])
-    assert labels.lanes([0, 1, 2, 5], 3) == [0, 1, 2, 0]
 
 
 def test_families_need_three_lengths(results: Results) -> None:
