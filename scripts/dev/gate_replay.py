@@ -18,14 +18,13 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
-import msgspec
 from attntools.base.cli import Exit, ToolError, guard, parser
 from attntools.compare.comparison import THRESHOLD, Verdict
 from attntools.gate.gate import PAIRS, SESSIONS
 from attntools.gate.gate_pairs import Collected, Plan, Samples
 from attntools.gate.gate_sessions import Patience, run_until_clear
 from attntools.gate.gating import judge, too_noisy
-from attntools.results.cells import Cell, Identity
+from attntools.results.cells import Cell, Identity, Time
 
 from dev.gate_trials import shares
 
@@ -61,8 +60,8 @@ def from_place(times: Sequence[float], place: int) -> Iterator[float]:
 
 def row(seconds: float) -> Cell:
     """A row that holds one launch."""
-    text = msgspec.json.encode({"time": {"p05_s": seconds}})
-    return Cell(**CELL._asdict(), state="ok", text=text)
+    time = Time(seconds, seconds, [seconds], p05_s=seconds)
+    return Cell(**CELL._asdict(), state="ok", time=time)
 
 
 def one_gate(launches: Iterator[float], slower: float) -> Exit:
