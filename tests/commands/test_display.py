@@ -148,6 +148,31 @@ class Legend(CommandTest):
         self.assertEqual(readme_table("state"), {f"`{s}`": text for s, text in states.items()})
 
 
+class Lists(CommandTest):
+    def test_list_fits_its_width(self) -> None:
+        plain = [(columns, []) for columns in (66, 80, 120)]
+        matrix = [(columns, ["--matrix"]) for columns in (80, 160)]
+        for columns, arguments in plain + matrix:
+            shown = run("list", *arguments, env={**os.environ, "COLUMNS": str(columns)}).stdout
+            widest = max(map(len, shown.splitlines()))
+            self.assertTrue(columns - 20 < widest <= columns, (columns, arguments, widest))
+            self.assertEqual("which keys a query sees" in " ".join(shown.split()), not arguments)
+
+    def test_list_as_json(self) -> None:
+        listed = json.loads(run("list", "--json").stdout)
+        naive = [k for k in listed["kernels"] if k["name"] == "naive"]
+        self.assertIn(BASELINE, {k["isa"] for k in naive})
+        self.assertTrue(all(k["available"] or k["needs"] for k in listed["kernels"]))
+        self.assertEqual(listed["isa_preference"][-1], BASELINE)
+        available = {k["isa"] for k in listed["kernels"] if k["available"]}
+        self.assertLessEqual(available, set(listed["isa_preference"]))
+        preferred = ", then ".join(listed["isa_preference"])
+        shown = " ".join(run("list").stdout.split())  # wrapped where there are many
+        self.assertIn(f"preferred on this host: {preferred} ", f"{shown} ")
+        quick = next(s for s in listed["suites"] if s["name"] == "quick")
+        self.assertTrue(all("problem" in case for case in quick["cases"]))
+
+
 class Display(CommandTest):
     ARGUMENTS = ("run", "--problem", TINY, "--kernel", "naive,online", "--threads", "1")
 
@@ -273,29 +298,6 @@ class Display(CommandTest):
 
     def test_dumb_terminal(self) -> None:
         self.assertNotIn("\x1b[K", self.on_terminal(*self.ARGUMENTS, *BRIEF, TERM="dumb"))
-
-    def test_list_fits_its_width(self) -> None:
-        plain = [(columns, []) for columns in (66, 80, 120)]
-        matrix = [(columns, ["--matrix"]) for columns in (80, 160)]
-        for columns, arguments in plain + matrix:
-            shown = run("list", *arguments, env={**os.environ, "COLUMNS": str(columns)}).stdout
-            widest = max(map(len, shown.splitlines()))
-            self.assertTrue(columns - 20 < widest <= columns, (columns, arguments, widest))
-            self.assertEqual("which keys a query sees" in " ".join(shown.split()), not arguments)
-
-    def test_list_as_json(self) -> None:
-        listed = json.loads(run("list", "--json").stdout)
-        naive = [k for k in listed["kernels"] if k["name"] == "naive"]
-        self.assertIn(BASELINE, {k["isa"] for k in naive})
-        self.assertTrue(all(k["available"] or k["needs"] for k in listed["kernels"]))
-        self.assertEqual(listed["isa_preference"][-1], BASELINE)
-        available = {k["isa"] for k in listed["kernels"] if k["available"]}
-        self.assertLessEqual(available, set(listed["isa_preference"]))
-        preferred = ", then ".join(listed["isa_preference"])
-        shown = " ".join(run("list").stdout.split())  # wrapped where there are many
-        self.assertIn(f"preferred on this host: {preferred} ", f"{shown} ")
-        quick = next(s for s in listed["suites"] if s["name"] == "quick")
-        self.assertTrue(all("problem" in case for case in quick["cases"]))
 
 
 class Machine(CommandTest):
