@@ -217,9 +217,10 @@ static bool report(const json_t *rows)
 {
     const struct experiment_extent share = experiment_extent(rows, NULL, "error_over_bound");
     const double worst = share.missing ? NAN : share.most;
-    listing_print(rows, NULL,
-                  "input dtype kernel s max rms output_rms mean mean_se bound_rms error_over_bound",
-                  "errors against float64, over the number of keys");
+    listing_print(
+        rows, NULL,
+        "input dtype kernel s max rms output_rms mean? mean_se? bound_rms? error_over_bound",
+        "errors against float64, over the number of keys");
     report_normal(rows);
     report_sink(rows);
     report_sentence("The largest error of all is %.3f of its bound.", worst);

@@ -9,11 +9,13 @@
 #include "base/progress.h"
 #include "report_rows.h"
 
-void report_table(const struct table *table)
+unsigned report_table(const struct table *table)
 {
     progress_clear();
-    table_print(report_output.out, table, report_output.width, report_output.color);
+    const unsigned shown =
+        table_print(report_output.out, table, report_output.width, report_output.color);
     report_flush();
+    return shown;
 }
 
 void report_sentence(const char *format, ...)

@@ -6,7 +6,8 @@
 
 #include "base/table.h"
 
-void report_table(const struct table *table);
+/* Returns the columns shown (base/table.h). */
+unsigned report_table(const struct table *table);
 
 /* Sentences, headings among them, wrapped to the width. */
 __attribute__((format(printf, 1, 2))) void report_sentence(const char *format, ...);

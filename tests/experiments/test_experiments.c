@@ -88,6 +88,39 @@ static void rows_are_listed_by_key(void **state)
     json_decref(rows);
 }
 
+/* At full width all columns; else those with a question mark go, from the last on, and the texts of
+ * the first become lines. */
+static void a_wide_listing_gives_way(void **state)
+{
+    (void)state;
+    char text[512];
+    json_t *rows = json_array();
+    for (int d = 1; d <= 2; d++)
+        experiment_add(rows, json_pack("{s:s, s:i}", "file", "minilm.safetensors", "d", d),
+                       json_pack("{s:f, s:f}", "rms", 0.5, "bound_rms", 0.25));
+    static const struct {
+        size_t width;
+        const char *printed;
+    } cases[] = {
+        {40, "\nof\nfile                d  rms  bound rms\n"
+             "minilm.safetensors  1  0.5       0.25\nminilm.safetensors  2  0.5       0.25\n"},
+        {26, "\nof\nfile               d rms\nminilm.safetensors 1 0.5\nminilm.safetensors 2 0.5\n"
+             "\nToo wide for the table:\nbound rms.\n"},
+        {20, "\nof\nd  rms  bound rms\nminilm.safetensors\n1  0.5       0.25\n2  0.5       0.25\n"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        FILE *file = tmpfile();
+        assert_non_null(file);
+        report_output = (struct report_output){.out = file, .width = cases[i].width};
+        listing_print(rows, NULL, "file d rms bound_rms?", "of");
+        rewind(file);
+        text[fread(text, 1, sizeof text - 1, file)] = 0;
+        fclose(file);
+        assert_string_equal(text, cases[i].printed);
+    }
+    json_decref(rows);
+}
+
 static void square(void *context, size_t index, void *scratch)
 {
     size_t *mine = scratch, *out = context;
@@ -207,6 +240,7 @@ int main(void)
         cmocka_unit_test(every_experiment_says_what_it_is),
         cmocka_unit_test(steps_are_every_combination),
         cmocka_unit_test(rows_are_listed_by_key),
+        cmocka_unit_test(a_wide_listing_gives_way),
         cmocka_unit_test(every_block_is_computed_once),
         cmocka_unit_test(variance_of_a_known_sample),
         cmocka_unit_test(intervals_cover_the_exact_variance),

@@ -19,6 +19,7 @@ struct listing {
     size_t count;
 };
 
+/* A key with a question mark gives way where the table is too wide, the last one first. */
 static void open_columns(struct listing *l, const char *keys)
 {
     for (l->count = 0; *keys && l->count < TABLE_COLUMNS; l->count++) {
@@ -29,6 +30,10 @@ static void open_columns(struct listing *l, const char *keys)
             if (*c == '_')
                 *c = ' ';
         l->columns[n] = (struct table_column){.title = l->titles[n]};
+        if (l->keys[n][length - 1] == '?') {
+            l->keys[n][length - 1] = l->titles[n][length - 1] = 0;
+            l->columns[n].priority = (int)n + 1;
+        }
         keys += length + (keys[length] == ' ');
     }
 }
@@ -78,6 +83,18 @@ static void add_row(struct listing *l, const struct experiment_part *part, struc
         row->style = TABLE_BAD;
 }
 
+/* Columns for which the table was too wide are named: their numbers are in the file alone. */
+static void say_left_out(const struct listing *l, unsigned shown)
+{
+    char text[TABLE_COLUMNS * 34] = "";
+    for (size_t c = 0; c < l->count; c++)
+        if (l->columns[c].priority && !(shown & 1u << c))
+            snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", *text ? ", " : "",
+                     l->titles[c]);
+    if (*text)
+        report_sentence("Too wide for the table: %s.", text);
+}
+
 void listing_print(const json_t *rows, const char *where, const char *keys, const char *heading)
 {
     struct experiment_part of = {.rows = rows, .where = where};
@@ -90,7 +107,8 @@ void listing_print(const json_t *rows, const char *where, const char *keys, cons
         add_row(&l, &of, &table.rows[table.row_count++]);
     if (table.row_count) {
         report_sentence("%s", heading);
-        report_table(&table);
+        table.titles = l.count && l.columns[0].left;
+        say_left_out(&l, report_table(&table));
     }
     free(table.rows);
 }
