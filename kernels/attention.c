@@ -77,7 +77,7 @@ bool attn_problem_valid(const struct attn_problem *p, const char **why)
         {(unsigned)p->layout > ATTN_BSHD, "an unknown layout"},
         {p->mask >= ATTN_MASK_BOOL << 1, "an unknown mask"},
         {p->options >= ATTN_OPTION_SHARED_KV << 1, "an unknown option"},
-        {p->outputs >= ATTN_OUTPUT_DV << 1, "an unknown output"},
+        {p->outputs >= ATTN_OUTPUT_SCORES << 1, "an unknown output"},
         {p->kv_heads && p->q_heads % p->kv_heads != 0, "q_heads is not a multiple of kv_heads"},
         {(p->mask & both) == both, "two causal masks at once"},
         {!(isfinite(p->scale) && isfinite(p->softcap)), "scale or softcap is not finite"},
@@ -104,7 +104,7 @@ bool attn_problem_valid(const struct attn_problem *p, const char **why)
               !addressable(p->page_size, p->kv_heads, p->qk_dim, 1)) ||
              (p->options & ATTN_OPTION_PAGED &&
               !addressable(p->page_size, p->kv_heads, p->v_dim, 1)) ||
-             (p->outputs & ATTN_OUTPUT_WEIGHTS &&
+             (p->outputs & (ATTN_OUTPUT_WEIGHTS | ATTN_OUTPUT_SCORES) &&
               !addressable(p->batch, p->q_heads, p->q_len, p->kv_len)),
          "an operand does not fit in the address space"},
     };
@@ -158,6 +158,7 @@ bool attn_supports(const struct attn_kernel *kernel, const struct attn_problem *
         {p->outputs & ~caps->outputs & ATTN_OUTPUT_O, "outputs=o"},
         {p->outputs & ~caps->outputs & ATTN_OUTPUT_LSE, "outputs=lse"},
         {p->outputs & ~caps->outputs & ATTN_OUTPUT_WEIGHTS, "outputs=weights"},
+        {p->outputs & ~caps->outputs & ATTN_OUTPUT_SCORES, "outputs=scores"},
         {p->outputs & ~caps->outputs, "outputs of a backward pass"},
         {p->pass == ATTN_FORWARD && !caps->forward, "the forward pass"},
         {p->pass == ATTN_BACKWARD && !caps->backward, "the backward pass"},

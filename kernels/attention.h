@@ -132,7 +132,8 @@ enum attn_output {
     ATTN_OUTPUT_WEIGHTS = 1 << 2, /* softmax rows, (B, Hq, Sq, Skv) */
     ATTN_OUTPUT_DQ = 1 << 3,      /* of a backward pass */
     ATTN_OUTPUT_DK = 1 << 4,
-    ATTN_OUTPUT_DV = 1 << 5
+    ATTN_OUTPUT_DV = 1 << 5,
+    ATTN_OUTPUT_SCORES = 1 << 6 /* as in the formula above, -inf where a key is hidden */
 };
 
 enum attn_pass {
@@ -182,7 +183,7 @@ struct attn_tensor {
 /* Every operand and result of a call; .data is NULL where absent. */
 struct attn_tensors {
     size_t size;
-    /* Packed sequences have stride[0] = 0, in q o lse weights, and in k v k_scale v_scale where the
+    /* Packed sequences have stride[0] = 0, in q o lse weights scores, and in k v k_scale v_scale where the
      * keys are packed too: row i of sequence b is row cu_seqlens[b] + i. */
     struct attn_tensor q;       /* (B, Hq, Sq, D) */
     struct attn_tensor k;       /* (B, Hkv, Skv, D);  paged: (pages, Hkv, page_size, D) */
@@ -207,6 +208,7 @@ struct attn_tensors {
     /* Allocated pages of k and v, and rows of packed q and packed k; attn_tensors_valid() checks against
      * them. */
     size_t pages, q_rows, kv_rows;
+    struct attn_tensor scores; /* (B, Hq, Sq, Skv), a result: shaped and stored like weights */
 };
 
 /* Known deviations from this header, a set of bits, for kernels that wrap a library whose semantics
@@ -439,7 +441,7 @@ static inline size_t attn_dtype_size(enum attn_dtype dtype)
     return bytes[dtype];
 }
 
-/* Type of LSE and weights. */
+/* Type of LSE, weights and scores. */
 static inline enum attn_dtype attn_statistics_dtype(const struct attn_problem *problem)
 {
     return problem->dtype == ATTN_F64 ? ATTN_F64 : ATTN_F32;

@@ -161,6 +161,11 @@ static void row(const struct query *at, real *scores, real *widened)
     for (ptrdiff_t j = seen.lo; j < seen.hi; j++)
         scores[j] = hidden(at, (size_t)j) ? -INFINITY : score(at, q, (size_t)j, widened);
 
+    if (p->outputs & ATTN_OUTPUT_SCORES) {
+        real *out = attn_row_real(&t->scores, at->b, at->h, r);
+        for (ptrdiff_t j = 0; j < (ptrdiff_t)p->kv_len; j++)
+            out[j] = j >= seen.lo && j < seen.hi ? scores[j] : -INFINITY;
+    }
     real m;
     const real sum = exponentials(scores + seen.lo, seen.hi - seen.lo, sink(at), &m);
     const real inverse = sum == 0 ? 0 : 1 / sum;
@@ -204,7 +209,7 @@ const struct attn_kernel ATTN_KERNEL = {
     .caps.kv_dtypes = ATTN_BIT(ATTN_I8),
     .caps.masks = ATTN_MASKS_ALL,
     .caps.options = ATTN_OPTIONS_ALL,
-    .caps.outputs = ATTN_OUTPUTS_ALL,
+    .caps.outputs = ATTN_OUTPUTS_ALL | ATTN_OUTPUT_SCORES,
     .caps.forward = true,
     .caps.compute = ATTN_F32,
     .workspace_size = either_workspace_size,

@@ -30,6 +30,9 @@
  *   weight j   p_j (delta_j + sum_k p_k delta_k + g(Skv) + 2 c_exp u + 2u + u_p) + 2^-126; where what is in
  *              brackets is above 1, to all orders: anything from 0 to p_j times its exponential, and at most
  *              1.
+ *   score j    (D u + 4u) s_rj: delta_j without what softmax does to it, and with the worst case of g, as no
+ *              other key averages it out; and (2 D + 4) max(1, |scale|) eta.  Infinite where it
+ *              is beyond what rounds to the type's largest number.
  *
  * What options add to delta_j, and to the rest:
  *
@@ -72,13 +75,6 @@
 #include "reference/softmax_error.h"
 
 #define C_EXP 8.0
-#if defined ATTN_COMPUTE_F64
-#define SMALLEST_NORMAL 0x1p-1022
-#define OWN_ROUNDING U /* of what the reference returns: it computes in more than double */
-#else
-#define SMALLEST_NORMAL 0x1p-126
-#define OWN_ROUNDING 0
-#endif
 #define HALF_SUBNORMAL ((wide)U * SMALLEST_NORMAL)
 
 /* One external symbol per object, as kernels have. */
@@ -283,6 +279,7 @@ void ATTN_REFERENCE(const struct attn_problem *problem, const struct attn_tensor
     for (size_t d = 0; d < problem->qk_dim; d++)
         scratch.q[d] = (wide)q[d];
     keys_find(&keys, &at, &scratch);
+    keys_scores(problem, &keys, factor, row);
     keys_weigh(problem, &keys);
     weights(problem, &keys, factor, bf16, row);
     lse(&keys, factor, bf16, row);

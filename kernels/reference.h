@@ -27,6 +27,8 @@ struct attn_reference_row {
     double *weights_bound; /* kv_len */
     double lse;
     double lse_bound;
+    double *scores;       /* kv_len; -inf where masked */
+    double *scores_bound; /* kv_len; wanted where scores is */
 };
 
 /* Scratch of attn_reference(), bytes. */

@@ -82,6 +82,8 @@ static double bytes_of(const struct attn_problem *p, double rows, double keys)
         bytes += rows * statistic;
     if (p->outputs & ATTN_OUTPUT_WEIGHTS)
         bytes += rows * (double)p->kv_len * statistic;
+    if (p->outputs & ATTN_OUTPUT_SCORES)
+        bytes += rows * (double)p->kv_len * statistic;
     return bytes;
 }
 

@@ -107,6 +107,9 @@ const struct adversary adversaries[] = {
     {"nan in q, a mask, weights", .change = nan_in_q, .mask = ATTN_MASK_BOOL,
      .outputs = ATTN_OUTPUT_WEIGHTS, .caveat = ATTN_CAVEAT_NAN_VANISHES},
     {"nan in a bias", .mask = ATTN_MASK_BIAS, .bias = bias_nan, LEAKS_OR_VANISHES},
+    {"scores", .outputs = ATTN_OUTPUT_SCORES},
+    {"nan in k, a mask, scores", .change = nan_in_k, .special_keys = true, .mask = ATTN_MASK_BOOL,
+     .outputs = ATTN_OUTPUT_SCORES, LEAKS_OR_VANISHES},
 };
 
 const size_t adversary_count = sizeof adversaries / sizeof *adversaries;

@@ -23,14 +23,19 @@ struct judge {
 static bool judge_open(struct judge *judge, const struct attn_problem *p)
 {
     const size_t keys = p->outputs & ATTN_OUTPUT_WEIGHTS ? p->kv_len : 0;
-    const size_t doubles = 2 * p->v_dim + 2 * keys;
+    const size_t scored = p->outputs & ATTN_OUTPUT_SCORES ? p->kv_len : 0;
+    const size_t doubles = 2 * (p->v_dim + keys + scored);
     judge->block = malloc(doubles * sizeof(double) + attn_reference_workspace(p));
     judge->row = (struct attn_reference_row){.size = sizeof judge->row, .o = judge->block};
     if (!judge->block)
         return false;
     judge->row.bound = judge->block + p->v_dim;
-    judge->row.weights = keys ? judge->row.bound + p->v_dim : NULL;
-    judge->row.weights_bound = keys ? judge->row.weights + keys : NULL;
+    double *next = judge->row.bound + p->v_dim;
+    judge->row.weights = keys ? next : NULL;
+    judge->row.weights_bound = keys ? next + keys : NULL;
+    next += 2 * keys;
+    judge->row.scores = scored ? next : NULL;
+    judge->row.scores_bound = scored ? next + scored : NULL;
     judge->workspace = judge->block + doubles;
     return true;
 }
@@ -107,6 +112,9 @@ static void compare_row(const struct attn_problem *p, const struct attn_tensors 
     for (size_t j = 0; p->outputs & ATTN_OUTPUT_WEIGHTS && j < p->kv_len; j++)
         note_worst(&error, "weights", j, tensors_get(&t->weights, at.b, at.h, at.row, j),
                    row->weights[j], row->weights_bound[j]);
+    for (size_t j = 0; p->outputs & ATTN_OUTPUT_SCORES && j < p->kv_len; j++)
+        note_worst(&error, "scores", j, tensors_get(&t->scores, at.b, at.h, at.row, j),
+                   row->scores[j], row->scores_bound[j]);
     sum->rows++;
     sum->over_bound = fmax(sum->over_bound, error.over_bound);
     if (error.over_bound > 1 && (!sum->wrong_rows++ || number < sum->first.row))

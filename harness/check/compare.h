@@ -24,7 +24,7 @@ int check_ascending(const void *a, const void *b);
 /* The worst element of the first row that is wrong. */
 struct check_mismatch {
     size_t row;
-    const char *tensor; /* "o", "lse", "weights" */
+    const char *tensor; /* "o", "lse", "weights", "scores" */
     size_t element;
     double got, expected, bound;
 };

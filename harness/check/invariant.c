@@ -38,6 +38,7 @@ struct attn_tensors check_part(const struct attn_tensors *whole, size_t b, size_
     begin_at(&part.o, b, i);
     begin_at(&part.lse, b, i);
     begin_at(&part.weights, b, i);
+    begin_at(&part.scores, b, i);
     begin_at(&part.k, b, 0);
     begin_at(&part.v, b, 0);
     return part;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* The results of a problem, each with the length of its rows. */
-enum { RESULTS = 3 };
+enum { RESULTS = 4 };
 static const struct result {
     const char *name;
     unsigned output;
@@ -17,6 +17,8 @@ static const struct result {
     {"o", ATTN_OUTPUT_O, offsetof(struct attn_tensors, o), offsetof(struct attn_problem, v_dim)},
     {"lse", ATTN_OUTPUT_LSE, offsetof(struct attn_tensors, lse), 0},
     {"weights", ATTN_OUTPUT_WEIGHTS, offsetof(struct attn_tensors, weights),
+     offsetof(struct attn_problem, kv_len)},
+    {"scores", ATTN_OUTPUT_SCORES, offsetof(struct attn_tensors, scores),
      offsetof(struct attn_problem, kv_len)},
 };
 

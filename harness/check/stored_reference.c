@@ -178,7 +178,8 @@ static bool same_case(const struct problem_case *c, const struct header *header)
 
 const size_t *check_stored_rows(const struct problem_case *c, size_t *count)
 {
-    if (!lent.header || c->problem.outputs & ATTN_OUTPUT_WEIGHTS || !same_case(c, lent.header))
+    const unsigned not_stored = ATTN_OUTPUT_WEIGHTS | ATTN_OUTPUT_SCORES;
+    if (!lent.header || c->problem.outputs & not_stored || !same_case(c, lent.header))
         return NULL;
     *count = lent.header->rows;
     return row_numbers(lent.header);

@@ -114,6 +114,7 @@ static bool must_equal(struct trial *trial, const struct check_kept *first, size
     earlier.o = first->tensors.o;
     earlier.lse = first->tensors.lse;
     earlier.weights = first->tensors.weights;
+    earlier.scores = first->tensors.scores;
     for (int n = 0; n < 2; n++)
         if (!check_compare(checker->kernel, &trial->problem, n ? &earlier : &trial->set.tensors,
                            rows, count, checker->threads, false, &of[n]))

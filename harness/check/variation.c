@@ -66,6 +66,8 @@ static const struct variation {
     {"weights alone", .outputs = ATTN_OUTPUT_WEIGHTS},
     {"lse and weights", .outputs = ATTN_OUTPUT_LSE | ATTN_OUTPUT_WEIGHTS},
     {"o and weights", .outputs = ATTN_OUTPUT_O | ATTN_OUTPUT_WEIGHTS},
+    {"scores alone", .outputs = ATTN_OUTPUT_SCORES},
+    {"o, weights and scores", .outputs = ATTN_OUTPUT_O | ATTN_OUTPUT_WEIGHTS | ATTN_OUTPUT_SCORES},
     {"causal, fewer queries than keys", .mask = CAUSAL, .q_len = 35, .kv_len = 67},
     {"causal, more queries than keys", .mask = CAUSAL, .q_len = 67, .kv_len = 35},
     {"causal_top_left, fewer queries than keys", .mask = TOP_LEFT, .q_len = 35, .kv_len = 67},

@@ -44,6 +44,7 @@ static const struct {
     {"shared_kv", "h=2,shared_kv=1", ATTN_DTYPE_COUNT},
     {"outputs=o+lse", "h=2,outputs=o+lse", ATTN_DTYPE_COUNT},
     {"outputs=o+weights", "h=2,outputs=o+weights", ATTN_DTYPE_COUNT},
+    {"outputs=o+scores", "h=2,outputs=o+scores", ATTN_DTYPE_COUNT},
     {"batch invariant", NULL, ATTN_DTYPE_COUNT},
 };
 #define FEATURES (sizeof features / sizeof *features)

@@ -28,6 +28,7 @@ static const struct parse_name outputs[] = {
     {"o", ATTN_OUTPUT_O},
     {"lse", ATTN_OUTPUT_LSE},
     {"weights", ATTN_OUTPUT_WEIGHTS},
+    {"scores", ATTN_OUTPUT_SCORES},
     {"dq", ATTN_OUTPUT_DQ},
     {"dk", ATTN_OUTPUT_DK},
     {"dv", ATTN_OUTPUT_DV},

@@ -31,7 +31,7 @@
  *                                                      each of its own length
  *     page      N >= 0                     0 = off     K and V in pages of N keys
  *     shared_kv 0|1                        0           V is the first dv elements of each key
- *     outputs   o, lse, weights in a sum   o           wanted results, such as o+lse
+ *     outputs   sum of o, lse, weights, scores  o      wanted results, such as o+lse
  *
  *     h         N >= 1                                 shorthand: hq and hkv
  *     s         N >= 1                                 shorthand: sq and skv

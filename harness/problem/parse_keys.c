@@ -15,6 +15,7 @@ static const struct parse_name outputs[] = {
     {"o", ATTN_OUTPUT_O},
     {"lse", ATTN_OUTPUT_LSE},
     {"weights", ATTN_OUTPUT_WEIGHTS},
+    {"scores", ATTN_OUTPUT_SCORES},
     {NULL, 0},
 };
 static const struct parse_name layouts[] = {{"bhsd", ATTN_BHSD}, {"bshd", ATTN_BSHD}, {NULL, 0}};
@@ -102,7 +103,7 @@ const struct parse_key parse_keys[KEY_COUNT] = {
     [KEY_SHARED_KV] = {.help = {"shared_kv", "0|1", "0", "V is the first dv elements of each key"},
                        .kind = &parse_kind_flag,
                        .option = ATTN_OPTION_SHARED_KV},
-    [KEY_OUTPUTS] = {.help = {"outputs", "a sum of o, lse, weights", "o", "wanted results"},
+    [KEY_OUTPUTS] = {.help = {"outputs", "a sum of o, lse, weights, scores", "o", "wanted results"},
                      .kind = &parse_kind_set,
                      AT(outputs),
                      .names = outputs},

@@ -11,7 +11,7 @@
  *     writing one element outside, or megabytes, is a SIGSEGV; row padding (strides) filled with
  *     signalling poison.
  *
- * Results (O, LSE, weights) live in the worker's own memory, laid out likewise, and are poisoned
+ * Results (O, LSE, weights, scores) live in the worker's own memory, laid out likewise, and are poisoned
  * with NaN before a call.
  */
 #ifndef HARNESS_PROBLEM_TENSORS_H
@@ -29,7 +29,7 @@ struct tensors_layout {
 };
 
 #define TENSORS_OPERANDS 13 /* at most */
-#define TENSORS_RESULTS 3
+#define TENSORS_RESULTS 4
 
 /* Sizes of operands that the problem leaves open. */
 struct tensors_shape {
@@ -141,7 +141,7 @@ struct tensors_place tensors_place(const struct attn_problem *problem,
 
 /* An element of an operand or result, for messages. */
 struct tensors_spot {
-    const char *tensor; /* "o", "lse", "weights" */
+    const char *tensor; /* "o", "lse", "weights", "scores" */
     size_t b, h, i, d;
 };
 

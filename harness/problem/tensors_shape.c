@@ -153,6 +153,8 @@ double tensors_case_bytes(const struct problem_case *c)
                    stored * dims * (double)attn_dtype_size(p->kv_dtype);
     if (p->outputs & ATTN_OUTPUT_WEIGHTS)
         bytes += rows * (double)p->kv_len * (double)attn_dtype_size(attn_statistics_dtype(p));
+    if (p->outputs & ATTN_OUTPUT_SCORES)
+        bytes += rows * (double)p->kv_len * (double)attn_dtype_size(attn_statistics_dtype(p));
     if (p->mask & ATTN_MASK_BIAS)
         bytes += elements(shape.bias) * (double)attn_dtype_size(shape.bias_dtype);
     if (p->mask & ATTN_MASK_BOOL)

@@ -152,6 +152,8 @@ size_t tensors_results(struct attn_tensors *t, const struct attn_problem *p,
         add(&list, "lse", &t->lse, attn_statistics_dtype(p), lse);
     if (p->outputs & ATTN_OUTPUT_WEIGHTS)
         add(&list, "weights", &t->weights, attn_statistics_dtype(p), weights);
+    if (p->outputs & ATTN_OUTPUT_SCORES)
+        add(&list, "scores", &t->scores, attn_statistics_dtype(p), weights);
     return list.count;
 }
 

@@ -80,8 +80,8 @@ const struct options_command options_commands[COMMAND_COUNT] = {
          "mask, bias, sinks, slopes, kv_lens, cu_seqlens, cu_seqlens_kv, block_table,\n"
          "k_scale and v_scale (docs/eval.md).  Every tensor that is there is used, and all\n"
          "sizes come from the tensors; OPTIONS give the rest, as in\n"
-         "mask=causal,scale=0.125, and a size in them must match IN.  OUT gets o, and lse\n"
-         "and weights if outputs asks for them.\n",
+         "mask=causal,scale=0.125, and a size in them must match IN.  OUT gets o, and lse,\n"
+         "weights and scores if outputs asks for them.\n",
          NULL},
     [COMMAND_EXPERIMENT] = {"experiment", "questions about attention, such as why 1/sqrt(d)",
                             "NAME|all [PARAMETER]... [--output FILE]", "", .subject = "name"},

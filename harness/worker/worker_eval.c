@@ -84,15 +84,17 @@ static void write_results(struct worker *worker, const struct attn_tensors *t,
         {ATTN_OUTPUT_O, "o", &t->o, p->v_dim, rows->flat},
         {ATTN_OUTPUT_LSE, "lse", &t->lse, 0, false},
         {ATTN_OUTPUT_WEIGHTS, "weights", &t->weights, p->kv_len, false},
+        {ATTN_OUTPUT_SCORES, "scores", &t->scores, p->kv_len, false},
     };
-    struct safetensor out[3];
-    void *data[3] = {NULL};
+    enum { RESULTS = sizeof results / sizeof *results };
+    struct safetensor out[RESULTS];
+    void *data[RESULTS] = {NULL};
     char message[512] = "out of memory";
-    const int count = copy_results(results, 3, p->outputs, rows, out, data);
+    const int count = copy_results(results, RESULTS, p->outputs, rows, out, data);
     if (count < 0 ||
         !safetensors_write(worker->request.path_out, out, (size_t)count, message, sizeof message))
         worker_end(worker, CELL_SKIPPED, "%s", message);
-    for (int n = 0; n < 3; n++)
+    for (int n = 0; n < RESULTS; n++)
         free(data[n]);
 }
 

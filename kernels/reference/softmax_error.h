@@ -1,11 +1,22 @@
 /*
- * softmax_error: the weights of the keys that a row of the reference sees, and by how much sums over them and
- * their scores may be off (the header comment of reference.c derives it).
+ * softmax_error: the weights of the keys that a row of the reference sees, and by how much these, sums over
+ * them and their scores may be off (the header comment of reference.c derives it).
  */
 #ifndef REFERENCE_SOFTMAX_ERROR_H
 #define REFERENCE_SOFTMAX_ERROR_H
 
+#include "reference.h"
 #include "visible_keys.h"
+
+#if defined ATTN_COMPUTE_F64
+#define SMALLEST_NORMAL 0x1p-1022
+#define LARGEST 0x1.fffffffffffffp1023
+#define OWN_ROUNDING U /* of what the reference returns: it computes in more than double */
+#else
+#define SMALLEST_NORMAL 0x1p-126
+#define LARGEST 0x1.fffffep127
+#define OWN_ROUNDING 0
+#endif
 
 static inline bool tied(const struct keys *keys)
 {
@@ -40,12 +51,38 @@ static inline wide growth(size_t n, bool aligned)
     return (aligned || walk > (wide)n ? (wide)n : walk) * U;
 }
 
+/* Roundings of a score in units of u s_rj beside those of its sum. */
+static inline wide per_score(const struct attn_problem *problem)
+{
+    return problem->kv_dtype == ATTN_I8 ? 6 : 4;
+}
+
+/* Scores as a result, from s_rj. */
+static inline void keys_scores(const struct attn_problem *problem, const struct keys *keys,
+                               wide factor, struct attn_reference_row *row)
+{
+    const wide relative = ((wide)problem->qk_dim + per_score(problem)) * U;
+    const wide scale = fmax(1, fabs(scale_of(problem)));
+    const wide least = (2 * (wide)problem->qk_dim + 4) * scale * SMALLEST_NORMAL;
+    for (size_t j = 0; row->scores && j < problem->kv_len; j++) {
+        row->scores[j] = -INFINITY;
+        row->scores_bound[j] = 0;
+    }
+    for (size_t n = 0; row->scores && n < keys->n; n++) {
+        const wide x = keys->x[n], extra = keys->extra ? keys->extra[n] : 0;
+        const wide bound = relative * keys->delta[n] + extra + OWN_ROUNDING * fabs(x) + least;
+        row->scores[keys->j[n]] =
+            fabs(x) > LARGEST * (1 + (wide)U / 2) ? copysign(INFINITY, x) : (double)x;
+        row->scores_bound[keys->j[n]] = (double)(factor * bound);
+    }
+}
+
 /* s_rj becomes delta_j. */
 static inline void find_delta(const struct attn_problem *problem, struct keys *keys, wide g_dim)
 {
-    const wide per_score = g_dim + (problem->kv_dtype == ATTN_I8 ? 6 : 4) * U;
+    const wide relative = g_dim + per_score(problem) * U;
     for (size_t n = 0; n < keys->n; n++)
-        keys->delta[n] = per_score * (keys->delta[n] + keys->m - keys->x[n]);
+        keys->delta[n] = relative * (keys->delta[n] + keys->m - keys->x[n]);
     for (size_t n = 0; keys->extra && n < keys->n; n++)
         keys->delta[n] += keys->extra[n];
     if (keys->scores > keys->n) {

@@ -31,6 +31,8 @@
     X(nan_leaks_through_weights, SQUARE ",mask=bool", "normal", "nan in v", "got nan")            \
     X(nan_unseen_in_tail, SQUARE ",mask=bool", "normal", "nan in v's last column", "got nan")     \
     X(bias_before_scale, SQUARE ",mask=bias", "normal", "own input", "")                          \
+    X(scores_before_bias, SQUARE ",mask=bias,outputs=scores", "normal", "own input", "scores")    \
+    X(scores_before_bias, SQUARE ",mask=bias", "normal", "scores", "scores row")                  \
     X(bias_before_softcap, SQUARE ",mask=bias,softcap=1", "normal", "own input", "")              \
     X(softcap_after_mask, SQUARE ",mask=bool,softcap=1", "normal", "own input", "it gives key ")  \
     X(softcap_divides_only, SQUARE ",softcap=5", "normal", "own input", "it gives key ")          \

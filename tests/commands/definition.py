@@ -105,6 +105,7 @@ class Row:
     o: list[float]
     lse: float
     weights: list[float]
+    scores: list[float]
 
 
 def score(a: Attention, b: int, h: int, i: int, j: int) -> float:
@@ -141,20 +142,21 @@ def row(a: Attention, b: int, h: int, i: int) -> Row:
     sink = a.sinks[h] if a.sinks else -INF
     top = max(*scores, sink)
     if top == -INF:
-        return Row([0.0] * dv, -INF, [0.0] * skv)
+        return Row([0.0] * dv, -INF, [0.0] * skv, scores)
     total = math.fsum(math.exp(x - top) for x in (*scores, sink))
     weights = [math.exp(x - top) / total for x in scores]
     seen = [j for j in range(skv) if scores[j] > -INF]
     o = [math.fsum(weights[j] * a.v.at(b, g, j, n) for j in seen) for n in range(dv)]
-    return Row(o, top + math.log(total), weights)
+    return Row(o, top + math.log(total), weights, scores)
 
 
 def attention(a: Attention) -> dict[str, Array]:
-    """O of (B, Hq, Sq, Dv), LSE of (B, Hq, Sq) and weights of (B, Hq, Sq, Skv)."""
+    """O of (B, Hq, Sq, Dv), LSE of (B, Hq, Sq), weights and scores of (B, Hq, Sq, Skv)."""
     b, h, sq, _ = a.q.shape
     rows = [row(a, n, m, i) for n in range(b) for m in range(h) for i in range(sq)]
     return {
         "o": Array([b, h, sq, a.v.shape[3]], [x for r in rows for x in r.o]),
         "lse": Array([b, h, sq], [r.lse for r in rows]),
         "weights": Array([b, h, sq, a.k.shape[2]], [x for r in rows for x in r.weights]),
+        "scores": Array([b, h, sq, a.k.shape[2]], [x for r in rows for x in r.scores]),
     }

@@ -66,7 +66,7 @@ class EvalTest(CommandTest):
         safetensors(self.file, tensors)
         took = []
         for kernel in kernels():
-            for outputs in ("o+lse+weights", "o"):
+            for outputs in ("o+lse+weights+scores", "o+lse+weights", "o"):
                 text = ",".join(filter(None, [problem, f"outputs={outputs}"]))
                 done = run(*self.words(kernel, text))
                 if done.returncode != 2 or "unsupported" not in done.stderr:

@@ -36,10 +36,10 @@ def offsets(lengths: list[int], dtype: str = "I32") -> TypedTensor:
     return [len(lengths) + 1], [sum(lengths[:n]) for n in range(len(lengths) + 1)], dtype
 
 
-def widened(weights: Array, skv: int) -> Array:
-    """Weights of a shorter sequence, with zeros behind."""
-    b, h, sq, own = weights.shape
-    return build([b, h, sq, skv], lambda n, m, i, j: weights.at(n, m, i, j) if j < own else 0.0)
+def widened(rows: Array, skv: int, behind: float) -> Array:
+    """Rows of a shorter sequence's keys, with a number for the keys behind."""
+    b, h, sq, own = rows.shape
+    return build([b, h, sq, skv], lambda n, m, i, j: rows.at(n, m, i, j) if j < own else behind)
 
 
 class Packed(EvalTest):
@@ -61,7 +61,8 @@ class Packed(EvalTest):
         """Theirs, behind each other."""
         each = [attention(a) for a in sequences]
         for found in each:
-            found["weights"] = widened(found["weights"], skv)
+            found["weights"] = widened(found["weights"], skv, 0.0)
+            found["scores"] = widened(found["scores"], skv, -INF)
         return {name: together([found[name] for found in each]) for name in each[0]}
 
     def packed(self, sequences: list[Attention], dtype: str = "I32") -> dict[str, TypedTensor]:

@@ -159,6 +159,9 @@ class Operands(CommandTest):
                 self.assertNotEqual(feature in each["features"], feature in each["lacks"])
         self.assertEqual(words["naive", "page"], "yes")
         self.assertEqual(words["online", "outputs=o+weights"], "-")
+        self.assertEqual(
+            [words[name, "outputs=o+scores"] for name in ("naive", "gemm")], ["yes", "-"]
+        )
 
     def test_what_a_kernel_lacks_is_why_its_row_is_unsupported(self) -> None:
         variants = json.loads(run("list", "--json").stdout)["kernels"]

@@ -208,11 +208,12 @@ class Eval(CommandTest):
                 "v": ([1, 1, 2, 3], [1, 2, 3, 5, 6, 7]),
             },
         )
-        done = run(*self.arguments("--problem", "outputs=o+lse+weights"))
+        done = run(*self.arguments("--problem", "outputs=o+lse+weights+scores"))
         self.assertEqual(done.returncode, 0, done)
         result = read_safetensors(self.result)
         self.assertEqual(result["o"], ([1, 1, 1, 3], [3, 4, 5]))
         self.assertEqual(result["weights"], ([1, 1, 1, 2], [0.5, 0.5]))
+        self.assertEqual(result["scores"], ([1, 1, 1, 2], [0, 0]))
         self.assertEqual(result["lse"][0], [1, 1, 1])
         self.assertAlmostEqual(result["lse"][1][0], 0.6931472, places=6)
 

@@ -40,6 +40,7 @@ PROBLEMS = {
     "full_block_misses_last_row nan_leaks_through_weights mask_added softcap_after_mask "
     "hides_by_minus_1e9",
     f"{SQUARE},window=9:3": "window_left_off_by_one window_right_off_by_one",
+    f"{SQUARE},mask=bias": "scores_before_bias",
     f"{CACHE},mask=bias,softcap=1,alibi=1,sinks=1": "bias_before_scale bias_before_softcap "
     "tanh_overflows tanh_loses_small alibi_without_offset sink_left_out_of_lse "
     "sink_scaled sink_outside_maximum",

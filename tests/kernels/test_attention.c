@@ -69,6 +69,8 @@ static void bad_problems_are_refused(void **state)
     assert_true(attn_problem_valid(&p, &why));
     p.outputs = ATTN_OUTPUT_WEIGHTS;
     assert_invalid(&p, "address space");
+    p.outputs = ATTN_OUTPUT_SCORES;
+    assert_invalid(&p, "address space");
 }
 
 /* What no enumeration has, and values whose option is off, which nobody would look at. */
@@ -88,7 +90,7 @@ static void what_has_no_meaning_is_refused(void **state)
     assert_invalid(&p, "unknown mask");
     p = problem(), p.options = 1u << 8;
     assert_invalid(&p, "unknown option");
-    p = problem(), p.outputs = 1u << 6;
+    p = problem(), p.outputs = 1u << 7;
     assert_invalid(&p, "unknown output");
     p = problem(), p.softcap = 30;
     assert_invalid(&p, "softcap without");
@@ -154,6 +156,8 @@ static void work_counts_visible_pairs_and_each_byte_once(void **state)
     assert_true(attn_compulsory_bytes(&p) == (48 + 42) * 13 * 4);
     p.outputs |= ATTN_OUTPUT_LSE | ATTN_OUTPUT_WEIGHTS;
     assert_true(attn_compulsory_bytes(&p) == (48 + 42) * 13 * 4 + 48 * 4 + 48 * 7 * 4);
+    p.outputs |= ATTN_OUTPUT_SCORES;
+    assert_true(attn_compulsory_bytes(&p) == (48 + 42) * 13 * 4 + 48 * 4 + 2 * 48 * 7 * 4);
     p.outputs = ATTN_OUTPUT_O;
     p.dtype = p.kv_dtype = ATTN_BF16;
     assert_true(attn_compulsory_bytes(&p) == (48 + 42) * 13 * 2);

@@ -66,6 +66,7 @@ static void refusals_say_why(void **state)
         {.options = ATTN_OPTION_SHARED_KV, .why = "shared K and V"},
         {.outputs = ATTN_OUTPUT_LSE, .why = "outputs=lse"},
         {.outputs = ATTN_OUTPUT_WEIGHTS, .why = "outputs=weights"},
+        {.outputs = ATTN_OUTPUT_SCORES, .why = "outputs=scores"},
         {.outputs = ATTN_OUTPUT_DQ, .why = "outputs of a backward pass"},
         {.pass = ATTN_BACKWARD, .why = "the backward pass"},
     };

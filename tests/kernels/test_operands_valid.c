@@ -66,7 +66,7 @@ static void start(unsigned masks, unsigned options)
     p.options = options;
     p.softcap = options & ATTN_OPTION_SOFTCAP ? 1 : 0;
     p.page_size = options & ATTN_OPTION_PAGED ? 2 : 0;
-    p.outputs = ATTN_OUTPUT_O | ATTN_OUTPUT_LSE | ATTN_OUTPUT_WEIGHTS;
+    p.outputs = ATTN_OUTPUT_O | ATTN_OUTPUT_LSE | ATTN_OUTPUT_WEIGHTS | ATTN_OUTPUT_SCORES;
     memset(mask, 1, sizeof mask);
     memcpy(lens, (const int32_t[]){8, 3}, sizeof lens);
     memcpy(queries, (const int32_t[]){0, 3, 5}, sizeof queries);
@@ -78,7 +78,7 @@ static void start(unsigned masks, unsigned options)
     t.v = of_heads(2, 8, 2, ATTN_F32);
     t.o = of_heads(4, 3, 2, ATTN_F32);
     t.lse = of_heads(4, 3, 1, ATTN_F32);
-    t.weights = of_heads(4, 3, 8, ATTN_F32);
+    t.weights = t.scores = of_heads(4, 3, 8, ATTN_F32);
     t.bias = of_heads(4, 3, 8, ATTN_F32);
     t.mask = (struct attn_tensor){.data = mask, .dtype = ATTN_BOOL, .stride = {3 * 8, 0, 8, 1}};
     t.sinks = t.slopes = list(numbers, ATTN_F32, 1);
@@ -93,7 +93,7 @@ static void start(unsigned masks, unsigned options)
     t.dK = t.dV = t.k;
     if (options & ATTN_OPTION_PACKED)
         t.q.stride[0] = t.k.stride[0] = t.v.stride[0] = t.o.stride[0] = t.lse.stride[0] =
-            t.weights.stride[0] = 0;
+            t.weights.stride[0] = t.scores.stride[0] = 0;
 }
 
 static void use_integers(void)
@@ -136,6 +136,7 @@ static void each_is_needed_where_it_is_used(void **state)
         {&t.o, 0, 0, NULL, "o is missing"},
         {&t.lse, 0, 0, NULL, "lse is missing"},
         {&t.weights, 0, 0, NULL, "weights is missing"},
+        {&t.scores, 0, 0, NULL, "scores is missing"},
         {&t.bias, ATTN_MASK_BIAS, 0, NULL, "bias is missing"},
         {&t.mask, ATTN_MASK_BOOL, 0, NULL, "mask is missing"},
         {&t.sinks, 0, ATTN_OPTION_SINKS, NULL, "sinks is missing"},
@@ -166,7 +167,7 @@ static void each_is_needed_where_it_is_used(void **state)
     t.bias.data = t.mask.data = t.sinks.data = t.kv_lens.data = t.block_table.data = NULL;
     t.k_scale.data = t.dO.data = NULL;
     p.outputs = ATTN_OUTPUT_LSE;
-    t.o.data = t.weights.data = NULL;
+    t.o.data = t.weights.data = t.scores.data = NULL;
     assert_valid();
     start(0, ATTN_OPTION_PACKED | ATTN_OPTION_RAGGED); /* keys in a cache */
     t.k.stride[0] = t.v.stride[0] = 32;

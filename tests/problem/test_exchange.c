@@ -65,13 +65,14 @@ static void names_and_shapes(void **state)
           {"v.2", "bf16 (2,2,5,7)"},
           {"o.2", "bf16 (2,4,3,7)"},
           {"lse.1", "f32 (2,4,3)"}}},
-        {"b=2,hq=4,hkv=2,sq=3,skv=5,d=6,dv=7,layout=bshd,outputs=o+lse+weights",
+        {"b=2,hq=4,hkv=2,sq=3,skv=5,d=6,dv=7,layout=bshd,outputs=o+lse+weights+scores",
          {{"q.0", "f32 (2,3,4,6)"},
           {"k.0", "f32 (2,5,2,6)"},
           {"v.0", "f32 (2,5,2,7)"},
           {"o.0", "f32 (2,3,4,7)"},
           {"lse.0", "f32 (2,4,3)"},
-          {"weights.2", "f32 (2,4,3,5)"}}},
+          {"weights.2", "f32 (2,4,3,5)"},
+          {"scores.1", "f32 (2,4,3,5)"}}},
         {"h=1,s=1,d=1", {{"q.0", "f32 (1,1,1,1)"}, {"o.2", "f32 (1,1,1,1)"}}},
     };
     char message[256];

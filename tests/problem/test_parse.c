@@ -35,7 +35,7 @@ static void every_key_sets_its_field(void **state)
     const struct attn_problem p =
         parsed("b=2,hq=12,hkv=3,sq=5,skv=7,d=40,dv=48,dtype=bf16,kv_dtype=i8,"
                "mask=causal+bias+bool,window=256:-1,softcap=30,scale=0.125,layout=bshd,sinks=1,"
-               "alibi=1,ragged=1,packed=1,page=16,outputs=o+lse+weights");
+               "alibi=1,ragged=1,packed=1,page=16,outputs=o+lse+weights+scores");
     assert_int_equal(p.size, sizeof p);
     assert_int_equal(p.batch, 2);
     assert_int_equal(p.q_heads, 12);
@@ -57,7 +57,8 @@ static void every_key_sets_its_field(void **state)
     assert_true(p.scale == 0.125f);
     assert_int_equal(p.layout, ATTN_BSHD);
     assert_int_equal(p.page_size, 16);
-    assert_int_equal(p.outputs, ATTN_OUTPUT_O | ATTN_OUTPUT_LSE | ATTN_OUTPUT_WEIGHTS);
+    assert_int_equal(p.outputs,
+                     ATTN_OUTPUT_O | ATTN_OUTPUT_LSE | ATTN_OUTPUT_WEIGHTS | ATTN_OUTPUT_SCORES);
 }
 
 static void sizes_have_units_and_blanks_follow_commas(void **state)
@@ -160,13 +161,13 @@ static void the_longest_canonical_text_fits(void **state)
     struct attn_problem p =
         parsed("mask=causal_top_left+bias+bool,window=4611686018427387903:4611686018427387903,"
                "softcap=1.17549435e-38,scale=-1.17549435e-38,layout=bshd,sinks=1,alibi=1,ragged=1,"
-               "packed=1,page=1,shared_kv=1,outputs=o+lse+weights,dtype=bf16,"
+               "packed=1,page=1,shared_kv=1,outputs=o+lse+weights+scores,dtype=bf16,"
                "kv_dtype=i8,dv=1");
     char text[PARSE_TEXT];
     p.batch = p.q_heads = p.kv_heads = p.q_len = p.kv_len = p.qk_dim = p.page_size = SIZE_MAX;
     parse_print_problem(&p, text);
     assert_true(strlen(text) > 300);
-    assert_non_null(strstr(text, ",outputs=o+lse+weights"));
+    assert_non_null(strstr(text, ",outputs=o+lse+weights+scores"));
 }
 
 /* ---- round trip ---------------------------------------------------------------------------- */
@@ -198,6 +199,8 @@ static void random_options(struct attn_problem *p)
     p->kv_dtype = below(4) ? p->dtype : ATTN_I8;
     p->layout = (enum attn_layout)below(2);
     p->outputs = 1 + (unsigned)below(7);
+    if (below(2))
+        p->outputs |= ATTN_OUTPUT_SCORES;
     p->mask = causal[below(3)] | (unsigned)below(4) << 2;
     p->options = (unsigned)below(256);
     if (p->options & ATTN_OPTION_SHARED_KV && p->v_dim > p->qk_dim)

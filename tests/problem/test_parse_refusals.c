@@ -105,7 +105,7 @@ static const struct refusal {
     {"scale=0x1p3", 6, "scale='0x1p3' is not a decimal number; expected X"},
     {"layout=sbhd", 7, "layout='sbhd' is no such choice; expected bhsd|bshd"},
     {"sinks=yes", 6, "sinks='yes' is neither 0 nor 1; expected 0|1"},
-    {"outputs=", 8, "outputs has an empty value; expected a sum of o, lse, weights"},
+    {"outputs=", 8, "outputs has an empty value; expected a sum of o, lse, weights, scores"},
     {"pass=forward", 0, "unknown key 'pass'; did you mean 'mask'?"},
     {"d=\xc3\xa4\n", 2, "d='\\xc3\\xa4\\x0a' is not a whole number; expected N >= 1"},
     {"b=3037000500,h=3037000500,s=3037000500", 0, "an operand does not fit in the address space"},

@@ -312,7 +312,8 @@ static void conformance_has_every_kind_of_problem(void **state)
     assert_int_equal(all.masks, 1u << 31 | ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT |
                                     ATTN_MASK_BIAS | ATTN_MASK_BOOL);
     assert_int_equal(all.options, (ATTN_OPTION_SHARED_KV << 1) - 1);
-    assert_int_equal(all.outputs, ATTN_OUTPUT_O | ATTN_OUTPUT_LSE | ATTN_OUTPUT_WEIGHTS);
+    assert_int_equal(all.outputs,
+                     ATTN_OUTPUT_O | ATTN_OUTPUT_LSE | ATTN_OUTPUT_WEIGHTS | ATTN_OUTPUT_SCORES);
     assert_int_equal(all.dtypes,
                      1u << ATTN_F32 | 1u << ATTN_BF16 | 1u << ATTN_F16 | 1u << ATTN_F64);
     assert_int_equal(all.kv_dtypes, all.dtypes | 1u << ATTN_I8);

@@ -28,7 +28,7 @@ static void elements_do_not_overlap(void **state)
 {
     (void)state;
     static const char *const problems[] = {
-        "b=2,hq=4,hkv=2,sq=3,skv=5,d=7,dv=2,outputs=o+lse+weights",
+        "b=2,hq=4,hkv=2,sq=3,skv=5,d=7,dv=2,outputs=o+lse+weights+scores",
         "b=2,hq=4,hkv=2,sq=3,skv=5,d=7,dv=2,outputs=o+lse+weights,layout=bshd",
         "b=3,h=2,sq=1,skv=2,d=1,dtype=bf16,layout=bshd,outputs=o+lse",
         "b=1,h=2,sq=2,skv=2,d=3,dtype=f16,outputs=lse",
@@ -48,6 +48,7 @@ static void elements_do_not_overlap(void **state)
             {&set.tensors.o, p->q_heads, p->q_len, p->v_dim},
             {&set.tensors.lse, p->q_heads, p->q_len, 1},
             {&set.tensors.weights, p->q_heads, p->q_len, p->kv_len},
+            {&set.tensors.scores, p->q_heads, p->q_len, p->kv_len},
         };
         for (int pass = 0; pass < 2; pass++) {
             int number = 0;
