@@ -17,9 +17,8 @@ static const char *const masks[] = {"none", "causal", NULL};
 
 static const struct option parameters[] = {
     {"file", "PATH", "minilm-preamble.safetensors", NULL,
-     "safetensors with PREFIXx, wq, wk, wv [, bq, bk, bv, wo, bo, o or y], or wq.weight, wq.bias "
-     "and so "
-     "on of torch.nn.Linear",
+     "safetensors with PREFIXx, wq, wk, wv [, bq, bk, bv, wo, bo, o or y]; or wq.weight, wq.bias "
+     "and so on of torch.nn.Linear; or in_proj_weight and so on of torch.nn.MultiheadAttention",
      .kind = OPTION_TEXT},
     {"prefix", "TEXT", "layer1.", NULL, "prefix of the file's tensors", .kind = OPTION_TEXT},
     {"file-heads", "N", "0", NULL, "heads of the file's layer; 0: as its o says",

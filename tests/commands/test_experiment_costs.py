@@ -101,6 +101,34 @@ class Layer(Experiments):
         )  # fmt: skip
         self.assertEqual(first, second)
 
+    def test_a_multihead_attention_as_pytorch_stores_it(self) -> None:
+        """Q, K and V in thirds of one matrix, and an output projection, all as (output, input)."""
+        layer = layer_tensors(False)
+        layer["bk"] = ([4], [0.0] * 4)
+        o = layer.pop("o")[1]
+        random = Random(2)
+        wo, bo = ([random.gauss(0, 1) for _ in range(n)] for n in (16, 4))
+        stored = {
+            "x": layer["x"],
+            "in_proj_weight": ([12, 4], [layer[f"w{n}"][1][4 * i + c]
+                                         for n in "qkv" for c in range(4) for i in range(4)]),
+            "in_proj_bias": ([12], [b for n in "qkv" for b in layer[f"b{n}"][1]]),
+            "out_proj.weight": ([4, 4], wo),
+            "out_proj.bias": ([4], bo),
+            "y": ([1, 3, 4], [bo[c] + sum(wo[4 * c + 2 * h + d] * o[6 * h + 2 * i + d]
+                                          for h in (0, 1) for d in (0, 1))
+                              for i in range(3) for c in range(4)]),
+        }  # fmt: skip
+        rows = self.rows(*self.real(stored, "--file-heads", "2"))
+        self.assertGreater(len(rows), 5)
+        for row in rows:
+            self.assertLess(row["values"]["difference"], 3e-6)
+        self.real({**stored, "in_proj_weight": ([8, 4], stored["in_proj_weight"][1][:32])})
+        self.refused_file("p.in_proj_weight is f32 (8,4), its rows are not those of q, k and v")
+        del stored["in_proj_weight"]
+        self.real(stored)
+        self.refused_file("there is no tensor p.wq; a layer has p.x, wq, wk and wv")
+
     def test_another_output_is_a_mismatch(self) -> None:
         tensors = layer_tensors(False)
         tensors["o"][1][5] += 1e-3

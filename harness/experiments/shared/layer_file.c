@@ -3,33 +3,27 @@
  */
 #include "layer_file.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "problem/cases.h"
 
-/* Tolerance, as a share of the output's largest element: sums of 384 float32 products, twice, were
- * seen to differ by 8e-7 of it (all-MiniLM-L6-v2, Zen 4, 2026-11-21), and this is ten times that.
- * It grows in proportion to the length of the sums. */
-#define MATCH 8e-6
-#define MATCH_D_IN 384.0
-
 static const struct {
     const char *name;
-    const char *linear; /* what a state_dict of PyTorch has instead, weights as (output, input) */
+    const char *linear;    /* instead in a torch.nn.Linear's state_dict, as (output, input) */
+    const char *attention; /* and in a torch.nn.MultiheadAttention's; q, k and v share theirs */
     bool needed;
     size_t batched; /* dimensions, of which the first may be left out; 0: all are needed */
 } tensors[LAYER_TENSORS] = {
     [LAYER_X] = {.name = "x", .needed = true, .batched = 3},
-    [LAYER_WQ] = {.name = "wq", .linear = "wq.weight", .needed = true},
-    [LAYER_WK] = {.name = "wk", .linear = "wk.weight", .needed = true},
-    [LAYER_WV] = {.name = "wv", .linear = "wv.weight", .needed = true},
-    [LAYER_BQ] = {.name = "bq", .linear = "wq.bias"},
-    [LAYER_BK] = {.name = "bk", .linear = "wk.bias"},
-    [LAYER_BV] = {.name = "bv", .linear = "wv.bias"},
-    [LAYER_WO] = {.name = "wo", .linear = "wo.weight"},
-    [LAYER_BO] = {.name = "bo", .linear = "wo.bias"},
+    [LAYER_WQ] = {"wq", "wq.weight", "in_proj_weight", .needed = true},
+    [LAYER_WK] = {"wk", "wk.weight", "in_proj_weight", .needed = true},
+    [LAYER_WV] = {"wv", "wv.weight", "in_proj_weight", .needed = true},
+    [LAYER_BQ] = {"bq", "wq.bias", "in_proj_bias"},
+    [LAYER_BK] = {"bk", "wk.bias", "in_proj_bias"},
+    [LAYER_BV] = {"bv", "wv.bias", "in_proj_bias"},
+    [LAYER_WO] = {"wo", "wo.weight", "out_proj.weight"},
+    [LAYER_BO] = {"bo", "wo.bias", "out_proj.bias"},
     [LAYER_O] = {.name = "o", .batched = 4},
     [LAYER_Y] = {.name = "y", .batched = 3},
 };
@@ -54,9 +48,10 @@ static bool refuse(const struct reader *r, enum layer_tensor which, const char *
 }
 
 static const struct safetensor *find(const struct reader *r, const struct safetensors *file,
-                                     const char *name, char full[NAME])
+                                     const char *name)
 {
-    snprintf(full, NAME, "%s%s", r->prefix, name);
+    char full[NAME];
+    snprintf(full, sizeof full, "%s%s", r->prefix, name);
     return safetensors_find(file, full);
 }
 
@@ -77,25 +72,42 @@ static void use(struct reader *r, int i, const struct safetensor *t, bool linear
     r->found[i] = as;
 }
 
+/* The third of a tensor's rows that q, k or v has; false fills the message. */
+static bool third(const struct reader *r, size_t which, const struct safetensor *whole,
+                  struct safetensor *part)
+{
+    char shape[SAFETENSORS_SHAPE_TEXT];
+    *part = *whole;
+    part->bytes /= 3;
+    part->shape[0] /= 3;
+    part->data = (const char *)whole->data + which * part->bytes;
+    if (whole->rank && whole->shape[0] % 3 == 0)
+        return true;
+    safetensors_print_shape(whole, shape);
+    return experiment_fail(r->work, "%s: %s is %s, its rows are not those of q, k and v", r->path,
+                           whole->name, shape);
+}
+
 static bool find_tensors(struct reader *r, const struct safetensors *file)
 {
     for (int i = 0; i < LAYER_TENSORS; i++) {
-        char name[NAME];
-        bool linear = false;
-        const struct safetensor *t =
-            tensors[i].linear ? find(r, file, tensors[i].linear, name) : NULL;
-        const struct safetensor *plain = find(r, file, tensors[i].name, name);
-        if (!plain)
-            linear = t;
-        else
-            t = plain;
-        if (t)
-            use(r, i, t, linear);
-        else if (tensors[i].needed) {
-            experiment_fail(r->work, "%s: there is no tensor %s; a layer has %sx, wq, wk and wv",
-                            r->path, name, r->prefix);
-            return false;
+        const char *const names[] = {tensors[i].name, tensors[i].linear, tensors[i].attention};
+        const struct safetensor *t = NULL;
+        struct safetensor part;
+        size_t n = 0;
+        for (; n < 3 && names[n] && !t; n++)
+            t = find(r, file, names[n]);
+        if (t && n == 3 && i < LAYER_WO) { /* wq wk wv bq bk bv */
+            if (!third(r, (size_t)(i - LAYER_WQ) % 3, t, &part))
+                return false;
+            t = &part;
         }
+        if (t)
+            use(r, i, t, n > 1);
+        else if (tensors[i].needed)
+            return experiment_fail(r->work,
+                                   "%s: there is no tensor %s%s; a layer has %sx, wq, wk and wv",
+                                   r->path, r->prefix, tensors[i].name, r->prefix);
     }
     return true;
 }
@@ -184,17 +196,13 @@ float *layer_file_copy(const struct safetensor *tensor, bool turned, struct expe
     return x;
 }
 
-static enum layer_tensor output_of(const struct layer_file *file)
-{
-    return file->data[LAYER_Y] || file->layer.d_out ? LAYER_Y : LAYER_O;
-}
-
 static bool read_data(const struct reader *r, struct layer_file *file)
 {
     for (int i = 0; i < LAYER_TENSORS; i++)
         if (r->found[i] && !(file->data[i] = layer_file_copy(r->found[i], r->turned[i], r->work)))
             return false;
-    const struct safetensor *output = r->found[output_of(file)];
+    file->output = r->found[LAYER_Y] || file->layer.d_out ? LAYER_Y : LAYER_O;
+    const struct safetensor *output = r->found[file->output];
     file->dtype = output ? output->dtype : ATTN_F32;
     return true;
 }
@@ -235,51 +243,4 @@ struct attn_self_attention_tensors layer_file_tensors(const struct layer_file *f
         .bo = d[LAYER_BO],
         .y = y,
     };
-}
-
-size_t layer_file_outputs(const struct layer_file *file)
-{
-    const struct attn_self_attention *l = &file->layer;
-    return l->batch * l->len * (l->d_out ? l->d_out : l->heads * l->v_dim);
-}
-
-/* Element i of the layer's output, as the file has it: o is (B, H, S, D) and y is (B, S, H * D). */
-static double expected(const struct layer_file *file, size_t i)
-{
-    const struct attn_self_attention *l = &file->layer;
-    if (output_of(file) == LAYER_Y)
-        return (double)file->data[LAYER_Y][i];
-    const size_t d = i % l->v_dim, h = i / l->v_dim % l->heads, row = i / l->v_dim / l->heads;
-    const size_t b = row / l->len, s = row % l->len;
-    return (double)file->data[LAYER_O][((b * l->heads + h) * l->len + s) * l->v_dim + d];
-}
-
-double layer_file_difference(const struct layer_file *file, const float *y)
-{
-    const size_t n = layer_file_outputs(file);
-    double worst = 0;
-    if (!file->data[output_of(file)])
-        return NAN;
-    for (size_t i = 0; i < n; i++) {
-        const double e = fabs((double)y[i] - expected(file, i));
-        worst = e <= worst ? worst : e;
-    }
-    return worst;
-}
-
-double layer_file_allowed(double largest, size_t d_in, enum attn_dtype dtype)
-{
-    const double unit = dtype == ATTN_BF16 ? 0x1p-8 : dtype == ATTN_F16 ? 0x1p-11 : 0;
-    return largest * (MATCH * fmax(1, (double)d_in / MATCH_D_IN) + unit);
-}
-
-double layer_file_tolerance(const struct layer_file *file)
-{
-    const size_t n = file->data[output_of(file)] ? layer_file_outputs(file) : 0;
-    double largest = 0;
-    for (size_t i = 0; i < n; i++) {
-        const double size = fabs(expected(file, i));
-        largest = size > largest ? size : largest; /* GCC 12.2 for AArch64 fails at fmax() here */
-    }
-    return layer_file_allowed(largest, file->layer.d_in, file->dtype);
 }

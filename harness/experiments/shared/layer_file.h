@@ -5,7 +5,9 @@
  *
  *     PREFIXx                 (B, S, d_in)       input; (S, d_in) of one sequence, and o and y then, too
  *     PREFIXwq, wk, wv        (d_in, H * D)      weights, as (input, output); wq.weight and wq.bias of a
- *                                                torch.nn.Linear, as (output, input), are taken, too
+ *                                                torch.nn.Linear, as (output, input), are taken, too, and
+ *                                                in_proj_weight, in_proj_bias, out_proj.weight and
+ *                                                out_proj.bias of a torch.nn.MultiheadAttention
  *     PREFIXbq, bk, bv        (H * D)            biases, each optional
  *     PREFIXwo, bo            (H * D, d_out), (d_out)   output projection, optional
  *     PREFIXo                 (B, H, S, D)       output of attention, optional: checked if there is
@@ -38,7 +40,8 @@ enum layer_tensor {
 struct layer_file {
     struct attn_self_attention layer;
     float *data[LAYER_TENSORS]; /* NULL where the file has none */
-    enum attn_dtype dtype;      /* in which the output is stored */
+    enum layer_tensor output;   /* which tensor is the layer's output: LAYER_Y or LAYER_O */
+    enum attn_dtype dtype;      /* in which it is stored */
 };
 
 /* The file, found; NULL fills the message.  A tensor of it in memory of the step; `turned`: a matrix that is stored the
@@ -52,6 +55,8 @@ bool layer_file_open(struct layer_file *file, const char *path, const char *pref
 
 /* Operands for the layer, with its output in y. */
 struct attn_self_attention_tensors layer_file_tensors(const struct layer_file *file, float *y);
+
+/* layer_output.c */
 
 /* Elements of the output. */
 size_t layer_file_outputs(const struct layer_file *file);
