@@ -8,7 +8,6 @@
 #define CHECK_COUNTS 16
 
 enum check_depth {
-    CHECK_ROWS,     /* sampled rows of the case's own input: later launches, timed samples */
     CHECK_CASE,     /* the case's own input in full (at least 64 rows above 1e11 reference flops) */
     CHECK_FULL,     /* that, and every adversarial input and property, on a smaller problem with the
                       same tails where the case is large: `attnbench run` */

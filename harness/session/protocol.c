@@ -25,8 +25,11 @@ static const char *const files[PROTOCOL_FILE_COUNT] = {
 };
 
 static const char *const depths[] = {
-    [CHECK_ROWS] = "rows",         [CHECK_CASE] = "case",           [CHECK_FULL] = "full",
-    [CHECK_THOROUGH] = "thorough", [CHECK_INVARIANT] = "invariant", NULL,
+    [CHECK_CASE] = "case",
+    [CHECK_FULL] = "full",
+    [CHECK_THOROUGH] = "thorough",
+    [CHECK_INVARIANT] = "invariant",
+    NULL,
 };
 
 #define FIELD(name, ...) MEMBER(protocol_request, name, __VA_ARGS__)

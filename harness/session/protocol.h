@@ -11,7 +11,7 @@
  *             "threads":N, "team":N, "counts":[[N, SLOT], ...], "placement":NAME, "memory":NAME,
  *             "huge_pages":BOOL, "cold":BOOL,
  *             "files":{"operands":FD, "reference":FD, "topology":FD, "progress":FD, "outputs":FD},
- *             "sets":N, "shift":BYTES, "depth":"rows|case|full|thorough", "seed":N, "launch":N,
+ *             "sets":N, "shift":BYTES, "depth":"case|full|thorough|invariant", "seed":N, "launch":N,
  *             "warmup_s":S, "sample_s":S, "budget_s":S, "max_samples":N,
  *             "path_in":PATH, "path_out":PATH, "experiment":NAME, "step":TEXT, "token":TEXT}
  *   answer   {"protocol":1, "token":TEXT, "state":as in results, "why":TEXT|null, and what the
@@ -43,7 +43,7 @@
 enum protocol_action {
     PROTOCOL_PREPARE,    /* fill the operands and the reference of a case */
     PROTOCOL_CHECK,      /* judge a kernel */
-    PROTOCOL_MEASURE,    /* judge it to a depth, then time it */
+    PROTOCOL_MEASURE,    /* time it, and judge what it computes meanwhile */
     PROTOCOL_EVAL,       /* compute from a file to a file */
     PROTOCOL_CEILINGS,   /* what the machine can do */
     PROTOCOL_EXPERIMENT, /* one step of an experiment */
@@ -91,8 +91,8 @@ struct protocol_request {
     bool cold;
     int files[PROTOCOL_FILE_COUNT]; /* -1 where absent; the parent's numbers, then the worker's */
     size_t sets;
-    size_t shift; /* bytes, a multiple of 64 */
-    enum check_depth depth;
+    size_t shift;           /* bytes, a multiple of 64 */
+    enum check_depth depth; /* PROTOCOL_CHECK */
     uint64_t seed;
     size_t launch; /* PROTOCOL_MEASURE: its number from 1, for messages */
     double warmup_s, sample_s, budget_s;

@@ -324,7 +324,7 @@ class Machine(CommandTest):
             "kernel": "naive", "isa": BASELINE, "plugin": "", "arguments": "", "digest": "",
             "program": False, "threads": 1, "team": 1, "placement": "none",
             "memory": "first-touch", "huge_pages": False, "cold": False, "files": {},
-            "sets": 1, "shift": 0, "slot": 0, "seed": 1, "depth": "rows", "launch": 0,
+            "sets": 1, "shift": 0, "slot": 0, "seed": 1, "depth": "case", "launch": 0,
             "experiment": "", "step": "", "token": "", "warmup_s": 0.0, "sample_s": 0.0,
             "budget_s": 0.0, "max_samples": 1, "path_in": "", "path_out": "",
         }  # fmt: skip

@@ -188,7 +188,7 @@ def request(identity: Identity, folder: Path, plugin: str = "") -> dict[str, obj
         "team": 1,
         **{"placement": "none", "memory": "first-touch", "huge_pages": False, "cold": False},
         "files": {},
-        **{"sets": 1, "shift": 0, "slot": 0, "depth": "rows", "seed": SEED, "max_samples": 1},
+        **{"sets": 1, "shift": 0, "slot": 0, "depth": "case", "seed": SEED, "max_samples": 1},
         **{"launch": 0, "experiment": "", "step": "", "token": ""},
         **{"warmup_s": 0.0, "sample_s": 0.0, "budget_s": 0.0},
         "path_in": str(folder / "in.safetensors"),
