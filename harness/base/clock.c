@@ -18,18 +18,17 @@ double clock_now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-struct clock_quality clock_measure(void)
+double clock_resolution(void)
 {
     enum { READS = 20000 };
-    const double start = clock_now();
-    double last = start, step = 1;
+    double last = clock_now(), step = 1;
     for (int i = 0; i < READS; i++) {
         const double now = clock_now();
         if (now > last && now - last < step)
             step = now - last;
         last = now;
     }
-    return (struct clock_quality){.resolution_s = step, .call_s = (last - start) / READS};
+    return step;
 }
 
 void clock_utc(char text[32])

@@ -324,7 +324,7 @@ bool bench_run(const struct attn_plan *plan, struct tensor_set *sets, size_t set
     result->samples_s = malloc(most * sizeof *result->samples_s);
     if (!result->samples_s)
         return false;
-    result->clock_resolution_s = clock_measure().resolution_s;
+    result->clock_resolution_s = clock_resolution();
     const bool lost_before = off_its_place(&bench);
     const long halts = halts_count();
     warm_up(&bench);
