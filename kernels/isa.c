@@ -218,7 +218,8 @@ const char *attn_isa_name(enum attn_isa isa)
 
 /* ---- the mask ---------------------------------------------------------------------------------- */
 
-bool attn_isa_is_masked(enum attn_isa isa)
+/* Whether ATTN_ISA_MASK takes it from this host. */
+static bool is_masked(enum attn_isa isa)
 {
     const char *name = isas[isa].name, *mask = getenv(ATTN_ISA_MASK);
     const size_t length = strlen(name);
@@ -234,7 +235,7 @@ bool attn_isa_is_masked(enum attn_isa isa)
 
 const char *attn_isa_needs(enum attn_isa isa)
 {
-    if (attn_isa_is_masked(isa))
+    if (is_masked(isa))
         return "what " ATTN_ISA_MASK " leaves out";
     const char *lacks = isa == ATTN_ISA_AMX ? amx_lacks() : NULL; /* of it all, what is missing */
     return lacks ? lacks : isas[isa].needs;
@@ -242,7 +243,7 @@ const char *attn_isa_needs(enum attn_isa isa)
 
 bool attn_isa_available(enum attn_isa isa)
 {
-    return !attn_isa_is_masked(isa) && isas[isa].available();
+    return !is_masked(isa) && isas[isa].available();
 }
 
 enum attn_isa attn_isa_built_as(enum attn_isa isa)

@@ -14,9 +14,8 @@
 const char *attn_isa_needs(enum attn_isa isa);
 
 /* For tests: an environment variable that restricts the host to these instruction sets, comma separated,
- * beside the baseline; and whether it masks one out. */
+ * beside the baseline. */
 #define ATTN_ISA_MASK "ATTN_ISA_MASK"
-bool attn_isa_is_masked(enum attn_isa isa);
 
 /* The ISA under which our variants are built: on AArch64 ATTN_ISA_NEON for ATTN_ISA_BASELINE, and for
  * ATTN_ISA_SVE the one of this host's vector length (128 bits on hosts without SVE); all others are

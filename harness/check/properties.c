@@ -17,7 +17,7 @@
 #define SHIFT 60.0            /* added to all scores of a query whose first element is 1 */
 #define LARGEST_SHIFT 32768.0 /* of a key's element, so that f16 holds it */
 
-bool check_bounds_open(struct check_bounds *bounds, const struct attn_problem *p)
+static bool bounds_open(struct check_bounds *bounds, const struct attn_problem *p)
 {
     bounds->workspace = malloc(attn_reference_workspace(p));
     bounds->o = malloc(2 * p->v_dim * sizeof *bounds->o);
@@ -25,13 +25,14 @@ bool check_bounds_open(struct check_bounds *bounds, const struct attn_problem *p
     return bounds->workspace && bounds->o;
 }
 
-void check_bounds_close(struct check_bounds *bounds)
+static void bounds_close(struct check_bounds *bounds)
 {
     free(bounds->workspace);
     free(bounds->o);
 }
 
-bool check_bounds_of(struct check_bounds *bounds, const struct trial *t, struct tensors_place at)
+/* False where a caveat of the kernel lets the row be anything. */
+static bool bounds_of(struct check_bounds *bounds, const struct trial *t, struct tensors_place at)
 {
     const struct attn_caps *caps = &t->checker->kernel->caps;
     struct attn_reference_row row = {.size = sizeof row, .o = bounds->o, .bound = bounds->bound};
@@ -51,7 +52,7 @@ bool check_look_at_rows(struct trial *trials, size_t count, uint64_t stream, che
         check_pick_rows(&trials[0].problem, &trials[0].set.tensors, 1, ROWS, stream, &rows);
     bool right = true, memory = rows;
     for (size_t k = 0; k < count; k++)
-        memory = check_bounds_open(&bounds[k], &trials[k].problem) && memory;
+        memory = bounds_open(&bounds[k], &trials[k].problem) && memory;
     if (!memory)
         right = check_give_up(&trials[0], "no memory for bounds");
     for (size_t n = 0; right && memory && n < row_count; n++) {
@@ -59,11 +60,11 @@ bool check_look_at_rows(struct trial *trials, size_t count, uint64_t stream, che
             tensors_place(&trials[0].problem, &trials[0].set.tensors, rows[n]);
         bool judged = true;
         for (size_t k = 0; judged && k < count; k++)
-            judged = check_bounds_of(&bounds[k], &trials[k], at);
+            judged = bounds_of(&bounds[k], &trials[k], at);
         right = !judged || look(trials, bounds, at, context);
     }
     for (size_t k = 0; k < count; k++)
-        check_bounds_close(&bounds[k]);
+        bounds_close(&bounds[k]);
     free(rows);
     return right;
 }

@@ -7,17 +7,12 @@
 #include "trial.h"
 #include "problem/kv.h"
 
-/* Reference and bounds of a row of a trial; false where a caveat of the kernel lets the row be
- * anything. */
+/* Reference and bounds of a row of a trial. */
 struct check_bounds {
     void *workspace;
     double *o, *bound; /* v_dim each */
     double lse_bound;
 };
-bool check_bounds_open(struct check_bounds *bounds, const struct attn_problem *problem);
-bool check_bounds_of(struct check_bounds *bounds, const struct trial *trial,
-                     struct tensors_place at);
-void check_bounds_close(struct check_bounds *bounds);
 
 /* Looks at sampled rows of trials of one shape, with the bounds of each, until one is wrong; a stream for
  * the sample. */

@@ -125,8 +125,9 @@ static bool are_valid(const struct operands_file *file, const struct tensor_set 
     return refuse(message, message_size, "%s: %s%s", file->path, file->prefix, what);
 }
 
-bool operands_file_read(const struct operands_file *file, struct tensor_set *set,
-                        const struct attn_problem *p, char *message, size_t message_size)
+/* Into a set that was allocated for its shape; does not seal it. */
+static bool read_operands(const struct operands_file *file, struct tensor_set *set,
+                          const struct attn_problem *p, char *message, size_t message_size)
 {
     struct tensors_view views[TENSORS_OPERANDS];
     const size_t count = tensors_operands(&set->tensors, p, &set->shape, views);
@@ -151,7 +152,7 @@ bool operands_file_load(const struct operands_file *file, struct tensor_set *set
     if (!operands_file_shape(file, p, &shape, message, message_size) ||
         !tensors_alloc_shape(set, p, &shape, layout, message, message_size))
         return false;
-    const bool read = operands_file_read(file, set, p, message, message_size);
+    const bool read = read_operands(file, set, p, message, message_size);
     if (!read)
         tensors_free(set);
     return read;
@@ -184,7 +185,7 @@ bool operands_file_fill(struct tensor_set *set, const struct problem_case *c, ch
     char path[CASES_PATH];
     struct safetensors *opened = open_input(&c->input, path, message, message_size);
     const struct operands_file file = {opened, path, c->input.prefix};
-    const bool ok = opened && operands_file_read(&file, set, &c->problem, message, message_size);
+    const bool ok = opened && read_operands(&file, set, &c->problem, message, message_size);
     safetensors_close(opened);
     return ok;
 }

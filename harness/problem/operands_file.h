@@ -37,12 +37,8 @@ struct operands_file {
 bool operands_file_shape(const struct operands_file *file, const struct attn_problem *problem,
                          struct tensors_shape *shape, char *message, size_t message_size);
 
-/* Reads them into a set that was allocated for that shape; does not seal it.  False also where lengths,
- * offsets or pages point outside (attn_tensors_valid()). */
-bool operands_file_read(const struct operands_file *file, struct tensor_set *set,
-                        const struct attn_problem *problem, char *message, size_t message_size);
-
-/* Both, with the allocation between them; leaves nothing where it is false. */
+/* Allocates a set of that shape and reads them into it; leaves nothing where it is false, which is also
+ * where lengths, offsets or pages point outside (attn_tensors_valid()). */
 bool operands_file_load(const struct operands_file *file, struct tensor_set *set,
                         const struct attn_problem *problem, const struct tensors_layout *layout,
                         char *message, size_t message_size);

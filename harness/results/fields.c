@@ -82,7 +82,8 @@ static double member(const void *of, size_t offset)
     return x;
 }
 
-json_t *field_whole(double x)
+/* A count or a size; null for what no integer holds, as a worker may say anything. */
+static json_t *whole_json(double x)
 {
     return fabs(x) < 0x1p63 ? json_integer((json_int_t)x) : json_null();
 }
@@ -111,7 +112,7 @@ static json_t *joined(const struct cell *cell, enum field field, const struct st
     case JOIN_MEDIAN:
         /* of time and of the row itself a launch has its numbers at its top */
         object = object && strcmp(object, "time") == 0 ? NULL : object;
-        return (whole ? field_whole : number_json)(launches_median_of(cell, object, name));
+        return (whole ? whole_json : number_json)(launches_median_of(cell, object, name));
     case JOIN_EACH:
         return each(cell, object, name);
     case JOIN_WORK:

@@ -126,9 +126,6 @@ double field_of(const json_t *row, enum field field);
 void fields_add(const struct cell *cell, const char *object,
                 const struct stats_launches *statistics, json_t *to);
 
-/* A count or a size; null for what no integer holds, as a worker may say anything. */
-json_t *field_whole(double x);
-
 /* Writes a row's number as tables have it, "" where it has none. */
 void field_text(const json_t *row, enum field field, char text[UNITS_TEXT]);
 

@@ -94,7 +94,10 @@ static void *load(const char *path, char *why, size_t why_size)
     return object;
 }
 
-size_t plugin_open(const char *path, const struct attn_kernel **kernels, char *why, size_t why_size)
+/* The variants of a shared object, loaded into this process, with the sizes of this program's structs.
+ * Returns how many; 0 fills why.  Called once a process: the array is static. */
+static size_t open_plugin(const char *path, const struct attn_kernel **kernels, char *why,
+                          size_t why_size)
 {
     static struct attn_kernel copies[PLUGIN_KERNELS];
     attn_plugin_entry *entry;
@@ -128,7 +131,7 @@ const struct attn_kernel *plugin_load(const struct protocol_request *r, char *wh
 {
     static const struct attn_kernel *variants[PLUGIN_KERNELS];
     const struct attn_kernel *kernels;
-    const size_t count = plugin_open(r->plugin, &kernels, why, why_size);
+    const size_t count = open_plugin(r->plugin, &kernels, why, why_size);
     for (size_t i = 0; i < count; i++)
         variants[i] = &kernels[i];
     catalogue_add(variants, count); /* what looks a variant's siblings up finds them */
@@ -173,7 +176,7 @@ static json_t *kernel_json(const struct attn_kernel *kernel)
 bool plugin_describe(const char *path, json_t *answer, char *why, size_t why_size)
 {
     const struct attn_kernel *kernels;
-    const size_t count = plugin_open(path, &kernels, why, why_size);
+    const size_t count = open_plugin(path, &kernels, why, why_size);
     json_t *list = json_array();
     if (!count &&
         strstr(why, "cannot dynamically load")) /* so glibc refuses an executable, of either kind */

@@ -8,11 +8,6 @@
 
 #define PLUGIN_KERNELS 64 /* most of one file */
 
-/* The variants of a shared object, loaded into this process, with the sizes of this program's structs.
- * Returns how many; 0 fills why.  Called once a process: the array is static. */
-size_t plugin_open(const char *path, const struct attn_kernel **kernels, char *why,
-                   size_t why_size);
-
 /* The variant that the request names; NULL fills why. */
 const struct attn_kernel *plugin_load(const struct protocol_request *request, char *why,
                                       size_t why_size);
