@@ -161,7 +161,7 @@ static double timed(void *context, size_t first, size_t calls)
     return program_clock_run(&self.clock, first, calls);
 }
 
-/* Of multiply-adds: this process's, unless the program knows better. */
+/* The multiply-add rate of this process, unless the program measures its own. */
 static double probe(void *context, double seconds)
 {
     const struct attn_plan *plan = self.clock.plan;

@@ -14,7 +14,8 @@
 
 #include "matrix_products.h"
 
-/* Of a strip's weights: those of 16 keys for even dimensions, for odd ones, and of the other 16 likewise. */
+/* Tiles of a strip's weights: 16 keys for even dimensions, the same for odd ones, and the other 16 keys
+ * likewise. */
 enum { SPREAD_TILES = 4 };
 
 #ifdef ATTN_TILES_EMULATED
