@@ -100,7 +100,7 @@ def kernel_rows(fleet: Fleet) -> Rows:
 
 
 def case_rows(fleet: Fleet) -> Rows:
-    """One row a case: on each type the fastest kernel, `=` where that is not beyond doubt."""
+    """One row a case: on each type the fastest kernel, `=` where it ties on half of the hosts."""
     rows = []
     for case in fleet.cases:
         row = [case.name]

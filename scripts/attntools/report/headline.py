@@ -30,7 +30,7 @@ def on_most_threads(results: Results) -> list[list[Ranked]]:
 
 
 def fastest(results: Results) -> str:
-    """Which kernels win, in how many cases, in how many beyond doubt; empty without a choice."""
+    """Which kernels win, in how many cases, in how many without a tie; empty without a choice."""
     choices = on_most_threads(results)
     groups = [group for group in choices if group[0].rank is not None]
     if not groups:
@@ -54,7 +54,7 @@ def fastest(results: Results) -> str:
     threads = figures.threads_title(groups[0][0].cell.identity.threads)
     cases = "case" if len(groups) == 1 else "cases"
     text = f"{first} is fastest in {count} of {len(groups)} {cases} on {threads}"
-    text += f", in {sure[first]} of them beyond doubt"
+    text += f", in {sure[first]} of them without a tie"
     if others:
         text += "; " + ", ".join(f"{name} in {n}" for name, n in others)
     if len(groups) < len(choices):

@@ -35,7 +35,7 @@ def test_a_session_begins_with_its_headline(tool: Tool, tmp_path: Path) -> None:
     page = page_of(tool, path)
     assert page.headings[:2] == ["attnbench: mine", "All cells"]
     assert page.said[:4] == [
-        "flash is fastest in 2 of 3 cases on 2 threads, in 1 of them beyond doubt; gemm in 1.",
+        "flash is fastest in 2 of 3 cases on 2 threads, in 1 of them without a tie; gemm in 1.",
         "Our fastest kernel is 1.00 x as fast as gemm in the median of 3 cases, from 0.500 x "
         "(prefill-f32-s128-d64) to 2.00 x (prefill-f32-s256-d64).",
         "The fastest kernel of a case reaches 45 to 70 % of the ceiling in the middle half of the "
