@@ -21,10 +21,6 @@ struct numbers {
     size_t of[MOST_NUMBERS], count;
 };
 
-/* 2 sequences of 2048 queries and 32 of one on 4096 keys, as a problem. */
-#define BATCH_EXAMPLE \
-    "b=34,h=8,sq=2k,skv=4k,mask=causal,packed=1,ragged=1 input=normal+batch:2q2k,32q1s4k"
-
 #define SIZE_SHOWN ((size_t)32) /* bytes of a batch that stand in a name */
 
 /* ---- numbers --------------------------------------------------------------------------------- */
@@ -250,10 +246,8 @@ bool model_cases_add(struct case_list *list, const struct model_asked *asked, ch
     const bool sized = asked->prefill || asked->decode || lists_sequences(asked->batch);
     struct piece rest = {asked->models, asked->models ? strlen(asked->models) : 0};
     if (!asked->models && asked->batch)
-        return refuse(
-            message, message_size,
-            "--batch needs a --model; in a problem it is a clause of the input: --problem "
-            "'" BATCH_EXAMPLE "'");
+        return refuse(message, message_size,
+                      "--batch needs a --model, or a --problem such as hq=32,hkv=8,mask=causal");
     if (!asked->models && sized)
         return refuse(message, message_size, "--prefill and --decode need a --model");
     if (asked->models && !sized)

@@ -14,6 +14,7 @@
 #include "base/refuse.h"
 #include "guests.h"
 #include "isa.h"
+#include "problem/batch_cases.h"
 #include "problem/draw.h"
 #include "problem/lengths.h"
 #include "problem/model_cases.h"
@@ -235,10 +236,13 @@ static bool draw_cases(struct session *session, char *message, size_t message_si
 static bool plan_cases(struct session *session, char *message, size_t message_size)
 {
     const struct options *o = session->options;
-    const struct model_asked asked = {o->model, o->prefill, o->decode, o->batch};
+    const bool batches = o->batch && o->problem_count && !o->model; /* of the problems */
+    const struct model_asked asked = {o->model, o->prefill, o->decode, batches ? NULL : o->batch};
     const char *suites = suites_of(o);
     for (size_t i = 0; i < o->problem_count; i++)
-        if (!cases_add_problem(&session->cases, o->problems[i], message, message_size))
+        if (!(batches ? batch_cases_add(&session->cases, o->problems[i], o->batch, message,
+                                        message_size)
+                      : cases_add_problem(&session->cases, o->problems[i], message, message_size)))
             return false;
     if (!model_cases_add(&session->cases, &asked, message, message_size))
         return false;

@@ -83,16 +83,41 @@ class Passes(CommandTest):
         )
         self.refused(["check", "--decode", "4"], 2, "need a --model")
 
-    def test_a_batch_without_a_model_is_told_as_a_problem_that_runs(self) -> None:
-        refused = run("run", "--batch", "2q2k", "--problem", "h=8,s=2k")
-        self.assertEqual(refused.returncode, 2, refused)
-        problem = re.search(r"--problem '(.*)'", refused.stderr)
-        assert problem
-        done = run(
-            "run", "--problem", problem[1], "--kernel", "flash", "--threads", "1", "--dry-run"
-        )
+    def test_a_batch_gives_a_problem_its_lengths(self) -> None:
+        problem = ["--problem", "hq=4,hkv=2,d=16|24,mask=causal", "--threads", "1"]
+        done = run("check", *problem, "--batch", "q5,2q1s9:page4|3q4s4", "--kernel", "split_kv",
+                   "--output", self.output)  # fmt: skip
         self.assertEqual(done.returncode, 0, done)
-        self.assertIn("1 cell of 1 case", done.stdout)
+        rows = cells(self.output).values()
+        self.assertEqual({row["state"] for row in rows}, {"ok"})
+        heads = "hq=4,hkv=2"
+        self.assertEqual(
+            [(row["problem"], row["input"]) for row in rows],
+            [
+                (f"b={b},{heads},sq={sq},skv={skv},d={d},mask=causal{more}", text)
+                for d in (16, 24)
+                for b, sq, skv, more, text in (
+                    (3, 5, 9, ",ragged=1,packed=1,page=4", "normal:1+batch:q5,2q1s9"),
+                    (3, 4, 4, "", "normal:1"),
+                )
+            ],
+        )
+
+    def test_a_batch_of_a_problem_is_refused_with_what_is_wrong(self) -> None:
+        for problem, batch, message in (
+            (
+                "h=8,s=64",
+                "2q4",
+                "--batch says the lengths and the input of a --problem, which has sq",
+            ),
+            ("h=8,page=4", "2q4", "which has page"),
+            ("h=8 input=uniform", "2q4", "which has an input"),
+            ("hq=8,hkv=3", "2q4", "hq is not a multiple of hkv"),
+            ("h=8", "2q4|2x", "--batch '2x' has no queries; expected [N]qQ[sS]"),
+            ("h=8", "4", "--batch '4' has no queries"),
+        ):
+            self.refused(["run", "--problem", problem, "--batch", batch], 2, message)
+        self.refused(["run", "--batch", "2q4"], 2, "or a --problem such as hq=32,hkv=8,mask=causal")
 
 
 def seconds(text: str) -> float:

@@ -240,7 +240,7 @@ static void what_cannot_be_is_refused(void **state)
         {{"phi-4:4", "4", NULL, NULL}, "'4' is not tpN"},
         {{"phi-4", NULL, NULL, "4"}, "--model needs --prefill S"},
         {{NULL, "4", NULL, NULL}, "--prefill and --decode need a --model"},
-        {{NULL, NULL, NULL, "2q2k,32q1s4k"}, "--batch needs a --model; in a problem it is"},
+        {{NULL, NULL, NULL, "2q2k,32q1s4k"}, "--batch needs a --model, or a --problem such as"},
         {{"phi-4", "4,0", NULL, NULL}, "--prefill takes numbers and ranges of them: '0' is less"},
         {{"phi-4", NULL, "x", NULL}, "--decode takes numbers and ranges of them: 'x' is not"},
         {{"phi-4", "4", NULL, "1..100"}, "--batch takes at most 64 numbers"},

@@ -1,0 +1,51 @@
+/*
+ * batch_cases: a problem with the lengths of a batch, by way of its text.
+ */
+#include "batch_cases.h"
+
+#include <string.h>
+
+#include "base/refuse.h"
+#include "model_size.h"
+
+/* The problem with the lengths of a batch, as text. */
+static bool batch_text(const struct problem_case *of, struct piece batch, char text[2 * PARSE_TEXT],
+                       char *message, size_t size)
+{
+    const struct model_kind kind = {.role = MODEL_ENCODER, .problem = of->problem};
+    struct model_size read;
+    struct problem_case c;
+    char input[PARSE_TEXT];
+    if (!model_size_read(batch, &read, message, size))
+        return false;
+    const char *why = model_size_case(&read, &kind, &c);
+    if (why)
+        return refuse(message, size, "--batch %.*s: %s", (int)batch.length, batch.at, why);
+    parse_print_problem(&c.problem, text);
+    parse_print_input(&c.input, input);
+    message_add(text, 2 * PARSE_TEXT, " input=%s", input);
+    return true;
+}
+
+bool batch_cases_add(struct case_list *list, const char *problem, const char *batches,
+                     char *message, size_t message_size)
+{
+    static const char *const keys[] = {"b", "sq", "skv", "ragged", "packed", "page"};
+    struct case_list plain = {0};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (parse_gives(problem, keys[i]) || strstr(problem, "input="))
+            return refuse(message, message_size,
+                          "--batch says the lengths and the input of a --problem, which has %s",
+                          parse_gives(problem, keys[i]) ? keys[i] : "an input");
+    bool added = cases_add_problem(&plain, problem, message, message_size);
+    for (size_t i = 0; added && i < plain.count; i++) {
+        struct piece rest = {batches, strlen(batches)};
+        char text[2 * PARSE_TEXT];
+        for (bool more = true; added && more;)
+            added = batch_text(&plain.items[i], piece_split(&rest, "|", &more), text, message,
+                               message_size) &&
+                    cases_add_problem(list, text, message, message_size);
+    }
+    cases_free(&plain);
+    return added;
+}
