@@ -195,7 +195,8 @@ static bool unknown(struct piece given, char *message, size_t size)
     }
     const struct scan_choice *choice = all.nearest ? &all : &alike;
     if (choice->nearest || *choice->all)
-        message_add(near, sizeof near, "%s; ", scan_advice(choice, "there are", advice));
+        message_add(near, sizeof near, "%s%s ", scan_advice(choice, "there are", advice),
+                    choice->nearest ? "" : ";");
     return refuse(message, size, "no model %s; %sattnbench list names all",
                   scan_quote(given, quoted), near);
 }

@@ -231,7 +231,7 @@ static void what_cannot_be_is_refused(void **state)
         {{"lama-3", "4", NULL, NULL}, "no model 'lama-3'; there are llama-2-7b, llama-2-13b"},
         {{"Whisber", "4", NULL, NULL}, "; there are whisper-small, whisper-large-v3; attnbench"},
         {{"mixtral", "4", NULL, NULL}, "; there are mixtral-8x7b, mixtral-8x22b; attnbench"},
-        {{"quen3-8b", "4", NULL, NULL}, "no model 'quen3-8b'; did you mean 'qwen-3-8b'?"},
+        {{"quen3-8b", "4", NULL, NULL}, "no model 'quen3-8b'; did you mean 'qwen-3-8b'? attnbench"},
         {{"foo", "4", NULL, NULL}, "no model 'foo'; attnbench list names all"},
         {{"", "4", NULL, NULL}, "no model ''"},
         {{"phi-4:tp3", "4", NULL, NULL}, "'tp3' does not divide its query heads"},
