@@ -234,7 +234,7 @@ static bool report(const json_t *rows)
     const struct experiment_extent real = experiment_extent(rows, "part=real", "scaled");
     const struct held sweep = held_of(rows);
     listing_print(rows, "part=published",
-                  "d variance ci95 before before_inside scaled scaled_ci95 after after_inside",
+                  "d variance ci95 before before_inside scaled scaled_ci95? after after_inside",
                   "var(q.k), and scaled by 1/d, of 1000 trials, beside those printed before and "
                   "after the scale");
     listing_print(rows, "part=sweep", "input d variance ci95 theory scaled scaled_ci95",
