@@ -22,6 +22,7 @@ struct projection {
     const float *x, *w, *b;
     float *y;
     size_t from, to; /* columns of X and of Y */
+    size_t rows;
 };
 
 static size_t aligned(size_t bytes)
@@ -29,8 +30,9 @@ static size_t aligned(size_t bytes)
     return (bytes + ATTN_WORKSPACE_ALIGN - 1) / ATTN_WORKSPACE_ALIGN * ATTN_WORKSPACE_ALIGN;
 }
 
-static void project_block(const struct projection *p, size_t row, size_t rows)
+static void project_block(const struct projection *p, size_t row)
 {
+    const size_t rows = p->rows - row < ROWS ? p->rows - row : ROWS;
     float *y = p->y + row * p->to;
     for (size_t i = 0; p->b && i < rows; i++)
         memcpy(y + i * p->to, p->b, p->to * sizeof *y);
@@ -38,16 +40,25 @@ static void project_block(const struct projection *p, size_t row, size_t rows)
                 p->x + row * p->from, (int)p->from, p->w, (int)p->to, p->b ? 1 : 0, y, (int)p->to);
 }
 
-static void project(const struct projection *projections, size_t count, size_t rows, int threads)
+static void project(const struct projection *projections, size_t count, int threads)
 {
+    size_t most = 0;
+    for (size_t i = 0; i < count; i++)
+        most = projections[i].rows > most ? projections[i].rows : most;
 #pragma omp parallel num_threads(threads)
     {
         omp_set_num_threads(1); /* of this region's tasks: what an OpenMP library goes by */
 #pragma omp for collapse(2) schedule(dynamic, 1)
         for (size_t i = 0; i < count; i++)
-            for (size_t row = 0; row < rows; row += ROWS)
-                project_block(&projections[i], row, rows - row < ROWS ? rows - row : ROWS);
+            for (size_t row = 0; row < most; row += ROWS)
+                if (row < projections[i].rows)
+                    project_block(&projections[i], row);
     }
+}
+
+static size_t keys_of(const struct attn_self_attention *layer)
+{
+    return layer->context_len ? layer->context_len : layer->len;
 }
 
 void attn_self_attention_problem(const struct attn_self_attention *layer,
@@ -56,7 +67,8 @@ void attn_self_attention_problem(const struct attn_self_attention *layer,
     attn_problem_init(problem);
     problem->batch = layer->batch;
     problem->q_heads = problem->kv_heads = layer->heads;
-    problem->q_len = problem->kv_len = layer->len;
+    problem->q_len = layer->len;
+    problem->kv_len = keys_of(layer);
     problem->qk_dim = layer->qk_dim;
     problem->v_dim = layer->v_dim;
     problem->layout = ATTN_BSHD;
@@ -74,10 +86,10 @@ void attn_self_attention_problem(const struct attn_self_attention *layer,
     problem->window_right = none ? -1 : layer->window_right;
 }
 
-/* Bytes of one projected operand. */
-static size_t projected(const struct attn_self_attention *layer, size_t dim)
+/* Bytes of one projected operand of so many rows a sequence. */
+static size_t projected(const struct attn_self_attention *layer, size_t len, size_t dim)
 {
-    return aligned(layer->batch * layer->len * layer->heads * dim * sizeof(float));
+    return aligned(layer->batch * len * layer->heads * dim * sizeof(float));
 }
 
 static bool valid(const struct attn_self_attention *layer, const char **why)
@@ -91,10 +103,13 @@ static bool valid(const struct attn_self_attention *layer, const char **why)
     attn_self_attention_problem(layer, &problem);
     if (!attn_problem_valid(&problem, why))
         return false;
+    const bool half_a_context = !layer->context_len != !layer->context_d_in;
     const size_t widest = layer->qk_dim > layer->v_dim ? layer->qk_dim : layer->v_dim;
     *why = layer->options & layouts          ? "an option that lays out K and V otherwise"
            : layer->d_in == 0                ? "an input dimension of 0"
            : layer->d_in > INT_MAX           ? "an input dimension of 2^31 or more"
+           : half_a_context                  ? "a context with a length or a dimension of 0"
+           : layer->context_d_in > INT_MAX   ? "a context dimension of 2^31 or more"
            : layer->d_out > INT_MAX          ? "an output dimension of 2^31 or more"
            : widest > INT_MAX / layer->heads ? "a projection of 2^31 columns or more"
                                              : NULL;
@@ -109,8 +124,10 @@ size_t attn_self_attention_workspace(const struct attn_self_attention *layer,
     if (!valid(layer, &why))
         return 0;
     attn_self_attention_problem(layer, &problem);
-    const size_t outputs = layer->d_out ? 2 : 1; /* V, and O as wide */
-    return 2 * projected(layer, layer->qk_dim) + outputs * projected(layer, layer->v_dim) +
+    const size_t len = layer->len, keys = keys_of(layer);
+    return projected(layer, len, layer->qk_dim) + projected(layer, keys, layer->qk_dim) +
+           projected(layer, keys, layer->v_dim) +
+           (layer->d_out ? projected(layer, len, layer->v_dim) : 0) +
            aligned(attn_workspace_size(kernel, &problem, threads));
 }
 
@@ -131,9 +148,10 @@ bool attn_self_attention_init(struct attn_self_attention_plan *plan,
         .size = sizeof *plan, .layer = *layer, .threads = threads};
     float **const parts[] = {&plan->q, &plan->k, &plan->v, &plan->o};
     const size_t dims[] = {layer->qk_dim, layer->qk_dim, layer->v_dim, layer->v_dim};
+    const size_t lens[] = {layer->len, keys_of(layer), keys_of(layer), layer->len};
     for (size_t i = 0; i < (layer->d_out ? 4 : 3); i++) {
         *parts[i] = (float *)(void *)at;
-        at += projected(layer, dims[i]);
+        at += projected(layer, lens[i], dims[i]);
     }
     attn_self_attention_problem(layer, &problem);
     attn_blas_one_thread();
@@ -151,30 +169,35 @@ void attn_self_attention_project(const struct attn_self_attention_plan *plan,
 {
     const struct attn_self_attention *l = &plan->layer;
     const size_t qk = l->heads * l->qk_dim, v = l->heads * l->v_dim;
-    const struct projection projections[] = {{t->x, t->wq, t->bq, plan->q, l->d_in, qk},
-                                             {t->x, t->wk, t->bk, plan->k, l->d_in, qk},
-                                             {t->x, t->wv, t->bv, plan->v, l->d_in, v}};
-    project(projections, 3, l->batch * l->len, plan->threads);
+    const bool cross = l->context_len;
+    const float *y = cross ? t->context : t->x; /* what K and V are made from */
+    const size_t from = cross ? l->context_d_in : l->d_in;
+    const size_t rows = l->batch * l->len, keys = l->batch * keys_of(l);
+    const struct projection projections[] = {{t->x, t->wq, t->bq, plan->q, l->d_in, qk, rows},
+                                             {y, t->wk, t->bk, plan->k, from, qk, keys},
+                                             {y, t->wv, t->bv, plan->v, from, v, keys}};
+    project(projections, 3, plan->threads);
 }
 
 /* (batch, len, heads * dim) as (batch, heads, len, dim). */
-static struct attn_tensor heads_of(const struct attn_self_attention *l, float *data, size_t dim)
+static struct attn_tensor heads_of(const struct attn_self_attention *l, float *data, size_t len,
+                                   size_t dim)
 {
     const ptrdiff_t row = (ptrdiff_t)(l->heads * dim);
-    return (struct attn_tensor){data, ATTN_F32, {(ptrdiff_t)l->len * row, (ptrdiff_t)dim, row, 1}};
+    return (struct attn_tensor){data, ATTN_F32, {(ptrdiff_t)len * row, (ptrdiff_t)dim, row, 1}};
 }
 
 void attn_self_attention_attend(const struct attn_self_attention_plan *plan,
                                 const struct attn_self_attention_tensors *t)
 {
     const struct attn_self_attention *l = &plan->layer;
-    const ptrdiff_t len = (ptrdiff_t)l->len, heads = (ptrdiff_t)l->heads;
+    const ptrdiff_t keys = (ptrdiff_t)keys_of(l), rows = (ptrdiff_t)l->len * keys;
     struct attn_tensors tensors = {
         .size = sizeof tensors,
-        .q = heads_of(l, plan->q, l->qk_dim),
-        .k = heads_of(l, plan->k, l->qk_dim),
-        .v = heads_of(l, plan->v, l->v_dim),
-        .o = heads_of(l, l->d_out ? plan->o : t->y, l->v_dim),
+        .q = heads_of(l, plan->q, l->len, l->qk_dim),
+        .k = heads_of(l, plan->k, keys_of(l), l->qk_dim),
+        .v = heads_of(l, plan->v, keys_of(l), l->v_dim),
+        .o = heads_of(l, l->d_out ? plan->o : t->y, l->len, l->v_dim),
         .bias = t->bias,
         .mask = t->mask,
         .sinks = t->sinks,
@@ -183,7 +206,7 @@ void attn_self_attention_attend(const struct attn_self_attention_plan *plan,
     };
     if (l->weights)
         tensors.weights =
-            (struct attn_tensor){t->weights, ATTN_F32, {heads * len * len, len * len, len, 1}};
+            (struct attn_tensor){t->weights, ATTN_F32, {(ptrdiff_t)l->heads * rows, rows, keys, 1}};
     attn_execute(&plan->attention, &tensors);
 }
 
@@ -191,9 +214,10 @@ void attn_self_attention_output(const struct attn_self_attention_plan *plan,
                                 const struct attn_self_attention_tensors *t)
 {
     const struct attn_self_attention *l = &plan->layer;
-    const struct projection output = {plan->o, t->wo, t->bo, t->y, l->heads * l->v_dim, l->d_out};
+    const struct projection output = {
+        plan->o, t->wo, t->bo, t->y, l->heads * l->v_dim, l->d_out, l->batch * l->len};
     if (l->d_out)
-        project(&output, 1, l->batch * l->len, plan->threads);
+        project(&output, 1, plan->threads);
 }
 
 void attn_self_attention_execute(const struct attn_self_attention_plan *plan,

@@ -5,6 +5,8 @@
  *     O = attention(Q, K, V)                               any kernel, per head
  *     Y = O, or O Wo + bo
  *
+ * In cross-attention K and V are made from a context of another length and width instead of X.
+ *
  * X, the weights and the results are f32, dense and row-major.  Masks and options are passed to the
  * attention as attention.h defines them.  Projections are CBLAS products; each block of rows is one call
  * on one thread, so that results do not depend on the thread count.
@@ -34,22 +36,27 @@ struct attn_self_attention {
     unsigned options;
     float softcap;
     ptrdiff_t window_left, window_right;
+    /* Cross-attention: the context is (batch, context_len, context_d_in); 0: K and V come from X. */
+    size_t context_len, context_d_in;
 };
 
 /* Operands and results; NULL where absent. */
 struct attn_self_attention_tensors {
     size_t size;
     const float *x;
-    const float *wq, *wk, *wv; /* (d_in, heads * qk_dim), twice, and (d_in, heads * v_dim) */
+    /* (d_in, heads * qk_dim), twice, and (d_in, heads * v_dim); of cross-attention wk and wv have
+     * context_d_in rows. */
+    const float *wq, *wk, *wv;
     const float *bq, *bk, *bv; /* optional */
     const float *wo, *bo;      /* (heads * v_dim, d_out) where d_out is not 0; bo optional */
     float *y;
-    float *weights; /* (batch, heads, len, len) where wanted */
-    /* Operands of the attention, as in struct attn_tensors; strides of 0 broadcast (len, len) or (batch,
-     * 1, len, len) to (batch, heads, len, len). */
+    float *weights; /* (batch, heads, len, keys) where wanted: keys is len, or context_len */
+    /* Operands of the attention, as in struct attn_tensors; strides of 0 broadcast (len, keys) or (batch,
+     * 1, len, keys) to (batch, heads, len, keys). */
     struct attn_tensor bias, mask;
     struct attn_tensor sinks, slopes; /* (heads) f32 */
     struct attn_tensor kv_lens;       /* (batch) i32 */
+    const float *context;             /* of cross-attention */
 };
 
 /* A layer bound to a kernel, a thread count and its workspace. */
@@ -57,8 +64,9 @@ struct attn_self_attention_plan {
     size_t size;
     struct attn_self_attention layer;
     int threads;
-    float *q, *k, *v; /* in the workspace: (batch, len, heads * dim), to be read after a call */
-    float *o;         /* (batch, len, heads * v_dim) where there is an output projection */
+    /* In the workspace, to be read after a call: (batch, len, heads * dim), of k and v context_len rows. */
+    float *q, *k, *v;
+    float *o; /* (batch, len, heads * v_dim) where there is an output projection */
     struct attn_plan attention;
 };
 

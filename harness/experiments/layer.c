@@ -17,7 +17,8 @@ static const char *const masks[] = {"none", "causal", NULL};
 
 static const struct option parameters[] = {
     {"file", "PATH", "minilm-preamble.safetensors", NULL,
-     "safetensors with PREFIXx, wq, wk, wv [, bq, bk, bv, wo, bo, o or y]; or wq.weight, wq.bias "
+     "safetensors with PREFIXx, wq, wk, wv [, context, bq, bk, bv, wo, bo, o or y]; or wq.weight, "
+     "wq.bias "
      "and so on of torch.nn.Linear; or in_proj_weight and so on of torch.nn.MultiheadAttention",
      .kind = OPTION_TEXT},
     {"prefix", "TEXT", "layer1.", NULL, "prefix of the file's tensors", .kind = OPTION_TEXT},
@@ -48,7 +49,8 @@ static bool add_kernel(const json_t *s, const struct layer_file *file, const cha
     const double difference = layer_file_difference(file, y),
                  tolerance = layer_file_tolerance(file);
     json_t *params =
-        json_pack("{s:I, s:I, s:I, s:I}", "batch", (json_int_t)l->batch, "s", (json_int_t)l->len,
+        json_pack("{s:I, s:I, s:I, s:I, s:I}", "batch", (json_int_t)l->batch, "s",
+                  (json_int_t)l->len, "skv", (json_int_t)(l->context_len ? l->context_len : l->len),
                   "d_model", (json_int_t)l->d_in, "heads", (json_int_t)l->heads);
     experiment_pick(params, s, "part file prefix mask");
     json_object_update_new(params,

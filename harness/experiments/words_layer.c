@@ -139,6 +139,9 @@ static bool open_layer(struct words_layer *layer, const char *file, const char *
     struct layer_file f;
     if (!layer_file_open(&f, file, prefix, 0, work))
         return false;
+    if (f.layer.context_len)
+        return experiment_fail(work, "%s: has a tensor %scontext: words shows self-attention", file,
+                               prefix);
     if (f.layer.batch != 1)
         return experiment_fail(work, "%s: %sx has %zu sequences, not one", file, prefix,
                                f.layer.batch);

@@ -10,29 +10,38 @@ from command import BASELINE, PROGRAM, TINY, CommandTest, Row, Tensor, lines, ru
 from experiments import Experiments
 
 
-def layer_tensors(causal: bool) -> dict[str, Tensor]:
-    """A layer of 2 heads of 2 for 3 tokens of 4 numbers, and what its attention gives."""
+def layer_tensors(causal: bool, context: int = 0) -> dict[str, Tensor]:
+    """A layer of 2 heads of 2 for 3 tokens of 4 numbers, and what its attention gives.
+
+    With K and V from x, or from a context of so many tokens of 3 numbers.
+    """
     random = Random(1)
-    drawn = {"x": [1, 3, 4], "wq": [4, 4], "wk": [4, 4], "wv": [4, 4], "bq": [4], "bv": [4]}
+    wide = 3 if context else 4
+    drawn = {"x": [1, 3, 4], "wq": [4, 4], "wk": [wide, 4], "wv": [wide, 4], "bq": [4], "bv": [4]}
+    if context:
+        drawn["context"] = [1, context, 3]
     tensors = {
         name: (shape, [random.gauss(0, 1) for _ in range(math.prod(shape))])
         for name, shape in drawn.items()
     }
-    x, zero = tensors["x"][1], ([4], [0.0] * 4)
-    q, k, v = (
-        [
+    zero = ([4], [0.0] * 4)
+
+    def projected(n: str, source: str) -> list[list[float]]:
+        (_, rows, width), x = tensors[source]
+        return [
             [
-                sum(x[4 * i + d] * tensors[f"w{n}"][1][4 * d + c] for d in range(4))
+                sum(x[width * i + d] * tensors[f"w{n}"][1][4 * d + c] for d in range(width))
                 + tensors.get(f"b{n}", zero)[1][c]
                 for c in range(4)
             ]
-            for i in range(3)
+            for i in range(rows)
         ]
-        for n in "qkv"
-    )
+
+    q = projected("q", "x")
+    k, v = (projected(n, "context" if context else "x") for n in "kv")
     out = []
     for head, i in itertools.product((0, 2), range(3)):
-        seen = range(i + 1 if causal else 3)
+        seen = range(i + 1 + len(k) - 3 if causal else len(k))
         scores = [sum(q[i][head + d] * k[j][head + d] for d in (0, 1)) / 2**0.5 for j in seen]
         weights = [math.exp(s - max(scores)) for s in scores]
         mean = [sum(w * v[j][head + d] for j, w in zip(seen, weights, strict=True)) for d in (0, 1)]
@@ -128,6 +137,23 @@ class Layer(Experiments):
         del stored["in_proj_weight"]
         self.real(stored)
         self.refused_file("there is no tensor p.wq; a layer has p.x, wq, wk and wv")
+
+    def test_cross_attention(self) -> None:
+        """K and V from another input, of fewer and of more tokens and of another width."""
+        for keys, mask in ((2, "none"), (5, "causal")):
+            rows = self.rows(*self.real(layer_tensors(mask == "causal", keys), "--mask", mask))
+            self.assertGreater(len(rows), 5)
+            for row in rows:
+                self.assertEqual((row["params"]["s"], row["params"]["skv"]), (3, keys))
+                self.assertLess(row["values"]["difference"], 3e-6)
+        (self.directory / "layer.tokens").write_text("a\nb\nc\n")
+        shown = run("experiment", "words", "--parts", "trained", "--trained", f"{self.path}:p.")
+        self.assertIn("has a tensor p.context: words shows self-attention", shown.stderr)
+        whole = layer_tensors(False, 2)
+        self.real({**whole, "wk": layer_tensors(False)["wk"]})
+        self.refused_file("p.wk is f32 (4,4), not floating-point (3,4)")
+        self.real({**whole, "context": ([2, 1, 3], whole["context"][1])})
+        self.refused_file("p.context is f32 (2,1,3), not floating-point (1,1,3)")
 
     def test_another_output_is_a_mismatch(self) -> None:
         tensors = layer_tensors(False)

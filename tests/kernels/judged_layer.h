@@ -22,7 +22,10 @@ struct layer_operands layer_operands(const struct attn_self_attention *l);
 void layer_run(const struct attn_self_attention *l, const char *kernel, int threads,
                const struct attn_self_attention_tensors *t);
 
-/* Weights of query i of batch b, head h, by the definition: p[len]. */
+/* Keys of a sequence. */
+size_t layer_keys(const struct attn_self_attention *l);
+
+/* Weights of query i of batch b, head h, by the definition: p[layer_keys()]. */
 void layer_weights(const struct attn_self_attention *l, const struct attn_self_attention_tensors *t,
                    size_t b, size_t h, size_t i, double *p);
 

@@ -33,6 +33,33 @@ static void the_definition_with_every_option(void **state)
         }
 }
 
+/* Fewer keys than queries, and more, made from a narrower input; weights among the results. */
+static void keys_and_values_from_a_context(void **state)
+{
+    (void)state;
+    static const char *const kernels[] = {"naive", "gemm", "flash"};
+    static const size_t lengths[] = {1, 4, 14};
+    for (size_t k = 0; k < 3; k++)
+        for (size_t n = 0; n < 6; n++) {
+            struct attn_self_attention l = layer_small;
+            l.context_len = lengths[n % 3];
+            l.context_d_in = 3;
+            l.mask = n < 3 ? ATTN_MASK_NONE : ATTN_MASK_CAUSAL;
+            l.weights = true;
+            struct layer_operands o = layer_operands(&l);
+            layer_run(&l, kernels[k], 2, &o.t);
+            layer_judge(&l, &o.t);
+            const float *row = o.t.weights;
+            for (size_t r = 0; r < l.batch * l.heads * l.len; r++, row += l.context_len) {
+                double p[16];
+                layer_weights(&l, &o.t, r / l.len / l.heads, r / l.len % l.heads, r % l.len, p);
+                for (size_t j = 0; j < l.context_len; j++)
+                    assert_true(fabs((double)row[j] - p[j]) <= 1e-5);
+            }
+            free(o.all);
+        }
+}
+
 static void weights_where_wanted(void **state)
 {
     (void)state;
@@ -88,6 +115,10 @@ static void refuses_with_a_reason(void **state)
     assert_string_equal(why, "an input dimension of 0");
     assert_false(attn_self_attention_init(&plan, &layer_small, flash, 1, NULL, 0, &why));
     assert_string_equal(why, "the workspace is too small");
+    l = layer_small;
+    l.context_len = 5;
+    assert_false(attn_self_attention_init(&plan, &l, flash, 1, NULL, 0, &why));
+    assert_string_equal(why, "a context with a length or a dimension of 0");
     l = layer_small;
     l.options = ATTN_OPTION_PAGED;
     assert_false(attn_self_attention_init(&plan, &l, flash, 1, NULL, 0, &why));
@@ -165,6 +196,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_definition_with_every_option),
+        cmocka_unit_test(keys_and_values_from_a_context),
         cmocka_unit_test(weights_where_wanted),
         cmocka_unit_test(threads_change_no_bit),
         cmocka_unit_test(refuses_with_a_reason),

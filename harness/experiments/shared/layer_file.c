@@ -26,6 +26,7 @@ static const struct {
     [LAYER_BO] = {"bo", "wo.bias", "out_proj.bias"},
     [LAYER_O] = {.name = "o", .batched = 4},
     [LAYER_Y] = {.name = "y", .batched = 3},
+    [LAYER_CONTEXT] = {.name = "context", .batched = 3},
 };
 
 #define NAME 256 /* of a tensor, with its prefix */
@@ -131,6 +132,8 @@ static bool read_lengths(const struct reader *r, size_t heads, struct attn_self_
     const struct safetensor *const *t = r->found;
     if (t[LAYER_X]->rank != 3)
         return refuse(r, LAYER_X, "floating-point (B,S,d_in)");
+    if (t[LAYER_CONTEXT] && t[LAYER_CONTEXT]->rank != 3)
+        return refuse(r, LAYER_CONTEXT, "floating-point (B,S,d_in)");
     for (int i = LAYER_WQ; i <= LAYER_WV; i++)
         if (t[i]->rank != 2)
             return refuse(r, (enum layer_tensor)i, "floating-point (d_in,H*D)");
@@ -151,6 +154,7 @@ static bool read_lengths(const struct reader *r, size_t heads, struct attn_self_
         return experiment_fail(
             r->work, "%s: %zu and %zu columns of %swq and %swv do not divide into %zu heads",
             r->path, wide[0], wide[1], r->prefix, r->prefix, heads);
+    const struct safetensor *c = t[LAYER_CONTEXT];
     *l = (struct attn_self_attention){.size = sizeof *l,
                                       .batch = t[LAYER_X]->shape[0],
                                       .len = t[LAYER_X]->shape[1],
@@ -158,24 +162,28 @@ static bool read_lengths(const struct reader *r, size_t heads, struct attn_self_
                                       .heads = heads,
                                       .qk_dim = wide[0] / heads,
                                       .v_dim = wide[1] / heads,
-                                      .d_out = t[LAYER_WO] ? t[LAYER_WO]->shape[1] : 0};
+                                      .d_out = t[LAYER_WO] ? t[LAYER_WO]->shape[1] : 0,
+                                      .context_len = c ? c->shape[1] : 0,
+                                      .context_d_in = c ? c->shape[2] : 0};
     return true;
 }
 
 static bool check_shapes(const struct reader *r, const struct attn_self_attention *l)
 {
     const size_t qk = l->heads * l->qk_dim, v = l->heads * l->v_dim;
-    const size_t x[] = {l->batch, l->len, l->d_in}, wq[] = {l->d_in, qk}, wv[] = {l->d_in, v};
+    const size_t from = l->context_len ? l->context_d_in : l->d_in;
+    const size_t x[] = {l->batch, l->len, l->d_in}, wq[] = {l->d_in, qk};
+    const size_t context[] = {l->batch, l->context_len, from}, wk[] = {from, qk}, wv[] = {from, v};
     const size_t wo[] = {v, l->d_out}, o[] = {l->batch, l->heads, l->len, l->v_dim};
     const size_t y[] = {l->batch, l->len, l->d_out ? l->d_out : v};
     const struct {
         enum layer_tensor which;
         const size_t *shape;
         size_t rank;
-    } wanted[] = {{LAYER_X, x, 3},       {LAYER_WQ, wq, 2},     {LAYER_WK, wq, 2},
+    } wanted[] = {{LAYER_X, x, 3},       {LAYER_WQ, wq, 2},     {LAYER_WK, wk, 2},
                   {LAYER_WV, wv, 2},     {LAYER_BQ, wq + 1, 1}, {LAYER_BK, wq + 1, 1},
                   {LAYER_BV, wv + 1, 1}, {LAYER_WO, wo, 2},     {LAYER_BO, wo + 1, 1},
-                  {LAYER_O, o, 4},       {LAYER_Y, y, 3}};
+                  {LAYER_O, o, 4},       {LAYER_Y, y, 3},       {LAYER_CONTEXT, context, 3}};
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
         if (!has_shape(r, wanted[i].which, wanted[i].shape, wanted[i].rank))
             return false;
@@ -233,6 +241,7 @@ struct attn_self_attention_tensors layer_file_tensors(const struct layer_file *f
     return (struct attn_self_attention_tensors){
         .size = sizeof(struct attn_self_attention_tensors),
         .x = d[LAYER_X],
+        .context = d[LAYER_CONTEXT],
         .wq = d[LAYER_WQ],
         .wk = d[LAYER_WK],
         .wv = d[LAYER_WV],

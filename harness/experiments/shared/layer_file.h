@@ -13,6 +13,8 @@
  *     PREFIXo                 (B, H, S, D)       output of attention, optional: checked if there is
  *                                                no wo, and gives the number of heads
  *     PREFIXy                 (B, S, d_out or H * D)    output of the layer, optional: checked
+ *     PREFIXcontext           (B, Skv, d_context)       of cross-attention: what K and V are made from, with
+ *                                                wk and wv of (d_context, H * D)
  */
 #ifndef HARNESS_EXPERIMENTS_SHARED_LAYER_FILE_H
 #define HARNESS_EXPERIMENTS_SHARED_LAYER_FILE_H
@@ -33,6 +35,7 @@ enum layer_tensor {
     LAYER_BO,
     LAYER_O,
     LAYER_Y,
+    LAYER_CONTEXT,
     LAYER_TENSORS
 };
 
