@@ -84,6 +84,29 @@ class Numerics(Experiments):
         self.assertEqual(seen, {"threads", "repeats", "batch position", "chunks", "ISA"})
         self.assertEqual(rows, self.rows("invariance", "--threads", "1"))
 
+    def test_what_a_cache_saves_and_whether_it_changes_bits(self) -> None:
+        words = ("cache", "--s", "20", "--lengths", "1,3")
+        rows = self.rows(*words)
+        work = {r["params"]["length"]: r["values"] for r in rows if r["params"]["part"] == "work"}
+        # 2 heads of 64: a pair of query and key is 2 (64 + 64) operations, a row 256 bytes.
+        # 3 tokens with a cache: 1 + 2 + 3 pairs, Q and O of one row each, K and V of 1 + 2 + 3.
+        # Computed again: 1 + 3 + 6 pairs, all four of 1 + 2 + 3 rows.
+        self.assertEqual((work[3]["flops"], work[3]["flops_again"]), (2 * 256 * 6, 2 * 256 * 10))
+        self.assertEqual(work[3]["bytes"], 2 * 256 * (2 * 3 + 2 * 6))
+        self.assertEqual(work[3]["bytes_again"], 2 * 256 * (2 * 6 + 2 * 6))
+        self.assertEqual(work[1]["times_flops"], 1)
+        bits = [row for row in rows if row["params"]["part"] == "bits"]
+        same = {(r["params"]["kernel"], r["params"]["dtype"]): r["values"]["same"] for r in bits}
+        for kernel in ("naive", "row_parallel", "online"):  # a row is computed in one way
+            self.assertEqual(same[kernel, "f32"], 20, kernel)
+        for row in bits:
+            values = row["values"]
+            self.assertGreaterEqual(values["same"], 1, row)  # of one token both are the same call
+            self.assertEqual(values["equal"], values["same"] == 20, row)
+            self.assertEqual(values["equal"], values["largest"] == 0, row)
+            self.assertLess(values["largest"], 1e-5 if row["params"]["dtype"] == "f32" else 0.1)
+        self.assertEqual(rows, self.rows(*words, "--threads", "1"))
+
     def test_where_accuracy_stops_paying(self) -> None:
         rows = self.rows("exp-degree", "--rows", "60", "--s", "256")
         error = {(row["params"]["dtype"], row["params"]["degree"]): row["values"] for row in rows}

@@ -222,6 +222,45 @@ def _cell_name(row: Row) -> str:
     return f"{params['kernel']}, {params['dtype']}, {params['problem']}"
 
 
+# ---- cache ---------------------------------------------------------------------------------------
+
+
+def cache(results: Results) -> Figure | None:
+    """Work with a KV cache and without, over the length; tokens with the same bits either way."""
+    work, bits = (rows_of(results, "cache", part=part) for part in ("work", "bits"))
+    if not work or not bits:
+        return None
+    fig, (left, right) = style.figure(1, 2, height=max(3.6, 1.4 + 0.24 * len(bits)))
+    lines = {
+        "operations, with a cache": "flops", "operations, computed again": "flops_again",
+        "bytes, with a cache": "bytes", "bytes, computed again": "bytes_again",
+    }  # fmt: skip
+    looks = style.looks(lines)
+    for label, key in lines.items():
+        look = looks[label]
+        left.plot(parameter(work, "length"), column(work, key), color=look.colour,
+                  marker=look.marker, ls=look.line, label=label, ms=4)  # fmt: skip
+    doubling(left, parameter(work, "length"), 5)
+    left.set_yscale("log")
+    left.set_xlabel("tokens")
+    left.set_title("a cache saves operations, and half of the bytes", fontsize=9)
+    for y, row in enumerate(bits):
+        share = row["values"]["same"] / row["params"]["s"]
+        right.barh(y, share, color=style.COLOURS[2 if share == 1 else 4], alpha=0.5)
+        if share < 1:
+            text = f"others differ by up to {row['values']['largest']:.0e}"
+            right.text(0.02, y, text, va="center", fontsize=7)
+    names = [f"{r['params']['kernel']}, {r['params']['dtype']}" for r in bits]
+    right.set_yticks(range(len(names)), names, fontsize=7)
+    right.set_ylim(len(names) - 0.5, -0.5)
+    right.set_xlim(0, 1)
+    right.grid(visible=False)
+    right.set_xlabel("share of tokens with the same bits either way")
+    style.legend(fig, [left], columns=2)
+    style.source(fig, origin(results))
+    return fig
+
+
 # ---- exp-degree ----------------------------------------------------------------------------------
 
 

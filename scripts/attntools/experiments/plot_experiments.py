@@ -31,6 +31,7 @@ FIGURES: dict[str, Callable[[Results], Figure | None]] = {
     "scaling": scaling.scaling,
     "distributed": distributed.distributed,
     "invariance": numerics.invariance,
+    "cache": numerics.cache,
     "tiles": tiles.tiles,
     "layouts": layouts.layouts,
     "words": words.words,

@@ -59,6 +59,30 @@ def results(tmp_path: Path) -> Results:
     return read(sample.write(tmp_path / "a.jsonl", sample.session(), *rows))
 
 
+def test_cache_shows_work_and_the_share_of_equal_tokens(tmp_path: Path) -> None:
+    work = [
+        sample.experiment("cache", {"part": "work", "length": n},
+                          flops=n, bytes=2 * n, flops_again=n * n, bytes_again=4 * n)
+        for n in (4, 8)
+    ]  # fmt: skip
+    bits = [
+        sample.experiment("cache", {"part": "bits", "kernel": kernel, "dtype": "f32", "s": 10},
+                          equal=same == 10, same=same, largest=largest)
+        for kernel, same, largest in (("naive", 10, 0), ("flash", 4, 3e-7))
+    ]  # fmt: skip
+    file = read(sample.write(tmp_path / "c.jsonl", sample.session(), *work, *bits))
+    left, right = numerics.cache(file).axes
+    assert {line.get_label(): list(line.get_ydata()) for line in left.lines} == {
+        "operations, with a cache": [4, 8],
+        "operations, computed again": [16, 64],
+        "bytes, with a cache": [8, 16],
+        "bytes, computed again": [16, 32],
+    }
+    assert [bar.get_width() for bar in right.patches] == [1, 0.4]
+    assert [t.get_text() for t in right.texts] == ["others differ by up to 3e-07"]
+    assert [t.get_text() for t in right.get_yticklabels()] == ["naive, f32", "flash, f32"]
+
+
 def test_variance_shows_points_exact_lines_and_what_was_published(results: Results) -> None:
     raw, scaled = logits.variance(results).axes
     exact, points = raw.lines[0], raw.lines[1]
