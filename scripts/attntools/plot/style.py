@@ -189,7 +189,7 @@ def heading(fig: Figure, title: str, note: str, origin: str) -> None:
     width, engine = fig.get_figwidth(), fig.get_layout_engine()
     size = 10 if engine else min(11, 1150 / max(1, len(title)) * width / PAGE)
     titles = textwrap.wrap(title, int(width * 12)) if engine else [title]
-    notes = [line for part in note.split("\n") for line in textwrap.wrap(part, int(width * 18))]
+    notes = [line for part in note.split("\n") for line in textwrap.wrap(part, int(width * 17))]
     if engine:
         top, names = 0.16 + 0.18 * len(titles) + 0.14 * len(notes), 0.0
         for known in fig.legends:
