@@ -43,7 +43,7 @@ class Distributed(CommandTest):
     def cells(self, *words: str) -> dict[tuple[str, int], Row]:
         done = run(
             "experiment", "distributed", "--problem", "h=2,s=64,d=16,mask=causal",
-            "--launches", "1", "--threads", "2", "--placement", "none", *PATIENT, "--check", "case",
+            *BRIEF, "--check", "case", "--threads", "2", "--placement", "none", *PATIENT,
             "--output", self.output, *words,
         )  # fmt: skip
         self.assertEqual(done.returncode, 0, done)
