@@ -25,7 +25,7 @@ STRIP = 150  # width of a strip of launches, pixels
 
 ALT = {
     "ceiling": "Dot plot: percent of the ceiling that each kernel reaches, by shape.",
-    "speedup": "Sorted dot plot: how many times as fast our fastest kernel is, case by case.",
+    "speedup": "How many times as fast our fastest kernel is: case by case, or their distribution.",
     "roofline": "Roofline: useful GFLOP/s of each cell over its flops per byte.",
     "times": "Lines: time per query and key over the sequence length.",
     "decode": "Lines: GB/s of decode over the keys, below the read bandwidth.",

@@ -45,7 +45,7 @@ def test_a_session_begins_with_its_headline(tool: Tool, tmp_path: Path) -> None:
     assert page.headings[-1] == "Noise, and how it was measured"  # it comes last
     assert all(page.alts)
     assert page.alts[0].startswith("Dot plot: percent of the ceiling")
-    assert page.alts[1].startswith("Sorted dot plot: how many times as fast")
+    assert page.alts[1].startswith("How many times as fast")
     assert page.alts[-1].startswith("Left: how often differences")
 
 
