@@ -243,12 +243,12 @@ def cache(results: Results) -> Figure | None:
     doubling(left, parameter(work, "length"), 5)
     left.set_yscale("log")
     left.set_xlabel("tokens")
-    left.set_title("a cache saves operations, and half of the bytes", fontsize=9)
+    left.set_ylabel("operations, bytes")
     for y, row in enumerate(bits):
         share = row["values"]["same"] / row["params"]["s"]
         right.barh(y, share, color=style.COLOURS[2 if share == 1 else 4], alpha=0.5)
         if share < 1:
-            text = f"others differ by up to {row['values']['largest']:.0e}"
+            text = f"others differ by up to {power(row['values']['largest'])}"
             right.text(0.02, y, text, va="center", fontsize=7)
     names = [f"{r['params']['kernel']}, {r['params']['dtype']}" for r in bits]
     right.set_yticks(range(len(names)), names, fontsize=7)
@@ -257,8 +257,20 @@ def cache(results: Results) -> Figure | None:
     right.grid(visible=False)
     right.set_xlabel("share of tokens with the same bits either way")
     style.legend(fig, [left], columns=2)
-    style.source(fig, origin(results))
+    note = (
+        "All tokens one after the other. Bytes: the least that must be moved. "
+        "Green: every token has the same bits."
+    )
+    style.heading(fig, cache_title(work), note, origin(results))
     return fig
+
+
+def cache_title(work: list[Row]) -> str:
+    """What computing again costs at the largest number of tokens."""
+    last = max(work, key=lambda row: row["params"]["length"])
+    flops, moved = (last["values"][f"times_{key}"] for key in ("flops", "bytes"))
+    return (f"Without a cache {last['params']['length']} tokens take {flops:.0f} times the "
+            f"operations and {digits(moved)} times the bytes")  # fmt: skip
 
 
 # ---- exp-degree ----------------------------------------------------------------------------------

@@ -62,7 +62,8 @@ def results(tmp_path: Path) -> Results:
 def test_cache_shows_work_and_the_share_of_equal_tokens(tmp_path: Path) -> None:
     work = [
         sample.experiment("cache", {"part": "work", "length": n},
-                          flops=n, bytes=2 * n, flops_again=n * n, bytes_again=4 * n)
+                          flops=n, bytes=2 * n, flops_again=n * n, bytes_again=4 * n,
+                          times_flops=n, times_bytes=2)
         for n in (4, 8)
     ]  # fmt: skip
     bits = [
@@ -71,7 +72,10 @@ def test_cache_shows_work_and_the_share_of_equal_tokens(tmp_path: Path) -> None:
         for kernel, same, largest in (("naive", 10, 0), ("flash", 4, 3e-7))
     ]  # fmt: skip
     file = read(sample.write(tmp_path / "c.jsonl", sample.session(), *work, *bits))
-    left, right = numerics.cache(file).axes
+    figure = numerics.cache(file)
+    left, right = figure.axes
+    title = "Without a cache 8 tokens take 8 times the operations and 2.00 times the bytes"
+    assert title in [t.get_text().replace("\n", " ") for t in figure.texts]
     assert {line.get_label(): list(line.get_ydata()) for line in left.lines} == {
         "operations, with a cache": [4, 8],
         "operations, computed again": [16, 64],
@@ -79,7 +83,7 @@ def test_cache_shows_work_and_the_share_of_equal_tokens(tmp_path: Path) -> None:
         "bytes, computed again": [16, 32],
     }
     assert [bar.get_width() for bar in right.patches] == [1, 0.4]
-    assert [t.get_text() for t in right.texts] == ["others differ by up to 3e-07"]
+    assert [t.get_text() for t in right.texts] == ["others differ by up to 3·10⁻⁷"]
     assert [t.get_text() for t in right.get_yticklabels()] == ["naive, f32", "flash, f32"]
 
 
