@@ -36,6 +36,10 @@ make_machine() {
         echo cmake \"\$@\" >>'$calls'; echo noise of a build; fi"
     stub ninja <<<''
     stub mpiexec <<<''
+    stub fish <<<''
+    stub man <<<''
+    stub mandoc <<<''
+    stub zsh <<<''
     stub python3 <<<''
     stub pkg-config <<<"[[ -e '$have'/\$2 ]]"
     stub dpkg-query <<<"[[ ! -e '$have'/\$4 ]] || echo install ok installed"

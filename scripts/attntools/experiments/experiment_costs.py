@@ -7,7 +7,7 @@ from attntools.base.statistics import median_interval
 from attntools.base.units import digits, length, raised, size, trimmed
 from attntools.experiments.experiment_rows import Row, column, doubling, parameter, rows_of, series
 from attntools.experiments.fits import power
-from attntools.plot import kernels, style
+from attntools.plot import kernel_looks, style
 from attntools.plot.figures import origin, plain_log, threads_title
 from attntools.results.cells import Results
 from matplotlib.axes import Axes
@@ -62,7 +62,7 @@ def rescale_title(rows: list[Row]) -> str:
 def _order_times(ax: Axes, rows: list[Row]) -> None:
     """Ratios of times with their intervals."""
     shown = [r for r in rows if r["params"]["input"] != "descending"]
-    looks = kernels.looks([r["params"]["kernel"] for r in shown])
+    looks = kernel_looks.looks([r["params"]["kernel"] for r in shown])
     for y, row in enumerate(shown):
         ratio, interval = row["values"]["ratio"], row["values"]["ci95"]
         look = looks[row["params"]["kernel"]]
@@ -148,7 +148,7 @@ def memory(results: Results) -> Figure | None:
     rows = [r for r in rows_of(results, "memory") if r["values"]["workspace_bytes"] is not None]
     if not rows:
         return None
-    looks = kernels.looks([row["params"]["kernel"] for row in rows])
+    looks = kernel_looks.looks([row["params"]["kernel"] for row in rows])
     fig, axes = style.figure(1, 2, height=3.8, share_y=True)
     titles = {"o": "outputs only", "o+weights": "outputs and weights"}
     for ax, (outputs, title) in zip(axes, titles.items(), strict=True):
@@ -214,7 +214,7 @@ def _differences(results: Results) -> Figure | None:
     if not rows:
         return None
     fig, (ax,) = style.figure(height=0.6 + 0.24 * len(rows))
-    looks = kernels.looks([r["params"]["kernel"] for r in rows])
+    looks = kernel_looks.looks([r["params"]["kernel"] for r in rows])
     share = column(rows, "difference") / column(rows, "tolerance")
     for y, row in enumerate(rows):
         look = looks[row["params"]["kernel"]]

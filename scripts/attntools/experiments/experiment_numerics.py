@@ -2,7 +2,7 @@
 
 from attntools.base.units import digits, length, power
 from attntools.experiments.experiment_rows import Row, column, doubling, parameter, rows_of, series
-from attntools.plot import kernels, style
+from attntools.plot import kernel_looks, style
 from attntools.plot.figures import origin, plain_log
 from attntools.results.cells import Results
 from matplotlib.axes import Axes
@@ -22,7 +22,7 @@ def worked_examples(results: Results) -> Figure | None:
         dict.fromkeys(f"{r['params']['example']}: {r['params']['quantity']}" for r in rows)
     )
     groups = series(rows, "by")
-    looks = kernels.looks(groups)
+    looks = kernel_looks.looks(groups)
     fig, (ax,) = style.figure(height=0.9 + 0.22 * len(names))
     for index, (by, group) in enumerate(groups.items()):
         look = looks[by]
@@ -64,7 +64,7 @@ def error_growth(results: Results) -> Figure | None:
         for dtype, group in series(part, "dtype").items()
     ]
     across = len(series(rows, "dtype"))
-    looks = kernels.looks([row["params"]["kernel"] for row in rows])
+    looks = kernel_looks.looks([row["params"]["kernel"] for row in rows])
     down = len(panels) // across
     fig, axes = style.figure(down, across, height=0.8 + 2.4 * down, share_y=True)
     for number, (ax, (title, group)) in enumerate(zip(axes, panels, strict=True)):

@@ -8,7 +8,7 @@ from attntools.base.statistics import median_interval
 from attntools.base.units import digits, raised, short_seconds
 from attntools.experiments.experiment_rows import Row, column, doubling, parameter, rows_of, series
 from attntools.experiments.fits import amdahl, power, scalability
-from attntools.plot import kernels, style
+from attntools.plot import kernel_looks, style
 from attntools.plot.figures import origin, plain_log
 from attntools.results.cells import Results
 from matplotlib.axes import Axes
@@ -99,7 +99,7 @@ def scaling(results: Results) -> Figure | None:
     rows = [r for here in parts.values() for r in here]
     if not rows:
         return None
-    looks = kernels.looks([r["params"]["kernel"] for r in rows])
+    looks = kernel_looks.looks([r["params"]["kernel"] for r in rows])
     fig, axes = style.figure(1, 3, height=3.6)
     draws = (("length", _over_length), ("threads", _over_threads), ("batch", _over_batch))
     for ax, (part, draw) in zip(axes, draws, strict=True):

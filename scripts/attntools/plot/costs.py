@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from attntools.compare.comparison import ratios
-from attntools.plot import figures, kernels, shapes, style
+from attntools.plot import figures, kernel_looks, shapes, style
 from attntools.results.cells import Cell, Results
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -93,7 +93,7 @@ def figure(results: Results) -> Figure | None:
     counts = figures.threads_of(c.cell for c in found)
     known = list(dict.fromkeys(c.cell.case for c in found))
     rows = {case: -i for i, case in enumerate(shapes.thinned(known, MOST_CASES))}
-    looks = kernels.looks(dict.fromkeys(c.cell.identity.kernel for c in found))
+    looks = kernel_looks.looks(dict.fromkeys(c.cell.identity.kernel for c in found))
     fig, axes = style.figure(1, len(counts), height=0.6 + 0.22 * len(rows))
     for ax, threads in zip(axes, counts, strict=True):
         here = [c for c in found if c.cell.identity.threads == threads and c.cell.case in rows]

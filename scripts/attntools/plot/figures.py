@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 from attntools.base.units import digits, length, seconds, short, short_seconds
-from attntools.plot import kernels, style
+from attntools.plot import kernel_looks, style
 from attntools.results.cells import Cell, Results, problem_fields
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -69,7 +69,7 @@ def bars(results: Results, case: str) -> Figure | None:
         return None
     counts = threads_of(cells)
     by_threads = by(cells, lambda c: c.identity.threads)
-    looks = kernels.looks(series(results.timed))
+    looks = kernel_looks.looks(series(results.timed))
     most = max(len(group) for group in by_threads.values())
     fig, axes = style.figure(1, len(counts), height=0.7 + 0.27 * most)
     for ax, threads in zip(axes, counts, strict=True):
@@ -144,7 +144,7 @@ def over_length(results: Results, family: str) -> Figure | None:
     cells = families(results).get(family)
     if not cells:
         return None
-    looks = kernels.looks(series(results.timed))
+    looks = kernel_looks.looks(series(results.timed))
     fig, axes = style.figure(1, 2, height=3.6)
     for name, group in by(cells, lambda c: c.identity.series).items():
         group.sort(key=_length)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from attntools.base.units import length
-from attntools.plot import figures, kernels, style
+from attntools.plot import figures, kernel_looks, style
 from attntools.results.cells import Cell, Results, problem_fields
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -144,7 +144,7 @@ def overview(results: Results) -> Figure | None:
         return None
     drawn = [cell for half in halves for cell in half]
     names = _names(leaders(halves))
-    looks = kernels.looks(names)
+    looks = kernel_looks.looks(names)
     fig, axes = style.figure(1, len(PANELS), height=3.7)
     for ax, panel, cells in zip(axes, PANELS, halves, strict=True):
         groups = figures.by(cells, lambda c: c.identity.series)

@@ -19,7 +19,7 @@ from attntools.compare.comparison import (
     ratios,
     same_rounds,
 )
-from attntools.plot import figures, kernels, shapes, style
+from attntools.plot import figures, kernel_looks, shapes, style
 from attntools.results.cells import OURS, RIVALS, Cell, Results
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -121,7 +121,7 @@ def rivals(results: Results) -> Figure | None:
     cases = shapes.thinned(known, MOST_CASES)
     best = bests(found)
     names = Counter(a.rival.identity.kernel for a in best.values() if a.ours.case in cases)
-    looks = kernels.looks([name for name, _ in names.most_common()])
+    looks = kernel_looks.looks([name for name, _ in names.most_common()])
     fig, axes = style.figure(1, len(counts), height=0.5 + 0.2 * len(cases))
     for ax, threads in zip(axes, counts, strict=True):
         here = [a for a in found if a.ours.identity.threads == threads and a.ours.case in cases]

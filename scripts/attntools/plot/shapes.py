@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from typing import TypeVar
 
-from attntools.plot import kernels, style
+from attntools.plot import kernel_looks, style
 from attntools.results.cells import OURS, RIVALS, Cell, Results, problem_fields
 
 Item = TypeVar("Item")
@@ -79,7 +79,7 @@ def looks(results: Results) -> dict[str, style.Look]:
         labels[min(group, key=lambda c: c.median_s).identity.series]
         for group in groups(results.timed)
     )
-    return kernels.looks(sorted({*labels.values()}, key=lambda name: (-wins[name], name)))
+    return kernel_looks.looks(sorted({*labels.values()}, key=lambda name: (-wins[name], name)))
 
 
 def kind_looks(results: Results) -> dict[str, style.Look]:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import sample
 from attntools.experiments import experiment_costs
-from attntools.plot import costs, figures, kernels, lengths, rivals, style
+from attntools.plot import costs, figures, kernel_looks, lengths, rivals, style
 from attntools.results.results import read
 from matplotlib.figure import Figure
 
@@ -50,31 +50,31 @@ def test_rivals_and_options_have_the_kernels_colours(tmp_path: Path) -> None:
         sample.cell(kernel="flash", case="prefill-f32-s64-d64-alibi", s=65),
     ]
     file = read(sample.write(tmp_path / "a.jsonl", sample.session(), *rows))
-    look = kernels.looks(["gemm"])["gemm"]
+    look = kernel_looks.looks(["gemm"])["gemm"]
     assert drawn(rivals.rivals(file)) == {"gemm": (look.colour, look.marker)}
     assert drawn(costs.figure(file)) == {"flash": (style.COLOURS[0], "o")}
 
 
 def test_looks_are_told_apart_without_colour() -> None:
-    first = kernels.looks(kernels.KERNELS[:12]).values()
+    first = kernel_looks.looks(kernel_looks.KERNELS[:12]).values()
     for part in ("colour", "marker", "line"):
         assert len({str(getattr(look, part)) for look in first}) == 12
-    every = kernels.looks(kernels.KERNELS).values()
-    assert len({(look.marker, str(look.line)) for look in every}) == len(kernels.KERNELS)
+    every = kernel_looks.looks(kernel_looks.KERNELS).values()
+    assert len({(look.marker, str(look.line)) for look in every}) == len(kernel_looks.KERNELS)
     many = style.looks(f"k{i}" for i in range(144)).values()
     assert len({(look.marker, str(look.line)) for look in many}) == 144
 
 
 def test_kernels_that_no_table_has_do_not_share_a_look() -> None:
-    names = [f"plugin_{i}" for i in range(len(style.COLOURS) ** 2 - len(kernels.KERNELS))]
-    looks = kernels.looks([*names, *kernels.KERNELS])
+    names = [f"plugin_{i}" for i in range(len(style.COLOURS) ** 2 - len(kernel_looks.KERNELS))]
+    looks = kernel_looks.looks([*names, *kernel_looks.KERNELS])
     assert len({(look.colour, look.marker) for look in looks.values()}) == len(looks)
-    alone = kernels.looks(["plugin_0"])["plugin_0"]
+    alone = kernel_looks.looks(["plugin_0"])["plugin_0"]
     assert (alone.colour, alone.marker) == (looks["plugin_0"].colour, looks["plugin_0"].marker)
 
 
 def test_variants_have_the_kernels_mark_and_paler_colours() -> None:
-    looks = kernels.looks(["flash/avx512", "flash/avx2", "gemm/avx2"])
+    looks = kernel_looks.looks(["flash/avx512", "flash/avx2", "gemm/avx2"])
     assert list(looks) == ["flash/avx512", "flash/avx2", "gemm/avx2"]
     assert looks["flash/avx2"].colour == style.COLOURS[0]
     assert looks["flash/avx512"].colour == "#66aad1"  # three fifths of the way from white
