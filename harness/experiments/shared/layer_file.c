@@ -3,6 +3,7 @@
  */
 #include "layer_file.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -130,6 +131,7 @@ static bool has_shape(const struct reader *r, enum layer_tensor which, const siz
 static bool read_lengths(const struct reader *r, size_t heads, struct attn_self_attention *l)
 {
     const struct safetensor *const *t = r->found;
+    assert(t[LAYER_X] && t[LAYER_WQ] && t[LAYER_WK] && t[LAYER_WV]); /* find_tensors() needs them */
     if (t[LAYER_X]->rank != 3)
         return refuse(r, LAYER_X, "floating-point (B,S,d_in)");
     if (t[LAYER_CONTEXT] && t[LAYER_CONTEXT]->rank != 3)
