@@ -16,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "system/memory_file.h"
 #include "system/process.h"
 #include "system/task_cpus.h"
@@ -53,6 +54,15 @@ static void lines_are_answered(void **state)
     assert_says(child, "line 2", "got line 2");
     assert_true(task_peak_bytes(process_pid(child)) > 100000);
     process_close(child);
+}
+
+static void waiting_is_a_part_of_the_time_since_boot(void **state)
+{
+    (void)state;
+    const double before = task_all_waited_s();
+    assert_true(before >= 0);
+    assert_true(task_all_waited_s() >= before);
+    assert_true(before <= clock_now()); /* which Linux counts from boot */
 }
 
 static void answers_in_pieces_and_together(void **state)
@@ -200,6 +210,7 @@ int main(int argc, char **argv)
         return launch(argv[1]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_are_answered),
+        cmocka_unit_test(waiting_is_a_part_of_the_time_since_boot),
         cmocka_unit_test(answers_in_pieces_and_together),
         cmocka_unit_test(ends_are_told),
         cmocka_unit_test(what_cannot_start_says_why),
