@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -19,6 +20,11 @@ project(small LANGUAGES NONE)
 add_custom_target(attnbench %s
     COMMAND ${CMAKE_COMMAND} -E copy ${CMAKE_SOURCE_DIR}/program ${CMAKE_BINARY_DIR}/attnbench)
 """
+
+
+def _hear_interrupts() -> None:
+    """What a shell starts in the background ignores them, and so do its children."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class Repository:
@@ -60,7 +66,7 @@ class Repository:
         return subprocess.Popen(
             [sys.executable, "-m", f"attntools.{name}", *arguments, "-n", "8"],
             env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            start_new_session=True,
+            start_new_session=True, preexec_fn=_hear_interrupts,
         )  # fmt: skip
 
     def gate(self, *arguments: str) -> subprocess.Popen[str]:

@@ -57,6 +57,7 @@ def test_it_may_be_the_last_one(repository: Repository) -> None:
     assert commits[3].startswith(found_by(out))
 
 
+@pytest.mark.long
 def test_what_does_not_build_is_skipped(repository: Repository) -> None:
     commits = plant(repository, 1, 1, 1, 1, 1, 1.05, 1.05, broken=(3,))
     code, out, err = bisect(repository, "--good", commits[0], "--bad", "HEAD")

@@ -119,6 +119,7 @@ def answers(kind, slower: float, gates: int) -> list[Exit]:  # noqa: ANN001
     return [one_gate(launches, slower) for _ in range(gates)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("kind", "gates"), [(quiet, 300), (beside_others, 300), (heavy, 300), (loud, 100)]
 )
@@ -127,12 +128,14 @@ def test_equal_builds_are_no_regression(kind, gates: int) -> None:  # noqa: ANN0
     assert answers(kind, 0.0, gates).count(Exit.REGRESSION) == 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", [quiet, beside_others, heavy])
 @pytest.mark.parametrize(("slower", "share"), [(0.03, 0.95), (0.05, 0.99)])
 def test_slower_builds_are_found(kind, slower: float, share: float) -> None:  # noqa: ANN001
     assert answers(kind, slower, 200).count(Exit.REGRESSION) >= 200 * share
 
 
+@pytest.mark.long
 def test_what_is_ruled_out_is_not_there() -> None:
     """At most 5 % of the gates that may be wrong about 10 % say that there is no regression."""
     found = answers(loud, 0.1, 100)

@@ -102,6 +102,7 @@ def test_runtime_and_what_it_calls_is_left_out() -> None:
 # ---- the real program ----------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @real
 @pytest.mark.parametrize("kernel", ["flash", "gemm"])
 def test_count_is_the_same_again_and_grows_with_the_work(kernel: str, tmp_path: Path) -> None:
@@ -143,6 +144,7 @@ def test_problems_with_other_operands_are_refused(tool: Tool, more: str, named: 
     assert outcome.err.endswith(f"operands are made of q, k and v alone, not for {named}\n")
 
 
+@pytest.mark.long
 @real
 def test_same_build_takes_the_same_instructions(tool: Tool) -> None:
     options = ["--metric", "instructions", "--problem", "s=16,d=16", "--kernel", "flash"]
