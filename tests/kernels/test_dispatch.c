@@ -188,6 +188,7 @@ static void with_a_matrix_unit(void **state)
         {"h=1,sq=128,skv=65536,d=64,dtype=bf16", 1, "flash"},
         {"h=1,sq=128,skv=65536,d=64,dtype=bf16", 64,
          "split_kv"}, /* threads that four blocks cannot employ */
+        {"h=1,sq=64,skv=1024,d=64,dtype=bf16", 8, "flash"}, /* nor can one split */
         {"h=8,s=64,d=64,dtype=bf16", 1, "flash"},
     };
     if (!attn_isa_available(ATTN_ISA_AMX) || !attn_find("flash", ATTN_ISA_AMX))
