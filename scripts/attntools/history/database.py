@@ -16,7 +16,15 @@ from typing import Any
 import msgspec
 from attntools.base.cli import ToolError
 from attntools.compare.comparable import build_key, machine_key
-from attntools.results.cells import WRONG_STATES, Cell, Results, ResultsError, Session, row_order
+from attntools.results.cells import (
+    WRONG_STATES,
+    Cell,
+    Identity,
+    Results,
+    ResultsError,
+    Session,
+    row_order,
+)
 from attntools.results.results import of_lines
 from attntools.results.schema import ABSENT
 
@@ -150,9 +158,11 @@ def _refuse_fewer(
     connection: sqlite3.Connection, number: int, session: Session, cells: list[Cell]
 ) -> None:
     """A cut copy of a session must not take the place of the whole one."""
-    identities = {msgspec.json.encode(c.identity).decode() for c in cells}
-    known = connection.execute("SELECT identity FROM cell WHERE session = ?", (number,)).fetchall()
-    lost = sum(identity not in identities for (identity,) in known)
+    identities = {c.identity for c in cells}
+    rows = connection.execute("SELECT row FROM cell WHERE session = ?", (number,))
+    # Not the column, which has the fields of an identity as they were when the session was added.
+    known = [Identity.of(json.loads(row)) for (row,) in rows]
+    lost = sum(identity not in identities for identity in known)
     if lost:
         raise ResultsError(
             f"{session.path}:{session.line}: session {number} has {len(known)} cells, of which "

@@ -88,6 +88,16 @@ def test_huge_pages_have_a_series_of_their_own(kept, tmp_path: Path) -> None:  #
     assert kept("trend").out.splitlines()[-1] == "2 cells followed, 0 changes"
 
 
+def test_a_session_of_before_is_known_again(kept, tmp_path: Path) -> None:  # noqa: ANN001
+    """Its identities were written when a cell's had fewer fields."""
+    path = session_file(tmp_path, 1, 1e-3)
+    kept("add", path)
+    with database.opened(tmp_path / "h.sqlite") as connection:
+        connection.execute("UPDATE cell SET identity = json_remove(identity, '$[#-1]')")
+    outcome = kept("add", path)
+    assert (outcome.code, outcome.out) == (0, f"{path}: 1 sessions, 0 new\n")
+
+
 def levels(path: Path, *medians: float) -> list[Path]:
     """Six sessions of each level; the cell `gemm` beside it never changes."""
     steady = sample.cell([1e-3] * 8, kernel="gemm")
