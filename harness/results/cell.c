@@ -65,15 +65,24 @@ void cell_init_like(struct cell *cell, const struct problem_case *c, const struc
     cell->kernel = like->kernel;
     cell->guest = like->guest;
     cell->threads = like->threads;
-    cell->placement = like->placement;
-    cell->memory = like->memory;
-    cell->huge_pages = like->huge_pages;
-    cell->cold = like->cold;
+    cell->setting = like->setting;
+}
+
+/* Whether kernel, instruction set and plug-in are the same. */
+static bool same_code(const struct cell *a, const struct cell *b)
+{
+    return a->isa == b->isa && a->guest == b->guest && strcmp(a->kernel_name, b->kernel_name) == 0;
 }
 
 bool cell_same_variant(const struct cell *a, const struct cell *b)
 {
-    return a->isa == b->isa && a->guest == b->guest && strcmp(a->kernel_name, b->kernel_name) == 0;
+    return a->setting.name == b->setting.name && same_code(a, b);
+}
+
+bool cell_is_partner(const struct cell *a, const struct cell *b)
+{
+    return a->setting.name != b->setting.name && a->c == b->c && a->threads == b->threads &&
+           same_code(a, b);
 }
 
 struct attn_work cell_work(const struct cell *cell)
@@ -138,12 +147,14 @@ json_t *cell_identity(const struct cell *cell)
     char plugin[GUEST_IDENTITY] = "";
     if (cell->guest && *cell->guest->digest)
         guest_identity(cell->guest, plugin);
-    return json_pack("{s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:b, s:s, s:s?}", "problem", problem,
-                     "case", cell->c->name, "kernel", cell->kernel_name, "isa",
+    const struct setting *how = &cell->setting;
+    return json_pack("{s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:b, s:s, s:s?, s:s*, s:s*}",
+                     "problem", problem, "case", cell->c->name, "kernel", cell->kernel_name, "isa",
                      attn_isa_name(cell->isa), "threads", cell->threads, "input", input,
-                     "placement", machine_placement_name(cell->placement), "memory",
-                     machine_memory_name(cell->memory), "huge_pages", (int)cell->huge_pages,
-                     "cache", cell->cold ? "cold" : "warm", "plugin", *plugin ? plugin : NULL);
+                     "placement", machine_placement_name(how->placement), "memory",
+                     machine_memory_name(how->memory), "huge_pages", (int)how->huge_pages, "cache",
+                     how->cold ? "cold" : "warm", "plugin", *plugin ? plugin : NULL, "environment",
+                     how->environment, "setting", how->name);
 }
 
 /* " --NAME 'PATH'" */
@@ -156,27 +167,25 @@ static void path_option(const char *name, const char *path, char out[CELL_PATH])
 void cell_repro(const struct cell *cell, const char *command, char text[CELL_REPRO])
 {
     char problem[PARSE_TEXT], input[PARSE_TEXT], both[2 * PARSE_TEXT + 8], word[CELL_WORD];
-    char with[16] = "", plugin[CELL_PATH] = "";
+    char with[16] = "", plugin[CELL_PATH] = "", setting[SETTING_TEXT];
     char of_guest[GUEST_TEXT];
     parse_print_problem(&cell->c->problem, problem);
     parse_print_input(&cell->c->input, input);
     if (cell->failed_at)
         snprintf(with, sizeof with, ",%d", cell->failed_at);
-    const char *memory =
-        cell->memory == MEMORY_FIRST_TOUCH ? "" : machine_memory_name(cell->memory);
     if (cell->guest && !cell->guest->rivals)
         path_option("plugin", guest_text(cell->guest, of_guest), plugin);
     snprintf(both, sizeof both, "%s input=%s", problem, input);
     shell_words_quote(both, word, sizeof word);
-    snprintf(text, CELL_REPRO,
-             "attnbench %s%s --problem %s --kernel %s --isa %s --threads %d%s --placement "
-             "%s%s%s%s%s",
+    setting_text(&cell->setting, setting);
+    snprintf(text, CELL_REPRO, "attnbench %s%s --problem %s --kernel %s --isa %s --threads %d%s %s",
              command, plugin, word, cell->kernel_name, attn_isa_name(cell->isa), cell->threads,
-             with, machine_placement_name(cell->placement), *memory ? " --memory " : "", memory,
-             cell->huge_pages ? " --huge-pages" : "", cell->cold ? " --cold" : "");
+             with, setting);
 }
 
 void cell_variant(const struct cell *cell, char text[96])
 {
-    snprintf(text, 96, "%s/%s", cell->kernel_name, attn_isa_name(cell->isa));
+    const char *setting = cell->setting.name;
+    snprintf(text, 96, "%s/%s%s%s", cell->kernel_name, attn_isa_name(cell->isa), setting ? " " : "",
+             setting ? setting : "");
 }

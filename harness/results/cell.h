@@ -1,5 +1,5 @@
 /*
- * cell: one line of results, (case, kernel, variant, threads, placement), and its state.
+ * cell: one line of results, (case, kernel, variant, threads, setting), and its state.
  */
 #ifndef HARNESS_RESULTS_CELL_H
 #define HARNESS_RESULTS_CELL_H
@@ -7,7 +7,7 @@
 #include "problem/cases.h"
 #include "problem/catalogue.h"
 #include "journal.h"
-#include "system/machine.h"
+#include "setting.h"
 #include "base/stop.h"
 
 enum cell_state {
@@ -36,10 +36,7 @@ struct cell {
     const struct attn_kernel *kernel; /* NULL where the build does not have the variant */
     const struct guest *guest;        /* the file that it comes from; NULL: this program */
     int threads;
-    enum placement placement;
-    enum memory_policy memory;
-    bool huge_pages; /* requested */
-    bool cold;
+    struct setting setting;
     bool chosen; /* by attn_kernel_best(), for the problem and its threads */
 
     bool done; /* the state is final */
@@ -65,8 +62,12 @@ void cell_init(struct cell *cell, const struct problem_case *c, const char *kern
 void cell_init_like(struct cell *cell, const struct problem_case *c, const struct cell *like);
 void cell_free(struct cell *cell);
 
-/* Whether kernel, instruction set and plug-in are the same. */
+/* Whether kernel, instruction set and plug-in are the same, and the setting of a session that has two: what
+ * the environment changes may make a kernel wrong. */
 bool cell_same_variant(const struct cell *a, const struct cell *b);
+
+/* Whether they differ only in the setting of a session that has two. */
+bool cell_is_partner(const struct cell *a, const struct cell *b);
 
 /* Flops and bytes of a call: counted in the operands, or by the problem alone. */
 struct attn_work cell_work(const struct cell *cell);
@@ -79,7 +80,7 @@ __attribute__((format(printf, 3, 4))) void cell_end(struct cell *cell, enum cell
                                                     const char *why, ...);
 
 /* {"problem", "case", "kernel", "isa", "threads", "input", "placement", "memory", "huge_pages",
- * "cache", "plugin"} */
+ * "cache", "plugin"}, and "environment" and "setting" where it has them. */
 json_t *cell_identity(const struct cell *cell);
 
 /* Clears the errors in the cell's check: they are not from the call that ended it. */
@@ -93,10 +94,10 @@ void cell_inherit(struct cell *cell, const struct cell *failed);
  * failed, where that is another. */
 #define CELL_WORD (4 * (2 * PARSE_TEXT + 16)) /* problem and input, every byte of them quoted */
 #define CELL_PATH (4 * GUEST_TEXT + 16)       /* an option and its path, likewise */
-#define CELL_REPRO (CELL_WORD + CELL_PATH + 256)
+#define CELL_REPRO (CELL_WORD + CELL_PATH + SETTING_TEXT + 256)
 void cell_repro(const struct cell *cell, const char *command, char text[CELL_REPRO]);
 
-/* "flash/avx512" */
+/* "flash/avx512", or in a session of two settings "flash/avx512 new" */
 void cell_variant(const struct cell *cell, char text[96]);
 
 #endif

@@ -50,8 +50,8 @@ void journal_close(struct journal *journal);
  * untrusted.  Names of fields stay. */
 void journal_make_printable(json_t *value);
 
-/* The fields that tell two cells apart, from kernel to plug-in digest, as one string. */
-#define JOURNAL_IDENTITY 2048
+/* The fields that tell two cells apart, from kernel to environment, as one string. */
+#define JOURNAL_IDENTITY 3072
 void journal_identity(const json_t *cell, char *text, size_t size);
 
 #endif

@@ -17,7 +17,7 @@ static const struct {
 } keys[] = {
     {"kernel", NULL},        {"isa", NULL},   {"problem", NULL},   {"input", NULL},
     {"threads", NULL},       {"ranks", "1"},  {"placement", NULL}, {"memory", "first-touch"},
-    {"huge_pages", "false"}, {"cache", NULL}, {"plugin", NULL},
+    {"huge_pages", "false"}, {"cache", NULL}, {"plugin", NULL},    {"environment", ""},
 };
 
 static void print_value(const json_t *value, const char *absent, char *text, size_t size)

@@ -203,7 +203,8 @@ unsigned launches_noise(const struct cell *cell)
 {
     struct noise_launch *launches;
     const size_t n = all_launches(cell, &launches);
-    const bool no_huge = cell->huge_pages && launches_median_of(cell, NULL, "huge_bytes") == 0;
+    const bool no_huge =
+        cell->setting.huge_pages && launches_median_of(cell, NULL, "huge_bytes") == 0;
     unsigned flags = n ? noise_of_cell(launches, n) : 0;
     if (n && (no_huge || !launches_in_place(cell)))
         flags |= NOISE_ELSEWHERE;

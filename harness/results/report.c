@@ -16,6 +16,7 @@
 #include "fields.h"
 #include "report_answer.h"
 #include "report_rows.h"
+#include "report_settings.h"
 #include "base/units.h"
 #include "base/number.h"
 
@@ -67,14 +68,15 @@ bool report_close(char *message, size_t message_size)
 
 void report_line(const json_t *row, char *text, size_t size)
 {
-    char time[UNITS_TEXT], gflops[UNITS_TEXT], threads[REPORT_THREADS];
+    char time[UNITS_TEXT], gflops[UNITS_TEXT], threads[REPORT_THREADS], variant[TABLE_CELL];
     const char *state = text_at(row, "state"), *why = text_at(row, "why");
     units_seconds(report_median(row), time);
     field_text(row, FIELD_GFLOPS, gflops);
     report_threads_text(row, threads);
-    snprintf(text, size, "%s  %s/%s  %s thr  %s%s%s%s%s%s%s", text_at(row, "case"),
-             text_at(row, "kernel"), text_at(row, "isa"), threads, state, *why ? ": " : "", why,
-             *time ? "  " : "", time, *time ? "  " : "", *time ? gflops : "");
+    report_variant_text(row, variant, sizeof variant);
+    snprintf(text, size, "%s  %s  %s thr  %s%s%s%s%s%s%s", text_at(row, "case"), variant, threads,
+             state, *why ? ": " : "", why, *time ? "  " : "", time, *time ? "  " : "",
+             *time ? gflops : "");
     if (*time)
         strncat(text, " GFLOP/s", size - strlen(text) - 1);
 }
@@ -230,6 +232,7 @@ void report_summary(const struct cell *cells, size_t count)
                    summary_from);
     report_unranked(unranked, n + unranked, "cases");
     report_choices(cells, count);
+    report_verdicts(cells, count);
     if (n || unranked) {
         report_legend();
         print_libraries(cells, count);

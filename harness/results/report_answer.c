@@ -124,7 +124,8 @@ static void take_others(const struct cell *const *sorted, size_t count, struct r
             memcpy(a->next, variant, sizeof variant);
             a->ratio = ratio;
         }
-        if (report_is_chosen(row) && report_is_ranked(row)) {
+        const bool same_setting = sorted[i]->setting.name == sorted[0]->setting.name;
+        if (report_is_chosen(row) && report_is_ranked(row) && same_setting) {
             memcpy(a->choice, variant, sizeof variant);
             a->regret = ratio;
             a->choice_ties = tie;

@@ -13,6 +13,7 @@
 #include "base/progress.h"
 #include "fields.h"
 #include "report_answer.h"
+#include "report_settings.h"
 #include "report_rows.h"
 #include "base/units.h"
 #include "base/number.h"
@@ -162,30 +163,33 @@ static void print_unranked(const struct cell *const *sorted, size_t count)
     report_unranked(unranked, timed, "rows");
 }
 
-/* "  memory: interleave, in place; on huge pages: 2.097 MB to 4.194 MB", where either was asked for. */
-static void print_memory(const struct cell *const *sorted, size_t count)
+/* "  memory: interleave, in place; on huge pages: 2.097 MB to 4.194 MB", where a setting asks for either. */
+static void print_memory(const struct cell *const *sorted, size_t count, const struct setting *how)
 {
     size_t timed = 0, elsewhere = 0;
     double least = INFINITY, most = 0;
     char text[256], from[UNITS_TEXT], to[UNITS_TEXT];
     for (size_t i = 0; i < count; i++) {
         const json_t *row = sorted[i]->row;
+        if (sorted[i]->setting.name != how->name)
+            continue;
         const double huge = field_of(row, FIELD_HUGE);
         timed += !isnan(report_median(row));
         elsewhere += json_is_false(json_object_get(row, "memory_in_place"));
         least = fmin(least, huge);
         most = fmax(most, huge);
     }
-    if (!timed || (sorted[0]->memory == MEMORY_FIRST_TOUCH && !sorted[0]->huge_pages))
+    if (!timed || (how->memory == MEMORY_FIRST_TOUCH && !how->huge_pages))
         return;
-    snprintf(text, sizeof text, "  memory: %s, ", machine_memory_name(sorted[0]->memory));
+    snprintf(text, sizeof text, "  memory%s%s: %s, ", how->name ? " of " : "",
+             how->name ? how->name : "", machine_memory_name(how->memory));
     if (elsewhere)
         message_add(text, sizeof text, "elsewhere in %zu of %zu rows", elsewhere, timed);
     else
         message_add(text, sizeof text, "in place");
     units_bytes(least, from);
     units_bytes(most, to);
-    if (sorted[0]->huge_pages)
+    if (how->huge_pages)
         message_add(text, sizeof text, "; on huge pages: %s%s%s", most > 0 ? from : "none",
                     strcmp(from, to) ? " to " : "", strcmp(from, to) ? to : "");
     report_wrapped(4, "%s", text);
@@ -228,6 +232,7 @@ void report_case(const struct cell *cells, size_t count)
     const struct cell **sorted = alloc_zeroed(count + 1, sizeof *sorted);
     struct table_row *rows = alloc_zeroed(count + 1, sizeof *rows);
     if (sorted && rows && count) {
+        const struct cell *other = report_other_setting(cells, count);
         const bool skipped = nothing_to_compute(cells, count);
         const size_t n = skipped ? 0 : present(cells, count, sorted);
         const struct table table = {.columns = report_columns(false),
@@ -244,7 +249,10 @@ void report_case(const struct cell *cells, size_t count)
                 NULL);
         report_answers(sorted, n);
         print_unranked(sorted, n);
-        print_memory(sorted, n);
+        report_settings(cells, count);
+        print_memory(sorted, n, &cells[0].setting);
+        if (other)
+            print_memory(sorted, n, &other->setting);
         print_cores(sorted, n);
         if (skipped)
             print_absent(cells, count, CELL_SKIPPED);

@@ -18,7 +18,7 @@
 
 static void show_kernel(const json_t *row, char *text)
 {
-    snprintf(text, TABLE_CELL, "%s/%s", text_at(row, "kernel"), text_at(row, "isa"));
+    report_variant_text(row, text, TABLE_CELL);
 }
 
 /* Half the interval's width in percent, or how few launches there are. */
@@ -118,7 +118,8 @@ static const struct {
                        .always = true,
                        .plain = true,
                        .meaning =
-                           "the kernel, and the instruction set that this variant was built for"},
+                           "the kernel, and the instruction set that this variant was built for; "
+                           "behind them base or new, where a session compares two settings"},
     [COLUMN_THREADS] = {{"thr", 0, false},
                         .show = report_threads_text,
                         .always = true,

@@ -35,8 +35,7 @@ static size_t progress_of(const struct cell *cell)
 
 static bool same(const struct cell *a, const struct cell *b)
 {
-    return a == b || (a->isa == b->isa && a->threads == b->threads &&
-                      strcmp(a->kernel_name, b->kernel_name) == 0);
+    return a == b || (cell_same_variant(a, b) && a->threads == b->threads);
 }
 
 /* Notes what is new; false without memory. */
@@ -105,8 +104,9 @@ static void fill_unfinished(const struct cell *cell, struct table_row *row)
 {
     const double error = number_at(cell->check, NULL, "error_over_bound");
     const size_t launches = json_array_size(cell->launches);
-    snprintf(row->text[COLUMN_KERNEL], TABLE_CELL, "%s/%s", cell->kernel_name,
-             attn_isa_name(cell->isa));
+    char variant[96];
+    cell_variant(cell, variant);
+    snprintf(row->text[COLUMN_KERNEL], TABLE_CELL, "%.*s", TABLE_CELL - 1, variant);
     snprintf(row->text[COLUMN_THREADS], TABLE_CELL, "%d", cell->threads);
     units_seconds(launches_median_of(cell, NULL, "median_s"), row->text[COLUMN_TIME]);
     if (launches)

@@ -41,6 +41,13 @@ void report_threads_text(const json_t *row, char text[REPORT_THREADS])
         snprintf(text, REPORT_THREADS, "%d", threads);
 }
 
+void report_variant_text(const json_t *row, char *text, size_t size)
+{
+    const char *setting = text_at(row, "setting");
+    snprintf(text, size, "%s/%s%s%s", text_at(row, "kernel"), text_at(row, "isa"),
+             *setting ? " " : "", setting);
+}
+
 double report_median(const json_t *row)
 {
     return report_state(row) == CELL_OK ? field_of(row, FIELD_MEDIAN) : NAN;
@@ -118,19 +125,21 @@ bool report_is_chosen(const json_t *row)
 double report_regret(const struct cell *cells, size_t count, const struct cell *like,
                      const struct cell **chosen, const struct cell **fastest)
 {
+    size_t timed = 0;
     *chosen = *fastest = NULL;
     for (size_t i = 0; i < count; i++) {
         const struct cell *cell = &cells[i];
-        if (!report_rivals(cell, like) || isnan(report_median(cell->row)))
+        if (!report_rivals(cell, like) || cell->setting.name != like->setting.name ||
+            isnan(report_median(cell->row)))
             continue;
+        timed++;
         if (report_is_chosen(cell->row))
             *chosen = cell;
         if (!*fastest || report_median(cell->row) < report_median((*fastest)->row))
             *fastest = cell;
     }
-    return *chosen && report_is_contested(cells, count, *chosen)
-               ? report_median((*chosen)->row) / report_median((*fastest)->row)
-               : NAN;
+    return *chosen && timed > 1 ? report_median((*chosen)->row) / report_median((*fastest)->row)
+                                : NAN;
 }
 
 double report_share(const json_t *row)
@@ -148,7 +157,8 @@ double report_gemm(const struct cell *cells, size_t count, const struct cell *li
 {
     double best = NAN;
     for (size_t i = 0; i < count; i++)
-        if (report_rivals(&cells[i], like) && strcmp(cells[i].kernel_name, "gemm") == 0)
+        if (report_rivals(&cells[i], like) && cells[i].setting.name == like->setting.name &&
+            strcmp(cells[i].kernel_name, "gemm") == 0)
             best = fmin(best, report_median(cells[i].row));
     return best;
 }

@@ -57,7 +57,7 @@ const struct cell *report_fastest(const struct cell *cells, size_t count, const 
 /* Whether another cell of the case and thread count has a time; without one, nothing is beaten. */
 bool report_is_contested(const struct cell *cells, size_t count, const struct cell *cell);
 
-/* Median of the fastest gemm among the rivals of a cell; NaN where there is none. */
+/* Median of the fastest gemm among the rivals of a cell, under its setting; NaN where there is none. */
 double report_gemm(const struct cell *cells, size_t count, const struct cell *like);
 
 /* Notes what a table has shown, for the legend: `shown` is what table_print() returned, which[]
@@ -67,11 +67,15 @@ void report_saw(const struct table *table, unsigned shown, const int *which);
 /* A line for each mark, column and flag that was seen and does not explain itself. */
 void report_legend(void);
 
+/* Kernel, instruction set and setting of a row, as cell_variant() has them. */
+void report_variant_text(const json_t *row, char *text, size_t size);
+
 /* Whether the library's dispatch chose it. */
 bool report_is_chosen(const json_t *row);
 
-/* Time of the library's choice over that of the fastest, among the rivals of a cell and itself; NaN where
- * the choice has no time, or is the only one that has.  *chosen, *fastest: which two; NULL: unknown. */
+/* Time of the library's choice over that of the fastest, among the rivals of a cell and itself under its
+ * setting; NaN where the choice has no time, or is the only one that has.  *chosen, *fastest: which two; NULL:
+ * unknown. */
 double report_regret(const struct cell *cells, size_t count, const struct cell *like,
                      const struct cell **chosen, const struct cell **fastest);
 

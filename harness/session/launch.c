@@ -1,5 +1,5 @@
 /*
- * launch: the worker's environment, its deadline, and what its end means.
+ * launch: a worker's deadline, and what its end means.
  */
 #include "launch.h"
 
@@ -14,8 +14,7 @@
 #include "base/number.h"
 #include "base/refuse.h"
 #include "base/printable.h"
-#include "blas.h"
-#include "problem/catalogue.h"
+#include "launch_environment.h"
 #include "system/memory_file.h"
 #include "system/process.h"
 
@@ -23,7 +22,6 @@
 #define SLOWEST_FLOPS 5e7
 #define DEADLINE_FLOOR_S 60.0
 
-#define MAX_LIBRARY 8
 #define QUOTED 120 /* bytes of a line in a reason */
 
 /* Whether a worker runs a kernel, which may print and do anything. */
@@ -31,70 +29,6 @@ static bool runs_kernel(const struct protocol_request *r)
 {
     return *r->plugin || (r->action != PROTOCOL_PREPARE && r->action != PROTOCOL_CEILINGS &&
                           r->action != PROTOCOL_EXPERIMENT);
-}
-
-/*
- * What a worker's runtimes read before main() runs.
- *
- * OMP_PROC_BIND=false: hwloc binds the threads, and the binding is read back; one mechanism only.
- * OMP_WAIT_POLICY=active: threads of a team that wait for the next call spin.  A sample is calls
- * back to back; a team that sleeps between them would add a futex wake-up (tens of microseconds on
- * a virtual machine) to each, which is a cost of sleeping and not of the kernel.  Only where time
- * is measured: a check has long serial phases, and spinning beside them wastes a core.  And only
- * where the worker computes: beside a program its threads would spin on the cores of that program's.
- * OPENBLAS_NUM_THREADS=1: a kernel that calls BLAS does so from its own threads.
- */
-struct environment {
-    char threads[32];
-    char library[MAX_LIBRARY][96];
-    const char *variables[MAX_LIBRARY + 16];
-};
-
-/* What the library under the kernel goes by.  Any worker may call the BLAS library that the program
- * is linked with: the layers of experiments do. */
-static const struct attn_variable *library_of(const struct protocol_request *r, size_t *count)
-{
-    const struct attn_kernel *kernel = *r->plugin ? NULL : catalogue_find(r->kernel, r->isa);
-    const struct attn_library *library = kernel ? kernel->library : NULL;
-    const char *guess[ATTN_LIBRARY_CHOICES] = {NULL};
-    *count = 0;
-    if (!library) {
-        attn_blas_cores(&r->c.problem, r->isa, guess);
-        return attn_blas_environment(guess[0], count);
-    }
-    if (library->choices)
-        library->choices(&r->c.problem, r->isa, guess);
-    return library->environment
-               ? library->environment(r->isa, r->blas_core ? r->blas_core : guess[0], count)
-               : NULL;
-}
-
-/* The variables with which the library is fastest, except those that the user has set. */
-static size_t library_variables(struct environment *e, const struct protocol_request *r)
-{
-    size_t count, n = 0;
-    const struct attn_variable *variables = library_of(r, &count);
-    for (size_t i = 0; i < count && n < MAX_LIBRARY; i++)
-        if (!getenv(variables[i].name))
-            snprintf(e->library[n++], sizeof e->library[0], "%s=%s", variables[i].name,
-                     variables[i].value);
-    return n;
-}
-
-static void environment_init(struct environment *e, const struct protocol_request *r)
-{
-    size_t n = 0;
-    snprintf(e->threads, sizeof e->threads, "OMP_NUM_THREADS=%d", r->team);
-    e->variables[n++] = e->threads;
-    const bool computes = r->action == PROTOCOL_MEASURE && !r->program;
-    e->variables[n++] = computes ? "OMP_WAIT_POLICY=active" : "OMP_WAIT_POLICY=passive";
-    e->variables[n++] = "OPENBLAS_NUM_THREADS=1";
-    for (size_t i = 0; i < PROCESS_OPENMP; i++)
-        e->variables[n++] = process_openmp[i];
-    const size_t library = r->program ? 0 : library_variables(e, r);
-    for (size_t i = 0; i < library; i++)
-        e->variables[n++] = e->library[i];
-    e->variables[n] = NULL;
 }
 
 /* Shared memory in which a worker says what it is doing; one for the whole session. */
@@ -245,7 +179,7 @@ static void read_outcome(const struct process_outcome *outcome, const struct pro
 struct launch launch_worker(const struct protocol_request *request, double deadline_s)
 {
     struct launch launch = {.state = CELL_SKIPPED, .why = "out of memory"};
-    struct environment environment;
+    struct launch_environment environment;
     struct protocol_request r = *request;
     if (!progress_open() || !random_token(r.token))
         return launch;
@@ -254,12 +188,13 @@ struct launch launch_worker(const struct protocol_request *request, double deadl
     char *line = protocol_print(&r);
     if (!line)
         return launch;
-    environment_init(&environment, &r);
+    launch_environment(&r, &environment);
     static const char *const arguments[] = {"worker", NULL};
     const struct limits limits = {.memory_bytes = limits_memory(), .processes = r.program};
     const struct process_spec spec = {
         .arguments = arguments,
         .environment = environment.variables,
+        .level = true,
         .files = r.files,
         .file_count = PROTOCOL_FILE_COUNT,
         .limits = &limits,

@@ -71,8 +71,9 @@ static bool store_text(struct options *o, const struct option *option, const cha
                        char *message, size_t size)
 {
     assert(text); /* a flag alone has none */
-    const char *wrong = *text ? NULL : "is empty";
-    if (option->kind == OPTION_TEXT)
+    const bool may_be_empty = option->kind == OPTION_SETTING;
+    const char *wrong = *text || may_be_empty ? NULL : "is empty";
+    if (option->kind == OPTION_TEXT || may_be_empty)
         *(const char **)((char *)o + option->offset) = text;
     else if (option->kind == OPTION_PROBLEMS &&
              !add(o->problems, &o->problem_count, OPTIONS_MAX_PROBLEMS, text))
@@ -192,6 +193,15 @@ static void store_standard(struct options *options)
             store(options, option, option->standard, message, sizeof message);
 }
 
+bool options_apply(struct options *options, int argc, const char *const *argv, char *message,
+                   size_t message_size)
+{
+    for (int i = 0, used; i < argc; i += used)
+        if ((used = parse_argument(options, argc - i, argv + i, message, message_size)) == 0)
+            return false;
+    return true;
+}
+
 bool options_parse(struct options *options, int argc, const char *const *argv, char *message,
                    size_t message_size)
 {
@@ -203,10 +213,7 @@ bool options_parse(struct options *options, int argc, const char *const *argv, c
         options->values = json_object();
     if (options_commands[options->command].subject && argc > 1 && *argv[1] != '-')
         options->subject = argv[i++];
-    for (int used; i < argc; i += used)
-        if ((used = parse_argument(options, argc - i, argv + i, message, message_size)) == 0)
-            return false;
-    return true;
+    return options_apply(options, argc - i, argv + i, message, message_size);
 }
 
 /* ---- help ------------------------------------------------------------------------------------ */

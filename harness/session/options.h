@@ -36,6 +36,7 @@ enum checked { CHECKED_FULL, CHECKED_CASE };
 enum option_kind {
     OPTION_FLAG,     /* nothing: bool */
     OPTION_TEXT,     /* const char *, not empty */
+    OPTION_SETTING,  /* the same, which may be empty */
     OPTION_PROBLEMS, /* a text; repeatable: problems */
     OPTION_PLUGINS,  /* a text; repeatable: plugins */
     OPTION_SECONDS,  /* double in [lo, hi] */
@@ -88,6 +89,8 @@ struct options {
     enum memory_policy memory;
     bool huge_pages;
     bool cold;
+    const char *environment, *base_options,
+        *new_options; /* NULL: not given, which may differ from "" */
     enum checked checked;
     double seconds;    /* of the session */
     double timeout_s;  /* of one launch */
@@ -112,6 +115,10 @@ void options_free(struct options *options);
 /* Applies argv, which begins with the command's name, on top of what options holds.  False fills
  * message with one line that names the argument. */
 bool options_parse(struct options *options, int argc, const char *const *argv, char *message,
+                   size_t message_size);
+
+/* The same for arguments alone, without a command's name and without the values of options not given. */
+bool options_apply(struct options *options, int argc, const char *const *argv, char *message,
                    size_t message_size);
 
 /* The option number `index` of a command, an experiment's own first; NULL past the last one. */

@@ -26,8 +26,13 @@ const struct options_command options_commands[COMMAND_COUNT] = {
          "failed its check, crashed, timed out or was implausible, 2 usage, 3 input,\n"
          "output or environment, 130 interrupted.\n"
          "\n"
-         "Two settings of one build, as two placements, are compared by scripts/gate:\n"
-         "--base-options '--placement cores' --new-options '--placement threads'.\n"
+         "With --base-options '--placement cores' --new-options 'A=1 --huge-pages' each\n"
+         "cell is measured under both settings, in the same rounds.  Below a case stands\n"
+         "by how much new differs from base: the median of the launches' ratios, round by\n"
+         "round, with its 95 % interval.  SLOWER, FASTER: the interval excludes 0, and\n"
+         "the change is above 2 %; SAME: the interval lies within 2 %; else UNCLEAR.\n"
+         "Each cell is judged for itself; scripts/gate takes the same options, allows for\n"
+         "the number of cells, and measures again what looks slower.\n"
          "\n"
          "attnbench help explains the tables: columns, flags, states.\n",
          NULL},
@@ -152,6 +157,15 @@ const struct option options_table[] = {
      .help = "ask for huge pages; results say how much lies on them"},
     {"cold", .kind = OPTION_FLAG, FIELD(cold), .commands = IN(RUN),
      .help = "rotate through more operands than caches hold"},
+    {"environment", "TEXT", .kind = OPTION_TEXT, FIELD(environment), .commands = IN(RUN),
+     .help = "variables of the workers' environment, as in 'A=1 B=2'; also those that are "
+             "otherwise set for them, as OMP_WAIT_POLICY"},
+    {"base-options", "TEXT", .kind = OPTION_SETTING, FIELD(base_options), .commands = IN(RUN),
+     .help = "the setting that --new-options is compared with: variables (NAME=VALUE), then "
+             "--placement, --memory, --huge-pages, --cold; what it does not say is as for the "
+             "session"},
+    {"new-options", "TEXT", .kind = OPTION_SETTING, FIELD(new_options), .commands = IN(RUN),
+     .help = "the same of the other setting: each cell is measured under both"},
     {"check", "DEPTH", "full", .kind = OPTION_WORD, .words = checks, FIELD(checked),
      .commands = IN(RUN),
      .help = "of a kernel before it is timed: full, or case: only the case's own input, which the "

@@ -98,6 +98,7 @@ struct protocol_request {
     double warmup_s, sample_s, budget_s;
     size_t max_samples;
     const char *blas_core; /* not sent: core type in the worker's environment; NULL: a guess */
+    const char *const *variables; /* not sent: of the cell's setting, likewise; NULL: none */
     char path_in[4096], path_out[4096];
     char experiment[64], step[PROTOCOL_STEP];
     char token[RANDOM_TOKEN];

@@ -21,9 +21,6 @@
 #include "share.h"
 #include "system/memory_file.h"
 #include "base/stats.h"
-#include "base/stats_dependence.h"
-
-#define DEFAULT_LAUNCHES 24
 
 /* A launch samples for a thirtieth of its cell's share of the time, within these limits: shorter
  * ones spend more time on process start than on sampling, longer ones gain no precision. */
@@ -38,29 +35,31 @@
 /* ---- the case -------------------------------------------------------------------------------- */
 
 /* Sets of operands in rotation: two, so that no kernel can repeat the results of the call before;
- * cold: so many that a set has left every cache before its turn comes again, if memory allows. */
-static size_t sets_for(const struct session *session, const struct problem_case *c, bool cold)
+ * where a cell is cold: so many that a set has left every cache before its turn comes again, if memory
+ * allows. */
+static size_t sets_for(const struct rounds *rounds)
 {
+    const struct session *session = rounds->session;
+    const struct problem_case *c = rounds->cells[0].c;
     const double bytes = lengths_least_bytes(c);
     const double most = floor((double)machine_memory_available() / 4 / tensors_case_bytes(c));
+    bool cold = false;
+    for (size_t i = 0; i < rounds->count; i++)
+        cold |= !rounds->cells[i].done && rounds->cells[i].setting.cold;
     if (!cold)
-        return 2;
-    return (size_t)fmax(2, fmin((double)bench_cold_sets(session->machine, bytes), most));
+        return ROUNDS_WARM_SETS;
+    return (size_t)fmax(ROUNDS_WARM_SETS,
+                        fmin((double)bench_cold_sets(session->machine, bytes), most));
 }
 
 static struct protocol_request request_of(const struct rounds *rounds)
 {
-    const struct cell *cell = &rounds->cells[0];
     struct protocol_request r = {
-        .c = *cell->c,
+        .c = *rounds->cells[0].c,
         .threads = 1,
         .team = 1,
         .isa = ATTN_ISA_BASELINE,
-        .placement = cell->placement,
-        .memory = cell->memory,
-        .huge_pages = cell->huge_pages,
-        .cold = cell->cold,
-        .sets = sets_for(rounds->session, cell->c, cell->cold),
+        .sets = sets_for(rounds),
         .sample_s = SAMPLE_S,
         .max_samples = MAX_SAMPLES,
         .files = PROTOCOL_NO_FILES,
@@ -157,44 +156,6 @@ static void group(struct rounds *rounds, size_t *order, size_t n)
 
 /* ---- rounds ---------------------------------------------------------------------------------- */
 
-/* How much neighbouring launches of a cell resemble each other: by its own and by those of all cells of
- * the session so far, which had the same machine. */
-static struct stats_dependence dependence_of(const struct rounds *rounds, const struct cell *cell)
-{
-    const struct session *session = rounds->session;
-    struct stats_dependence own = {0}, all = {0};
-    launches_dependence(cell, &own);
-    for (size_t i = 0; i < session->cell_count; i++)
-        launches_dependence(&session->cells[i], &all);
-    if (rounds->twin.c)
-        launches_dependence(&rounds->twin, &all);
-    return stats_dependence_taken(own, all);
-}
-
-/* After a round: ends the cells that are finished; false where the journal failed. */
-static bool settle(struct rounds *rounds)
-{
-    const size_t asked = rounds->session->options->launches;
-    const size_t cap = asked ? asked : DEFAULT_LAUNCHES;
-    for (size_t i = 0; i < rounds->count; i++) {
-        struct cell *cell = &rounds->cells[i];
-        double *medians;
-        const struct stats_dependence known = dependence_of(rounds, cell);
-        if (!cell->row)
-            cell->dependence = stats_dependence_of(&known);
-        if (!cell->done) {
-            const size_t n = launches_medians(cell, &medians);
-            cell->stop = stop_decide(medians, n, cap, &known);
-            free(medians);
-            if (cell->stop != STOP_NOT)
-                cell_end(cell, CELL_OK, "%s", "");
-        }
-        if (cell->done && !rounds_finish(rounds, cell))
-            return false;
-    }
-    return true;
-}
-
 /* One launch of every cell that is not done and has time left. */
 static enum rounds_end run_round(struct rounds *rounds, const struct protocol_request *request,
                                  size_t *order, size_t round)
@@ -243,7 +204,7 @@ static enum rounds_end run_rounds(struct rounds *rounds, struct protocol_request
         end = run_round(rounds, request, order, round);
         if (end == ROUNDS_DONE && round == 0)
             end = add_twin(rounds, request);
-        if (end == ROUNDS_DONE && !settle(rounds))
+        if (end == ROUNDS_DONE && !rounds_settle(rounds))
             end = ROUNDS_STOPPED;
     }
     free(order);
@@ -265,12 +226,12 @@ static enum rounds_end run_prepared(struct rounds *rounds, struct protocol_reque
     for (size_t i = 0; i < rounds->count; i++)
         if (!rounds->cells[i].done)
             cell_end(&rounds->cells[i], CELL_SKIPPED, "%s", prepared.why);
-    return settle(rounds) ? ROUNDS_DONE : ROUNDS_STOPPED;
+    return rounds_settle(rounds) ? ROUNDS_DONE : ROUNDS_STOPPED;
 }
 
 enum rounds_end rounds_run(struct rounds *rounds)
 {
-    if (!rounds_spread(rounds) || !settle(rounds))
+    if (!rounds_spread(rounds) || !rounds_settle(rounds))
         return ROUNDS_STOPPED;
     if (!live_cells(rounds))
         return ROUNDS_DONE;

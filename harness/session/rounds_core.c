@@ -21,7 +21,7 @@ static double try_core(struct rounds *rounds, const struct protocol_request *bas
 {
     struct protocol_request r = *base;
     r.action = PROTOCOL_MEASURE;
-    protocol_kernel(&r, cell->kernel_name, cell->isa, cell->guest);
+    rounds_name(cell, &r);
     r.threads = r.team = cell->threads;
     r.blas_core = core;
     r.budget_s = TRY_S;
@@ -89,7 +89,10 @@ static json_t *known(const struct rounds *rounds, const struct cell *like)
 static bool has_choice(const struct cell *cell)
 {
     const struct attn_library *library = cell->kernel ? cell->kernel->library : NULL;
-    return library && library->choices && !(library->chooser && getenv(library->chooser));
+    const char *chooser = library ? library->chooser : NULL;
+    const bool chosen =
+        chooser && (getenv(chooser) || setting_variable(cell->setting.variables, chooser));
+    return library && library->choices && !chosen;
 }
 
 enum rounds_end rounds_choose_cores(struct rounds *rounds, const struct protocol_request *base)

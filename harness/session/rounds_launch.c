@@ -16,6 +16,12 @@ void rounds_name(const struct cell *cell, struct protocol_request *request)
 {
     protocol_kernel(request, cell->kernel_name, cell->isa, cell->guest);
     request->blas_core = rounds_core(cell);
+    request->placement = cell->setting.placement;
+    request->memory = cell->setting.memory;
+    request->huge_pages = cell->setting.huge_pages;
+    request->cold = cell->setting.cold;
+    request->sets = request->cold ? request->sets : ROUNDS_WARM_SETS;
+    request->variables = cell->setting.variables;
 }
 
 double rounds_deadline(const struct rounds *rounds, const struct protocol_request *r)

@@ -22,7 +22,8 @@ static inline const char *rounds_core(const struct cell *cell)
     return json_string_value(json_object_get(cell->blas, "core"));
 }
 
-/* Names the cell's kernel in a request, and the core type that its library runs as. */
+/* Names the cell's kernel in a request, the core type that its library runs as, and the cell's setting. */
+#define ROUNDS_WARM_SETS 2 /* of operands, where caches stay warm */
 void rounds_name(const struct cell *cell, struct protocol_request *request);
 
 /* A worker's deadline for a request, in seconds: longer where a program has a library to load. */
@@ -44,6 +45,9 @@ enum rounds_end rounds_judge(struct rounds *rounds, const struct protocol_reques
  * rounds->count is the twin. */
 enum rounds_end rounds_turn(struct rounds *rounds, const struct protocol_request *base,
                             size_t index, size_t round);
+
+/* After a round: ends the cells that are finished; false where the journal failed. */
+bool rounds_settle(struct rounds *rounds);
 
 /* Picks the cell that is launched twice a round; false where no cell is fit for it. */
 bool rounds_pick_twin(struct rounds *rounds);

@@ -9,188 +9,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bench/bench.h"
 #include "base/clock.h"
 #include "base/refuse.h"
-#include "guests.h"
-#include "isa.h"
 #include "problem/batch_cases.h"
 #include "problem/draw.h"
-#include "problem/lengths.h"
 #include "problem/model_cases.h"
 #include "system/memory_file.h"
-#include "problem/select.h"
 
 #define DRAWN_PROBLEMS 500 /* of a check that selects none */
-
-/* ---- cells ----------------------------------------------------------------------------------- */
-
-/* Ends a cell that needs more memory than is available. */
-static void refuse_memory(struct cell *cell)
-{
-    const double needed = session_cell_bytes(cell);
-    const double available = (double)machine_memory_available();
-    if (needed > available)
-        cell_end(cell, CELL_SKIPPED, "needs %.3g GB of memory, %.3g GB are available", needed / 1e9,
-                 available / 1e9);
-}
-
-/* Ends a cell of a variant that this build does not have: the host may have all that it would need. */
-static void refuse_unbuilt(struct cell *cell)
-{
-    const char *isa = attn_isa_name(cell->isa);
-    if (attn_isa_available(cell->isa))
-        cell_end(cell, CELL_UNAVAILABLE, "no variant for %s yet, though this host has it", isa);
-    else
-        cell_end(cell, CELL_UNAVAILABLE, "no variant for %s, and this host lacks %s", isa,
-                 attn_isa_needs(cell->isa));
-}
-
-/* Whether each of a cell's threads has a place to be bound to: cells of fewer threads run all the same. */
-static bool has_places(const struct session *session, const struct cell *cell, char *why,
-                       size_t size)
-{
-    if (cell->placement == PLACEMENT_NONE)
-        return true;
-    int *cpus = alloc_zeroed((size_t)cell->threads, sizeof *cpus);
-    snprintf(why, size, "out of memory");
-    const bool has =
-        cpus && machine_places(session->machine, cell->placement, cell->threads, cpus, why, size);
-    free(cpus);
-    return has;
-}
-
-/* Ends a cell that cannot run, with the reason. */
-static void refuse_variant(const struct session *session, struct cell *cell, bool one_thread_asked)
-{
-    char why[160];
-    const double bytes = lengths_least_bytes(cell->c);
-    const size_t cold_sets = cell->cold ? bench_cold_sets(session->machine, bytes) : 0;
-    if (!cell->kernel) {
-        refuse_unbuilt(cell);
-    } else if (!attn_isa_available(cell->isa)) {
-        cell_end(cell, CELL_UNAVAILABLE, "this host lacks %s", attn_isa_needs(cell->isa));
-    } else if (select_refusal(cell->kernel, &cell->c->problem, why, sizeof why)) {
-        cell_end(cell, CELL_UNSUPPORTED, "%s", why);
-    } else if (session->options->invariant && cell->kernel->caps.varies) {
-        cell_end(cell, CELL_UNSUPPORTED, "results vary, as the kernel says");
-    } else if (cell->threads > 1 && !cell->kernel->caps.parallel && !one_thread_asked) {
-        cell_end(cell, CELL_UNSUPPORTED, "runs on one thread only");
-    } else if (!has_places(session, cell, why, sizeof why)) {
-        cell_end(cell, CELL_SKIPPED, "%s", why);
-    } else if (cold_sets > TENSORS_FILE_SETS) {
-        cell_end(cell, CELL_UNSUPPORTED, "too small for --cold: takes %zu sets of operands",
-                 cold_sets);
-    } else {
-        refuse_memory(cell);
-    }
-}
-
-static struct cell *append_cell(struct session *session, const struct problem_case *c,
-                                const char *name, enum attn_isa isa, int threads)
-{
-    struct cell *cell = &session->cells[session->cell_count++];
-    cell_init(cell, c, name, isa);
-    cell->threads = threads;
-    cell->placement = session->options->placement;
-    cell->memory = session->options->memory;
-    cell->huge_pages = session->options->huge_pages;
-    cell->cold = session->options->cold;
-    return cell;
-}
-
-/* Whether the case has that cell already: the library's choice may also have been asked for by name. */
-static bool is_planned(const struct session *session, const struct problem_case *c,
-                       const char *name, enum attn_isa isa, int threads)
-{
-    for (size_t i = session->cell_count; i-- > 0 && session->cells[i].c == c;) {
-        const struct cell *cell = &session->cells[i];
-        if (cell->isa == isa && cell->threads == threads && strcmp(cell->kernel_name, name) == 0)
-            return true;
-    }
-    return false;
-}
-
-static void add_cell(struct session *session, const struct problem_case *c, const char *name,
-                     enum attn_isa isa, int threads)
-{
-    const struct attn_kernel *kernel = catalogue_find(name, isa);
-    bool one = false;
-    for (size_t i = 0; i < session->thread_counts; i++)
-        one |= session->threads[i] == 1;
-    if (threads > 1 && one && kernel && !kernel->caps.parallel)
-        return; /* a serial kernel has only the cell of one thread */
-    if (is_planned(session, c, name, isa, threads))
-        return;
-    struct cell *cell = append_cell(session, c, name, isa, threads);
-    cell->kernel = kernel;
-    cell->guest = kernel ? catalogue_guest(kernel) : NULL;
-    cell->chosen = kernel && kernel == attn_kernel_best(&c->problem, threads);
-    refuse_variant(session, cell, one);
-}
-
-/* What the library chooses; of a serial kernel the cell of one thread. */
-static void add_best(struct session *session, const struct problem_case *c, int threads)
-{
-    const struct attn_kernel *best = attn_kernel_best(&c->problem, threads);
-    if (best)
-        add_cell(session, c, best->name, best->isa, best->caps.parallel ? threads : 1);
-    else
-        cell_end(append_cell(session, c, SELECT_BEST, ATTN_ISA_BASELINE, threads), CELL_UNSUPPORTED,
-                 "the library has no kernel for it");
-}
-
-/* The cells of a case by one name of --kernel. */
-static void add_selected(struct session *session, const struct problem_case *c,
-                         const struct selected *kernel, unsigned isas)
-{
-    const bool best = strcmp(kernel->name, SELECT_BEST) == 0;
-    const unsigned chosen = best ? 0 : select_variants(kernel, isas, &c->problem);
-    for (size_t t = 0; best && t < session->thread_counts; t++)
-        add_best(session, c, session->threads[t]);
-    for (int isa = 0; isa < ATTN_ISA_COUNT; isa++)
-        if (chosen & 1u << isa)
-            for (size_t t = 0; t < session->thread_counts; t++)
-                add_cell(session, c, kernel->name, (enum attn_isa)isa, session->threads[t]);
-}
-
-/* A row for each plug-in that was refused, so that the results say why its kernels are not there. */
-static void add_refused(struct session *session, const struct problem_case *c)
-{
-    const struct guest_refusal *refusal;
-    const enum command command = session->options->command;
-    if (command != COMMAND_RUN && command != COMMAND_CHECK && command != COMMAND_TUNE)
-        return; /* the cells of an experiment */
-    for (size_t i = 0; (refusal = guests_refused(i)); i++) {
-        struct cell *cell =
-            append_cell(session, c, refusal->name, ATTN_ISA_BASELINE, session->threads[0]);
-        cell->guest = refusal->guest;
-        cell_end(cell, refusal->state, "%s", refusal->why);
-    }
-}
-
-static bool plan_cells(struct session *session, char *message, size_t message_size)
-{
-    struct selected kernels[SELECT_MAX];
-    size_t count;
-    unsigned isas;
-    if (!select_kernels(session->options->kernel, kernels, &count, message, message_size) ||
-        !select_blas(session->options->blas, kernels, &count, message, message_size) ||
-        !select_isas(session->options->isa, &isas, message, message_size))
-        return false;
-    const size_t variants = count * session->thread_counts * ATTN_ISA_COUNT;
-    const size_t most = session->cases.count * (variants + 2 * OPTIONS_MAX_PLUGINS + 1);
-    session->cells = alloc_zeroed(most, sizeof *session->cells);
-    for (size_t i = 0; session->cells && i < session->cases.count; i++) {
-        const struct problem_case *c = &session->cases.items[i];
-        for (size_t k = 0; k < count; k++)
-            add_selected(session, c, &kernels[k], isas);
-        add_refused(session, c);
-    }
-    if (!session->cells)
-        snprintf(message, message_size, "out of memory");
-    return session->cells;
-}
 
 void session_cells_of(const struct session *session, size_t index, size_t *first, size_t *count)
 {
@@ -263,8 +89,10 @@ int session_plan(struct session *session, const struct options *options, char *m
     session->machine = machine_open(NULL, message, message_size);
     if (!session->machine)
         return EXIT_ENVIRONMENT;
-    if (!session_count(session, message, message_size) ||
-        !plan_cases(session, message, message_size) || !plan_cells(session, message, message_size))
+    if (!session_set(session, message, message_size) ||
+        !session_count(session, message, message_size) ||
+        !plan_cases(session, message, message_size) ||
+        !session_list(session, message, message_size))
         return alloc_failed() ? EXIT_ENVIRONMENT : EXIT_USAGE;
     session->limited = options->seconds > 0 || !options->launches;
     session->seconds =

@@ -4,11 +4,13 @@
 #ifndef HARNESS_SESSION_SESSION_H
 #define HARNESS_SESSION_SESSION_H
 
+#include "base/shell_words.h"
 #include "results/cell.h"
 #include "check/check.h"
 #include "options.h"
 
 #define SESSION_MAX_THREAD_COUNTS CHECK_COUNTS
+#define SESSION_MAX_SETTINGS 2
 
 /* Exit codes of the program. */
 enum {
@@ -28,6 +30,12 @@ struct session {
     size_t cell_count;
     int threads[SESSION_MAX_THREAD_COUNTS];
     size_t thread_counts;
+    struct setting settings[SESSION_MAX_SETTINGS]; /* base and new; or the session's alone */
+    size_t setting_count;
+    struct session_words { /* what their environments are made of */
+        struct shell_words words;
+        char environment[SETTING_ENVIRONMENT];
+    } words[SESSION_MAX_SETTINGS];
     uint64_t seed;
     double seconds; /* to aim for, or to expect */
     bool limited;   /* whether it is aimed for: not with --launches alone */
@@ -37,8 +45,10 @@ struct session {
  * EXIT_AS_ASKED, or another code and its message. */
 int session_plan(struct session *session, const struct options *options, char *message,
                  size_t message_size);
-/* The first step of it: reads --threads. */
+/* Its steps: reads settings, then --threads; lists the cells. */
+bool session_set(struct session *session, char *message, size_t message_size);
 bool session_count(struct session *session, char *message, size_t message_size);
+bool session_list(struct session *session, char *message, size_t message_size);
 void session_free(struct session *session);
 
 /* Cells [first, first + count) belong to case number `index`. */

@@ -38,6 +38,17 @@ static bool replace_all(struct piece item, int all, char text[TEXT])
     return item.length && n + 16 < TEXT;
 }
 
+/* How many threads every setting has places for. */
+static int room(const struct session *session)
+{
+    int least = machine_room(session->machine, session->settings[0].placement);
+    for (size_t s = 1; s < session->setting_count; s++) {
+        const int places = machine_room(session->machine, session->settings[s].placement);
+        least = places < least ? places : least;
+    }
+    return least;
+}
+
 /* Reads an item of a list: what it is a sweep of.  False where it is none; message says why. */
 static bool read_item(struct piece item, int all, int *items, size_t *count, char *message,
                       size_t size)
@@ -69,7 +80,7 @@ static bool read_item(struct piece item, int all, int *items, size_t *count, cha
 bool session_count(struct session *session, char *message, size_t message_size)
 {
     const char *list = session->options->threads ? session->options->threads : "1,all";
-    const int all = machine_room(session->machine, session->options->placement);
+    const int all = room(session);
     struct piece rest = {list, strlen(list)};
     bool read = true;
     for (bool more = true; read && more;)

@@ -27,6 +27,8 @@ struct process_spec {
     const char *const *arguments; /* behind its name; NULL-terminated, NULL: none */
     const char *const
         *environment; /* "NAME=value" or "NAME" to remove; NULL-terminated, NULL: no change */
+    bool
+        level; /* the environment fills whole pages, for the stack to begin at one place in a page */
     const int *files; /* descriptors to inherit as 5, 6, ...; -1 leaves a gap */
     size_t file_count;
     const int *cpus;             /* on which it may run */

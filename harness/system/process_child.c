@@ -49,6 +49,22 @@ static char **arguments_of(const struct process_spec *spec)
     return argv;
 }
 
+/* Adds a variable, of PAGE + sizeof PADDING bytes, with which texts and pointers to them fill whole pages:
+ * where the stack begins depends on their length, and moves times by per cents (Mytkowicz et al. 2009). */
+#define PADDING "ATTNBENCH_PADDING="
+#define PAGE ((size_t)4096)
+static void fill_pages(char **environment, char *variable)
+{
+    size_t count = 0, bytes = sizeof PADDING + sizeof *environment;
+    for (; environment[count]; count++)
+        bytes += strlen(environment[count]) + 1 + sizeof *environment;
+    const size_t rest = (PAGE - bytes % PAGE) % PAGE;
+    memcpy(variable, PADDING, sizeof PADDING - 1);
+    memset(variable + sizeof PADDING - 1, 'x', rest);
+    variable[sizeof PADDING - 1 + rest] = 0;
+    environment[count] = variable;
+}
+
 /* This process's environment with the changes, likewise. */
 static char **environment_of(const struct process_spec *spec)
 {
@@ -59,13 +75,16 @@ static char **environment_of(const struct process_spec *spec)
         inherited++;
     while (changes[changed])
         changed++;
-    char **result = calloc(inherited + changed + 1, sizeof *result);
+    const size_t pointers = (inherited + changed + 2) * sizeof(char *);
+    char **result = calloc(1, pointers + PAGE + sizeof PADDING);
     for (size_t i = 0; result && i < inherited; i++)
         if (!overridden(environ[i], changes))
             result[n++] = environ[i];
     for (size_t i = 0; result && i < changed; i++)
         if (strchr(changes[i], '='))
             result[n++] = (char *)changes[i];
+    if (result && spec->level)
+        fill_pages(result, (char *)result + pointers);
     return result;
 }
 

@@ -18,7 +18,7 @@ static void resume(const struct journal *journal)
     static const char *const kernels[] = {"naive", "online"};
     for (size_t i = 0; i < 2; i++) {
         cell_init(&cells[i], &cases.items[0], kernels[i], ATTN_ISA_AVX512);
-        cells[i].placement = PLACEMENT_CORES;
+        cells[i].setting.placement = PLACEMENT_CORES;
     }
     struct session session = {.cells = cells, .cell_count = 2};
     resume_cells(journal, &session);

@@ -56,7 +56,7 @@ static bool elsewhere(bool huge_pages, bool in_place, int huge_bytes)
     bool said = false;
     assert_true(parse_problem("h=1,s=2000,d=62,dv=63", &c.problem, &error));
     cell_init(&cell, &c, "flash", ATTN_ISA_BASELINE);
-    cell.huge_pages = huge_pages;
+    cell.setting.huge_pages = huge_pages;
     json_t *launch = json_pack("{s:f, s:[f], s:b, s:{}}", "median_s", 1.0, "samples_s", 1.0,
                                "memory_in_place", (int)in_place, "disturbance");
     if (huge_pages)

@@ -109,6 +109,8 @@ static json_t *identity_of_a_cell(void)
     struct cell cell;
     attn_problem_init(&c.problem);
     cell_init(&cell, &c, "flash", ATTN_ISA_BASELINE);
+    cell.setting.name = "new";
+    cell.setting.environment = "A=1";
     json_t *identity = cell_identity(&cell);
     cell_free(&cell);
     return identity;
@@ -131,13 +133,15 @@ static void a_cell_is_told_apart_by_the_key_alone(void **state)
     const char *name;
     json_t *value;
     journal_identity(identity, before, sizeof before);
-    assert_int_equal(json_object_size(identity), json_array_size(key)); /* the case, and no ranks */
+    /* case and setting, and no ranks */
+    assert_int_equal(json_object_size(identity), json_array_size(key) + 1);
     json_object_foreach (identity, name, value) {
         json_t *changed = json_copy(identity);
         json_object_set_new(changed, name, other(value));
         journal_identity(changed, after, sizeof after);
         json_decref(changed);
-        if ((strcmp(name, "case") == 0) != (strcmp(before, after) == 0))
+        const bool is_name = strcmp(name, "case") == 0 || strcmp(name, "setting") == 0;
+        if (is_name != (strcmp(before, after) == 0))
             fail_msg("%s: %s and %s", name, before, after);
     }
     for (size_t i = 0; i < json_array_size(key); i++)
@@ -174,7 +178,7 @@ static void a_field_that_may_be_missing_has_its_default(void **state)
         json_decref(identity);
         optional++;
     }
-    assert_int_equal(optional, 3);
+    assert_int_equal(optional, 4);
 }
 
 static void states_are_those_of_the_schema(void **state)

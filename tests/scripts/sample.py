@@ -109,6 +109,21 @@ def cell(
     return row | changes
 
 
+# The settings of a session of two, and its rows.
+SETTINGS = {
+    "base": {"environment": "A=1"},
+    "new": {"environment": "A=2 B='x y'", "huge_pages": True},
+}
+
+
+def settings(base: list[float], new: list[float], **changes: Any) -> tuple[Row, Row]:
+    """A cell under both settings; keyword arguments are those of cell()."""
+    sides = {"base": base, "new": new}
+    return tuple(
+        cell(sides[name], setting=name, **setting, **changes) for name, setting in SETTINGS.items()
+    )
+
+
 def noisy(rng: np.random.Generator, median: float, n: int = 8, noise: float = 0.01) -> list[float]:
     """Launch medians around a median, log-normal."""
     return [float(x) for x in median * np.exp(noise * rng.standard_normal(n))]

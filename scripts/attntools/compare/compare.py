@@ -5,8 +5,11 @@
     scripts/compare FILE.jsonl --by isa --base avx2
                                                    a column's values against one of them: kernel,
                                                    isa, threads, input, placement, memory,
-                                                   huge_pages, cache, group, or a key of the
-                                                   problem (dtype, mask, d, ...)
+                                                   huge_pages, cache, environment, group, or a
+                                                   key of the problem (dtype, mask, d, ...)
+    scripts/compare FILE.jsonl --by setting --base base
+                                                   the settings of attnbench run --base-options
+                                                   ... --new-options ..., as it says it itself
     scripts/compare FILE.jsonl --by group --base rivals
                                                    the best kernel of ours against the best rival,
                                                    with verdicts and reasons

@@ -9,7 +9,15 @@ from math import log
 import numpy as np
 from attntools.base import statistics
 from attntools.compare.apart import Noise, doubt
-from attntools.results.cells import WRONG_STATES, Cell, Identity, Results, problem_fields, row_order
+from attntools.results.cells import (
+    MEASURED,
+    WRONG_STATES,
+    Cell,
+    Identity,
+    Results,
+    problem_fields,
+    row_order,
+)
 
 # A smaller difference is of no practical use, and two builds of the same source differ by about
 # this much through code placement alone (Mytkowicz et al. 2009).
@@ -205,11 +213,17 @@ def decided(comparisons: Iterable[Comparison]) -> bool:
 
 # ---- column against column -----------------------------------------------------------------------
 
-# `group` (ours, textbook, rivals, plug-ins) is no part of a cell's identity: its kernel says it.
-COLUMNS = (*(name for name in Identity._fields if name != "problem"), "group")
+# No part of a cell's identity: `group` (ours, textbook, rivals, plug-ins), which its kernel says,
+# and `setting` (base, new), which the fields of MEASURED say.
+BESIDE = ("group", "setting")
+COLUMNS = (*(name for name in Identity._fields if name != "problem"), *BESIDE)
 
 # What is no longer equal where cells are matched by another column's values.
-FOLLOWS = {"kernel": {"kernel", "isa", "plugin"}, "group": {"kernel", "isa", "plugin"}}
+FOLLOWS = {
+    "kernel": {"kernel", "isa", "plugin"},
+    "group": {"kernel", "isa", "plugin"},
+    "setting": set(MEASURED),
+}
 
 
 def _split_problem(problem: str, key: str) -> tuple[str, str]:
@@ -229,7 +243,7 @@ def column_of(cell: Cell, column: str) -> tuple[Group, str]:
     if column in COLUMNS:
         drop = FOLLOWS.get(column, {column})
         group = tuple(v for k, v in zip(Identity._fields, identity, strict=True) if k not in drop)
-        return group, cell.group or "-" if column == "group" else identity.text(column)
+        return group, (getattr(cell, column) or "-") if column in BESIDE else identity.text(column)
     rest, value = _split_problem(identity.problem, column)
     return tuple(identity._replace(problem=rest)), value
 

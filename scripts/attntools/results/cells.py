@@ -17,7 +17,7 @@ from attntools.results.schema import ABSENT, KEY, STATES, USUAL, Identified
 WRONG_STATES = frozenset(("failed", "implausible", "crashed", "timeout"))
 
 # The fields of an identity that say how something was measured, not what.
-MEASURED = ("ranks", "placement", "memory", "huge_pages", "cache")
+MEASURED = ("ranks", "placement", "memory", "huge_pages", "cache", "environment")
 
 # Groups of kernels, as --kernel takes them: this project's, and those of other people's libraries.
 OURS, RIVALS = "ours", "rivals"
@@ -49,7 +49,7 @@ class Identity(namedtuple("Identity", KEY)):
             return ("" if value else "no-") + name.replace("_", "-")
         if name == "ranks":
             return f"{value} rank{'s'[: value != 1]}"
-        return "none" if value is None else str(value)
+        return "none" if value is None else str(value) or f"no {name}"
 
     @property
     def variant(self) -> str:
@@ -173,6 +173,7 @@ class Cell(Identified, kw_only=True, gc=False, eq=False):
     counters: Counters | None = None
     bound_by: Literal["compute", "bandwidth"] | None = None
     chosen: bool = False
+    setting: Literal["base", "new"] | None = None  # of a session of two
     repro: str | None = None
     text: bytes = b""
     line: int = 0

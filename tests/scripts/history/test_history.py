@@ -88,6 +88,20 @@ def test_huge_pages_have_a_series_of_their_own(kept, tmp_path: Path) -> None:  #
     assert kept("trend").out.splitlines()[-1] == "2 cells followed, 0 changes"
 
 
+def test_settings_have_series_of_their_own(kept, tmp_path: Path) -> None:  # noqa: ANN001
+    for day in (1, 2):
+        kept("add", session_file(tmp_path, day, 1e-3, *sample.settings([2e-3] * 8, [3e-3] * 8)))
+    with database.opened(tmp_path / "h.sqlite") as connection:
+        found = database.series(connection, "")
+    name = "prefill-f32-s512-d64 flash/avx2 1 cores warm"
+    times = {key[0]: [round(p.median_s, 4) for p in points] for key, points in found.items()}
+    assert times == {
+        name: [1e-3] * 2,
+        f"{name} A=1": [2e-3] * 2,
+        f"{name} huge-pages A=2 B='x y'": [3e-3] * 2,
+    }
+
+
 def test_a_session_of_before_is_known_again(kept, tmp_path: Path) -> None:  # noqa: ANN001
     """Its identities were written when a cell's had fewer fields."""
     path = session_file(tmp_path, 1, 1e-3)

@@ -65,6 +65,7 @@ def test_what_was_measured_otherwise_is_a_series_of_its_own(tmp_path: Path) -> N
         "flash/avx2 none bind huge-pages cold": {
             "placement": "none", "memory": "bind", "huge_pages": True, "cache": "cold",
         },
+        "flash/avx2 A=1": {"environment": "A=1"},
     }  # fmt: skip
     rows = [
         sample.cell([n * 1e-3] * 8, s=s, **more)

@@ -86,6 +86,7 @@ def test_names_say_what_is_unusual(tool: Tool, tmp_path: Path) -> None:
     rows = [
         sample.cell(memory="first-touch", huge_pages=False),
         sample.cell(memory="bind", huge_pages=True, cache="cold", input="negative"),
+        sample.cell(environment="A=1 B=2", input="negative"),
     ]
     path = sample.write(tmp_path / "b.jsonl", sample.session(), *rows)
     data = json.loads(tool(export, path, "--format", "gbench").out)
@@ -93,11 +94,13 @@ def test_names_say_what_is_unusual(tool: Tool, tmp_path: Path) -> None:
     assert {b["run_name"] for b in data["benchmarks"]} == {
         name,
         f"{name}/bind/huge-pages/cold/negative",
+        f"{name}/A=1 B=2/negative",
     }
     rows = csv.DictReader(io.StringIO(tool(export, path, "--format", "csv").out))
-    assert [(r["memory"], r["huge_pages"]) for r in rows] == [
-        ("bind", "True"),
-        ("first-touch", "False"),
+    assert [(r["memory"], r["huge_pages"], r["environment"]) for r in rows] == [
+        ("bind", "True", ""),
+        ("first-touch", "False", "A=1 B=2"),
+        ("first-touch", "False", ""),
     ]
 
 

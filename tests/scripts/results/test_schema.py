@@ -21,7 +21,7 @@ def test_one_list_for_all_tools() -> None:
     assert set(KEY) <= set(Cell.__struct_fields__)
     assert set(KEY) <= set(export.COLUMNS)
     assert set(KEY) <= set(CSV_HEAD)
-    assert set(COLUMNS) == set(KEY) - {"problem"} | {"group"}
+    assert set(COLUMNS) == set(KEY) - {"problem"} | {"group", "setting"}
     assert set(KEY) <= set(DEFINITIONS["identity"]["properties"])
 
 
@@ -44,7 +44,7 @@ def test_the_gate_knows_the_program_s_exit_codes() -> None:
 
 @pytest.mark.parametrize("name", KEY)
 def test_each_field_tells_cells_apart(tmp_path: Path, name: str) -> None:
-    one = sample.cell(memory="first-touch", huge_pages=False, ranks=1)
+    one = sample.cell(memory="first-touch", huge_pages=False, ranks=1, environment="")
     other = one | {name: not one[name] if isinstance(one[name], bool) else 7}
     if not isinstance(one[name], bool | int):
         other[name] = "other"

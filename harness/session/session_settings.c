@@ -1,0 +1,151 @@
+/*
+ * session_settings: how a session measures: by its own options, or under two settings in turn.
+ *
+ * Their texts are those that scripts/gate takes: variables, then options
+ * (scripts/attntools/gate/gate_settings.py).
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/refuse.h"
+#include "session.h"
+
+/* What may be set, and whether a value follows it. */
+static const struct {
+    const char *name;
+    bool takes_value;
+} settable[] = {
+    {"--placement", true}, {"--memory", true}, {"--huge-pages", false}, {"--cold", false}};
+#define SETTABLE (sizeof settable / sizeof *settable)
+
+static bool is_variable(const char *word)
+{
+    size_t n = 0;
+    while (word[n] == '_' || isalpha((unsigned char)word[n]) ||
+           (n && isdigit((unsigned char)word[n])))
+        n++;
+    return n && word[n] == '=';
+}
+
+/* Moves the variables to the front; the last of a name counts.  Returns how many words they took. */
+static size_t take_variables(struct shell_words *words, size_t *kept)
+{
+    size_t taken = 0;
+    *kept = 0;
+    for (; taken < words->count && is_variable(words->word[taken]); taken++) {
+        const char *variable = words->word[taken];
+        const size_t length = strcspn(variable, "=") + 1;
+        size_t at = 0;
+        while (at < *kept && strncmp(words->word[at], variable, length) != 0)
+            at++;
+        words->word[at] = variable;
+        *kept += at == *kept;
+    }
+    return taken;
+}
+
+/* Whether words are options that may be set; message says which is none. */
+static bool are_settable(const char *const *word, size_t count, char *message, size_t size)
+{
+    for (size_t at = 0; at < count; at++) {
+        size_t k = 0;
+        while (k < SETTABLE && strcmp(settable[k].name, word[at]) != 0)
+            k++;
+        if (k < SETTABLE) {
+            at += settable[k].takes_value;
+            continue;
+        }
+        snprintf(message, size, "%.60s is none of NAME=VALUE", word[at]);
+        for (k = 0; k < SETTABLE; k++)
+            message_add(message, size, ", %s", settable[k].name);
+        return false;
+    }
+    return true;
+}
+
+/* Reads options on top of the session's own. */
+static bool take_options(const struct options *session, const struct shell_words *words,
+                         size_t first, struct setting *setting, char *message, size_t size)
+{
+    struct options own = *session;
+    if (!are_settable(words->word + first, words->count - first, message, size) ||
+        !options_apply(&own, (int)(words->count - first), words->word + first, message, size))
+        return false;
+    setting->placement = own.placement;
+    setting->memory = own.memory;
+    setting->huge_pages = own.huge_pages;
+    setting->cold = own.cold;
+    return true;
+}
+
+/* The text of the variables, which JSON must be able to hold. */
+static bool take_text(struct session_words *from, struct setting *setting, char *message,
+                      size_t size)
+{
+    if (!shell_words_join(&from->words, 0, from->environment, sizeof from->environment))
+        return refuse(message, size, "variables of more than %zu bytes",
+                      sizeof from->environment - 1);
+    json_t *text = json_string(from->environment);
+    json_decref(text);
+    setting->environment = from->environment;
+    setting->variables = from->words.word;
+    return text || refuse(message, size, "variables that are no UTF-8");
+}
+
+/* Reads variables, and options on top of the session's own; of NULL there may be none. */
+static bool read_text(const struct options *session, const char *text, struct session_words *from,
+                      struct setting *setting, char *message, size_t size)
+{
+    struct shell_words *words = &from->words;
+    size_t kept;
+    if (!shell_words_split(text, words))
+        return refuse(message, size, "a quote is not closed, or there are too many words");
+    const size_t taken = take_variables(words, &kept);
+    if (!session && taken < words->count)
+        return refuse(message, size, "%.60s is no NAME=VALUE", words->word[taken]);
+    if (session && !take_options(session, words, taken, setting, message, size))
+        return false;
+    words->word[kept] = NULL;
+    words->count = kept;
+    return !kept || take_text(from, setting, message, size);
+}
+
+/* Reads the option of that name, which is in front of the message. */
+static bool read_option(const char *name, const char *text, const struct options *options,
+                        struct session_words *from, struct setting *setting, char *message,
+                        size_t size)
+{
+    char why[256];
+    return !text || read_text(options, text, from, setting, why, sizeof why) ||
+           refuse(message, size, "--%s: %s", name, why);
+}
+
+bool session_set(struct session *session, char *message, size_t message_size)
+{
+    const struct options *o = session->options;
+    struct setting *base = &session->settings[0], *new = &session->settings[1];
+    *base = (struct setting){.placement = o->placement,
+                             .memory = o->memory,
+                             .huge_pages = o->huge_pages,
+                             .cold = o->cold};
+    session->setting_count = 1;
+    if (!o->base_options && !o->new_options)
+        return read_option("environment", o->environment, NULL, &session->words[0], base, message,
+                           message_size);
+    if (o->environment)
+        return refuse(message, message_size,
+                      "--environment is a part of a setting here: say it in --base-options and "
+                      "--new-options");
+    *new = *base;
+    base->name = "base";
+    new->name = "new";
+    session->setting_count = SESSION_MAX_SETTINGS;
+    if (!read_option("base-options", o->base_options, o, &session->words[0], base, message,
+                     message_size) ||
+        !read_option("new-options", o->new_options, o, &session->words[1], new, message,
+                     message_size))
+        return false;
+    return !setting_equal(base, new) ||
+           refuse(message, message_size, "--base-options and --new-options are the same setting");
+}

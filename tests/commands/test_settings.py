@@ -1,0 +1,144 @@
+"""Two settings of one build in one session, and the environment of workers."""
+
+import json
+import pathlib
+import shlex
+import unittest
+from collections.abc import Sequence
+
+from command import TINY, Row, launches, lines, run
+from plugins import PluginTest
+
+SIX = ("--launches", "6")
+
+
+class Settings(PluginTest):
+    def measured(
+        self, base: str, new: str, problem: str = TINY, more: Sequence[str] = SIX, code: int = 0
+    ) -> tuple[str, dict[str, Row]]:
+        """What a session of both prints, and the row of each."""
+        words = ["--problem", problem, "--plugin", self.plugin("told"), "--kernel", "told"]
+        words += ["--threads", "1", "--check", "case", "--seed", "5"]
+        words += ["--output", self.output, "--force"]
+        done = run("run", *words, "--base-options", base, "--new-options", new, *more)
+        self.assertEqual(done.returncode, code, done.stderr)
+        rows = [line for line in lines(self.output) if line["type"] == "cell"]
+        self.assertEqual(len(rows), 2)
+        return done.stdout, {row["setting"]: row for row in rows}
+
+    def logs(self, setting: str) -> set[str]:
+        """What the launches of a setting print."""
+        return {line["log"] for line in launches(self.output) if line["setting"] == setting}
+
+    def test_each_has_a_row_and_its_environment(self) -> None:
+        out, rows = self.measured("MODE=a", "MODE=b X='1 2' --placement none --memory interleave")
+        self.assertEqual([rows[s]["state"] for s in ("base", "new")], ["ok", "ok"])
+        self.assertEqual(rows["base"]["environment"], "MODE=a")
+        self.assertEqual(rows["new"]["environment"], "MODE=b 'X=1 2'")
+        self.assertEqual((rows["base"]["placement"], rows["new"]["placement"]), ("cores", "none"))
+        self.assertEqual((rows["base"]["memory"], rows["new"]["memory"]),
+                         ("first-touch", "interleave"))  # fmt: skip
+        for setting, mode in (("base", "a"), ("new", "b")):
+            self.assertEqual(len(self.logs(setting)), 1)
+            self.assertIn(f"MODE={mode} ", *self.logs(setting))
+            self.assertIn(f"told/baseline {setting} ", out)
+        self.assertIn("against base (--placement cores --environment 'MODE=a'):", out)
+        self.assertRegex(out, r"told/baseline on 1 thread: [+-]\d+\.\d % \([^)]+\), "
+                              r"(SLOWER|FASTER|SAME|UNCLEAR): ")  # fmt: skip
+        self.assertRegex(" ".join(out.split()), r", 1 cell: \d SLOWER, \d UNCLEAR, \d FASTER")
+
+    def test_rounds_have_a_launch_of_each(self) -> None:
+        _, rows = self.measured("", "MODE=b")
+        taken = launches(self.output)
+        self.assertEqual(len(taken), 12)
+        order = [(line["round"], line["setting"]) for line in taken]
+        self.assertEqual([n for n, _ in order], sorted(n for n, _ in order))
+        self.assertEqual(set(order), {(n, s) for n in range(6) for s in ("base", "new")})
+        firsts = {dict(reversed(order))[n] for n in range(6)}
+        self.assertEqual(firsts, {"base", "new"}, "the order is shuffled")
+        self.assertEqual(rows["base"]["time"]["launches"], 6)
+        self.assertNotIn("environment", rows["base"])
+
+    def test_both_environments_fill_whole_pages(self) -> None:
+        self.measured("MODE=a", f"MODE={'b' * 200}")
+        for setting in ("base", "new"):
+            self.assertIn(" misses=0\n", *self.logs(setting))
+
+    def test_what_a_session_sets_itself_can_be_set(self) -> None:
+        self.measured("", "OMP_WAIT_POLICY=passive")
+        self.assertIn("OMP_WAIT_POLICY=active", *self.logs("base"))
+        self.assertIn("OMP_WAIT_POLICY=passive", *self.logs("new"))
+
+    def test_wrong_under_one_of_them(self) -> None:
+        out, rows = self.measured("", "MODE=wrong", code=1)
+        self.assertEqual((rows["base"]["state"], rows["new"]["state"]), ("ok", "failed"))
+        self.assertIsNone(rows["new"]["time"])
+        self.assertNotIn("against base", out)
+
+    def test_one_cold_and_one_warm(self) -> None:
+        _, rows = self.measured("--cold", "", "h=1,sq=1,skv=2k,d=64", ("--launches", "1"))
+        self.assertEqual((rows["base"]["cache"], rows["new"]["cache"]), ("cold", "warm"))
+        self.assertEqual([rows[s]["state"] for s in ("base", "new")], ["ok", "ok"])
+
+    def test_one_that_cannot_be_cold(self) -> None:
+        """A small case would take too many operands; the other setting has its time."""
+        _, rows = self.measured("--cold", "", "h=1,s=1,d=1", ("--launches", "1"))
+        self.assertEqual((rows["base"]["state"], rows["new"]["state"]), ("unsupported", "ok"))
+
+    def test_a_row_s_command_repeats_its_setting(self) -> None:
+        _, rows = self.measured("", "MODE=b X='it''s' --placement none")
+        path = str(self.directory / "again.jsonl")
+        words = shlex.split(rows["new"]["repro"])
+        self.assertEqual(words[:2], ["attnbench", "run"])
+        done = run(*words[1:], "--launches", "1", "--output", path)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        (again,) = [line for line in lines(path) if line["type"] == "cell"]
+        same = ("kernel", "problem", "placement", "memory", "huge_pages", "cache", "environment")
+        self.assertEqual([again[k] for k in same], [rows["new"][k] for k in same])
+        self.assertNotIn("setting", again)
+        self.assertIn("MODE=b ", again["log"])
+
+    def test_resume_goes_on_with_both(self) -> None:
+        self.measured("MODE=a", "MODE=b")
+        whole = pathlib.Path(self.output).read_text(encoding="utf-8").splitlines(keepends=True)
+        taken = [n for n, line in enumerate(whole) if json.loads(line)["type"] == "launch"]
+        pathlib.Path(self.output).write_text("".join(whole[: taken[4] + 1]), encoding="utf-8")
+        done = run("run", "--resume", self.output)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        rows = {r["setting"]: r for r in lines(self.output) if r["type"] == "cell"}
+        after = launches(self.output)
+        for setting, mode in (("base", "a"), ("new", "b")):
+            self.assertEqual(rows[setting]["environment"], f"MODE={mode}")
+            self.assertEqual(rows[setting]["time"]["launches"], 6)
+            own = [line["round"] for line in after if line["setting"] == setting]
+            self.assertEqual(own, list(range(6)))
+        done = run("run", "--resume", self.output)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(len(launches(self.output)), 12, "nothing is left to launch")
+
+
+class Refused(unittest.TestCase):
+    def test_what_is_no_setting(self) -> None:
+        none = "is none of NAME=VALUE, --placement, --memory, --huge-pages, --cold"
+        both = ("--base-options", "", "--new-options")
+        for words, why in (
+            ([*both, "--threads 2"], f"--new-options: --threads {none}"),
+            ([*both, "--huge-pages A=1"], f"--new-options: A=1 {none}"),
+            ([*both, "--placement"], "--new-options: --placement takes WHERE"),
+            ([*both, "--placement moon"], "--new-options: --placement takes cores"),
+            ([*both, "'"], "--new-options: a quote is not closed"),
+            ([*both, f"A={'x' * 600}"], "--new-options: variables of more than 511 bytes"),
+            (["--base-options", "B"], f"--base-options: B {none}"),
+            ([*both, "--placement cores"], "are the same setting"),
+            (["--environment", "A=1 --cold"], "--environment: --cold is no NAME=VALUE"),
+            (["--environment", "A=1", *both, "--cold"], "--environment is a part of a setting"),
+        ):
+            with self.subTest(words=words):
+                done = run("run", "--problem", TINY, *words)
+                self.assertEqual(done.returncode, 2)
+                self.assertEqual(done.stderr.count("\n"), 1)
+                self.assertIn(why, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
