@@ -68,7 +68,7 @@ def listing(rows: Sequence[Cell | None]) -> str:
     """All rows that count, with their numbers."""
     lines = [
         (
-            *(str(i), cell.case, cell.identity.label, str(cell.threads)),
+            *(str(i), cell.case, cell.identity.series, str(cell.threads)),
             *(seconds(cell.median_s) if cell.timed else "", cell.state),
         )
         for i, cell in enumerate(rows, 1)

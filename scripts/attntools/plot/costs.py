@@ -38,13 +38,13 @@ def plain_case(case: str, cases: Iterable[str]) -> str | None:
 
 def costs(results: Results) -> list[Cost]:
     """Each cell whose kernel was timed on its plain case too, in the order of the file."""
-    cells = {(c.case, c.identity.label, c.identity.threads): c for c in results.timed}
+    cells = {(c.case, c.identity.series, c.identity.threads): c for c in results.timed}
     names = list(dict.fromkeys(c.case for c in results.timed))
     plains = {name: plain_case(name, names) for name in names}
     pairs = [
-        (cell, cells[plain, label, threads])
-        for (case, label, threads), cell in cells.items()
-        if (plain := plains[case]) and (plain, label, threads) in cells
+        (cell, cells[plain, series, threads])
+        for (case, series, threads), cell in cells.items()
+        if (plain := plains[case]) and (plain, series, threads) in cells
     ]
     found = ratios([(a.launch_medians_s, b.launch_medians_s, False) for a, b in pairs]).tolist()
     out = []

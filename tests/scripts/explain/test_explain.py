@@ -35,6 +35,17 @@ def page(tool: Tool, tmp_path: Path, *rows: sample.Row, row: int = 1) -> dict[st
     return found
 
 
+def test_rows_of_two_settings_are_told_apart(tool: Tool, tmp_path: Path) -> None:
+    path = sample.write(
+        tmp_path / "a.jsonl", sample.session(), *sample.settings(alike(1e-3), alike(2e-3))
+    )
+    rows = [line.split("  ") for line in tool(explain, path).out.splitlines()]
+    assert [[cell.strip() for cell in row if cell][2] for row in rows[-2:]] == [
+        "flash/avx2 A=1",
+        "flash/avx2 huge-pages A=2 B='x y'",
+    ]
+
+
 def test_a_row_that_could_be_faster(tool: Tool, tmp_path: Path) -> None:
     said = page(
         tool,

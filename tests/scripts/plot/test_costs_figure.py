@@ -46,6 +46,16 @@ def test_shares_of_the_plain_case(results: Results) -> None:
     assert all(c.lo <= c.share <= c.hi for c in found.values())
 
 
+def test_each_setting_has_its_own_plain_case(tmp_path: Path) -> None:
+    rows = [
+        row(case, ms, 1.0) | {"setting": name} | sample.SETTINGS[name]
+        for case, times in (("mask-s64", (1.0, 2.0)), ("mask-s64-bias", (1.25, 8.0)))
+        for name, ms in zip(sample.SETTINGS, times, strict=True)
+    ]
+    found = costs.costs(read(sample.write(tmp_path / "a.jsonl", sample.session(), *rows)))
+    assert {c.cell.setting: round(c.share, 6) for c in found} == {"base": 0.8, "new": 0.25}
+
+
 def test_the_figure_has_a_row_a_case(results: Results) -> None:
     (axes,) = costs.figure(results).axes
     labels = [label.get_text() for label in axes.get_yticklabels()]
