@@ -82,7 +82,7 @@ def launch(
     if begun:
         shutil.copyfile(begun, output)
     program, journal = build.program, "--resume" if begun else "--output"
-    settings = build.settings.words  # of a side, in place of what the arguments say
+    settings = build.settings.options()  # of a side, in place of what the arguments say
     command = [str(program), *arguments, *settings, *build.words(), journal, str(output)]
     try:
         code, said = _run(command, build.environment())

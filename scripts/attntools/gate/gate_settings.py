@@ -38,6 +38,11 @@ class Settings:
         """As they are read."""
         return " ".join([*(f"{name}={value}" for name, value in self.environment), *self.words])
 
+    def options(self) -> list[str]:
+        """Those of attnbench run; workers get what it sets for them itself only from these."""
+        set_here = shlex.join(f"{name}={value}" for name, value in self.environment)
+        return [*self.words, *(("--environment", set_here) if set_here else ())]
+
     def variables(self, around: Mapping[str, str]) -> dict[str, str]:
         """The environment of its side.
 
@@ -87,6 +92,7 @@ def parse(side: str, text: str) -> Settings:
     environment, options, fields = {}, [], set()
     while words and (found := VARIABLE.fullmatch(words[0])):
         environment[found[1]] = found[2]
+        fields.add("environment")
         words.pop(0)
     while words:
         name = words.pop(0)

@@ -40,6 +40,16 @@ def test_a_variable_reaches_its_side_alone(settings) -> None:  # noqa: ANN001
     assert settings("FAKE_FACTOR=1.05", "FAKE_FACTOR=1.05 --memory interleave").code == 0
 
 
+def test_variables_are_an_option_of_the_program() -> None:
+    """Or it would set what it sets for its workers itself, as OMP_WAIT_POLICY."""
+    found = gate_settings.parse("new", "OMP_WAIT_POLICY=passive A='x y' --memory bind")
+    assert found.options() == [
+        "--memory", "bind", "--environment", "OMP_WAIT_POLICY=passive 'A=x y'",
+    ]  # fmt: skip
+    assert found.fields == {"memory", "environment"}
+    assert gate_settings.parse("base", "").options() == []
+
+
 def test_equal_settings_are_the_same_program(settings) -> None:  # noqa: ANN001
     outcome = settings("--placement threads", "--placement threads")
     assert outcome.code == 0
