@@ -186,15 +186,8 @@ bool tensors_last_written(const struct tensor_set *set, const struct attn_proble
 /* A hash of all results, with the padding between their rows. */
 uint64_t tensors_results_hash(const struct tensor_set *set, const struct attn_problem *problem);
 
-/* Which operand has changed since its checksum was taken; NULL where none. */
+/* Which operand, or poison between its rows, has changed since its checksum was taken; NULL where none. */
 const char *tensors_changed(const struct tensor_set *set, const struct attn_problem *problem);
-
-/* Whether the operands (and the poison between their rows) have their checksums still. */
-static inline bool tensors_unchanged(const struct tensor_set *set,
-                                     const struct attn_problem *problem)
-{
-    return !tensors_changed(set, problem);
-}
 
 /* Element conversions, exact towards f64, round to nearest even back (16 bits through f32); integers and
  * booleans as they are stored, without any scale. */

@@ -8,17 +8,13 @@
  * and stops when it is short favours intervals that are short by luck.  Seeds are fixed, so these
  * tests have one outcome; with 12000 sessions a coverage of 95 % is known to 0.2 points.
  */
+#include "testing.h"
+
+#include <jansson.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
-#include <jansson.h>
 
 #include "base/random.h"
 #include "base/stats.h"

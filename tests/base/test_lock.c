@@ -1,18 +1,14 @@
 /*
  * lock: one holder at a time, named, and gone when it dies.
  */
-#include <setjmp.h>
+#include "testing.h"
+
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/lock.h"
 

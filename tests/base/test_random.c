@@ -1,12 +1,7 @@
 /*
  * Random numbers: the same whichever part is asked for, and distributed as they say.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include <math.h>
 #include <string.h>
@@ -14,7 +9,6 @@
 #include "base/random.h"
 
 #define N 200000
-#define COUNT(a) (sizeof(a) / sizeof *(a))
 
 static float numbers[N], part[N];
 

@@ -1,12 +1,7 @@
 /*
  * Pieces of text: splitting, numbers, quoting, and what a misspelt word was meant to be.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include <float.h>
 #include <stdio.h>
@@ -14,8 +9,6 @@
 
 #include "base/scan.h"
 #include "base/shell_words.h"
-
-#define COUNT(a) (sizeof(a) / sizeof *(a))
 
 static struct piece piece(const char *text)
 {

@@ -4,19 +4,13 @@
  * Literals marked [numpy] come from numpy.quantile (2.4, linear = type 7), those marked [scipy] from
  * scipy.stats.binom (1.17), both computed apart from this program.
  */
+#include "testing.h"
+
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/stats.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static const double eleven[] = {3.1, 1.2, 9.7, 4.4, 4.4, 0.5, 7.25, 2.0, 6.6, 5.9, 8.8};
 

@@ -1,13 +1,9 @@
 /*
  * stats_dependence: correlation of neighbours in known series, and what it costs an interval.
  */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "testing.h"
 
-#include <cmocka.h>
+#include <math.h>
 
 #include "base/stats.h"
 #include "base/stats_dependence.h"

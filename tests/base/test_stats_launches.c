@@ -4,17 +4,11 @@
  * [scipy] literals were computed apart from this program with SciPy 1.17 and NumPy 2.4: mean
  * squares from scipy.stats.f_oneway on logarithms, quantiles from numpy.quantile.
  */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "testing.h"
 
-#include <cmocka.h>
+#include <math.h>
 
 #include "base/stats_launches.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static void assert_near(double got, double expected)
 {

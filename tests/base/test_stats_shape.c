@@ -4,17 +4,11 @@
  * [scipy] literals were computed apart from this program with SciPy 1.17 and NumPy 2.4 (theilslopes;
  * S and its variance and the best cut by their definitions).
  */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "testing.h"
 
-#include <cmocka.h>
+#include <math.h>
 
 #include "base/stats_shape.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static void assert_near(double got, double expected)
 {

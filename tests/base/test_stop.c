@@ -1,17 +1,11 @@
 /*
  * stop: the stop rule on known launch medians.
  */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "testing.h"
 
-#include <cmocka.h>
+#include <math.h>
 
 #include "base/stop.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* None can be there in the first, none is known of the second. */
 static const struct stats_dependence independent = {-8, 40}, unknown = {-8, 39}, half = {20, 40};

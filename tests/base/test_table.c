@@ -1,21 +1,15 @@
 /*
  * table and units: what people see, character by character.
  */
+#include "testing.h"
+
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/table.h"
 #include "base/units.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static const struct table_column columns[] = {{"name", 0, true},
                                               {"time", 0, false},

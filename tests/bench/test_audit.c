@@ -1,13 +1,9 @@
 /*
  * audit: the clock of a program against ours, with made-up sums.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+#include "testing.h"
 
-#include <cmocka.h>
+#include <string.h>
 
 #include "bench/audit.h"
 

@@ -3,12 +3,8 @@
  * none is expected to take any particular time.
  */
 #define _GNU_SOURCE
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "testing.h"
 
-#include <cmocka.h>
 #include <unistd.h>
 
 #include "noting_kernel.h"

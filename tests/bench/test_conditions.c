@@ -2,14 +2,10 @@
  * bench: what is recorded beside the samples: disturbance, threads that wait, counters, cold caches.
  */
 #define _GNU_SOURCE
+#include "testing.h"
+
 #include <omp.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "noting_kernel.h"
 

@@ -2,20 +2,12 @@
  * noise: each flag is raised by what it stands for, and by nothing else; quiet launches of any
  * distribution raise (almost) none.
  */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
+#include "testing.h"
 
-#include <cmocka.h>
+#include <math.h>
 
 #include "bench/noise.h"
 #include "base/random.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 enum { LAUNCHES = 24, SAMPLES = 32 };
 

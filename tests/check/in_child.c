@@ -1,12 +1,7 @@
 /*
  * in_child: the child, and what it runs.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include <signal.h>
 #include <stdio.h>

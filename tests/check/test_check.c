@@ -2,12 +2,7 @@
  * The check itself: honest kernels pass, timed results are judged, a lent reference is used for its
  * own case only.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include <fenv.h>
 #include <math.h>
@@ -15,12 +10,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "check/adversary.h"
 #include "check/compare.h"
 #include "passes.h"
 #include "problem/filled_tensors.h"
-
-#define COUNT(a) (sizeof(a) / sizeof *(a))
 
 extern const struct attn_kernel wrong_honest, wrong_honest_bf16, wrong_honest_f64,
     wrong_cached_by_plan, wrong_nan_leaks, wrong_masked_rows_are_nan,

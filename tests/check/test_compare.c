@@ -1,12 +1,7 @@
 /*
  * What the check looks at: smaller problems keep their tails, and rows are picked where it matters.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include <stdlib.h>
 
@@ -14,8 +9,6 @@
 #include "check/compare.h"
 #include "check/trial.h"
 #include "problem/filled_tensors.h"
-
-#define COUNT(a) (sizeof(a) / sizeof *(a))
 
 static void smaller_problems_keep_their_tails(void **state)
 {

@@ -2,12 +2,7 @@
  * Kernels that crash say what ran; kernels that are wrong on one thread count fail on that one; where memory is
  * missing none does.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include <string.h>
 #include <sys/resource.h>

@@ -1,12 +1,7 @@
 /*
  * Every call that a check makes is judged, and every phase catches something.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include <string.h>
 

@@ -3,12 +3,7 @@
  * edges of tiles, dimensions of models and all that the variant claims; and in full on problems of every
  * kind, as what a check takes for an error may be one on some problems alone.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,12 +2,7 @@
  * timed: samples whose outputs are spoiled after the fact are found, and said where.
  */
 #define _GNU_SOURCE
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include <fenv.h>
 #include <math.h>

@@ -2,12 +2,7 @@
  * Deliberately wrong kernels must be caught, each by the phase that is there for it, and said to do
  * what they do; honest ones must pass.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include "in_child.h"
 

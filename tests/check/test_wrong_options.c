@@ -2,12 +2,7 @@
  * Kernels that do one of the options wrong must be caught: where the problem has it, on its own input or
  * by the phase that is there for them; where it has not, because they claim it.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include "in_child.h"
 

@@ -1,13 +1,9 @@
 /*
  * The parts of experiments that can be known beforehand: rescales, exponents, errors.
  */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "testing.h"
 
-#include <cmocka.h>
+#include <math.h>
 
 #include "experiments/parts.h"
 #include "base/random.h"

@@ -1,14 +1,10 @@
 /*
  * The products of the experiment linear, and its verdict.
  */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+#include "testing.h"
 
-#include <cmocka.h>
+#include <math.h>
+#include <string.h>
 
 #include "experiments/parts.h"
 #include "results/report.h"

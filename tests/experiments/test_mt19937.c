@@ -1,13 +1,7 @@
 /*
  * mt19937: the words of the published generator, and the numbers that PyTorch makes of them.
  */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include "experiments/shared/mt19937.h"
 

@@ -1,14 +1,9 @@
 /*
  * words: what a head is said to look at, of weights that are planted.
  */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+#include "testing.h"
 
-#include <cmocka.h>
+#include <math.h>
 
 #include "experiments/shared/looks.h"
 

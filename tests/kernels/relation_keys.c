@@ -1,12 +1,7 @@
 /*
  * relation_keys: the same keys and values, elsewhere in memory or of another type.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include <math.h>
 

@@ -1,12 +1,7 @@
 /*
  * relation_parts: one sequence of many, and some queries of a sequence; all operands are the others'.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include "drawn_places.h"
 #include "relations.h"

@@ -1,12 +1,7 @@
 /*
  * relation_terms: what hides keys or is added to scores, written as another mask, bias or key.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include <math.h>
 

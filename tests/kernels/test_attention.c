@@ -1,19 +1,12 @@
 /*
  * Which problems are valid, the mask rule, useful work and the default scale.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "attention.h"
-
-#define COUNT(a) (sizeof(a) / sizeof *(a))
 
 static struct attn_problem problem(void)
 {

@@ -1,12 +1,7 @@
 /*
  * Who supports what and why not; plans, their workspaces and libraries; the best kernel.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -16,8 +11,6 @@
 #include <unistd.h>
 
 #include "attention.h"
-
-#define COUNT(a) (sizeof(a) / sizeof *(a))
 
 static struct attn_problem problem(void)
 {

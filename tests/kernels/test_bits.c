@@ -1,12 +1,7 @@
 /*
  * Every variant: the bits of a sequence's results depend on that sequence alone.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include "check/check.h"
 #include "problem/cases.h"

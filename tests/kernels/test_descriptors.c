@@ -1,12 +1,7 @@
 /*
  * What every descriptor must say, the names of types and instruction sets, and gemm's library.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include <ctype.h>
 #include <stdio.h>

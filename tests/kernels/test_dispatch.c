@@ -1,12 +1,7 @@
 /*
  * attn_kernel_best(): the kernel that each kind of shape gets.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,8 +10,6 @@
 #include "wisdom.h"
 #include "isa.h"
 #include "problem/parse.h"
-
-#define COUNT(a) (sizeof(a) / sizeof *(a))
 
 static const struct attn_kernel *best(const char *text, int threads)
 {

@@ -1,12 +1,7 @@
 /*
  * What a failing kernel is told of: the simplest case on which it fails, and a command that shows it.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include <stdio.h>
 #include <stdlib.h>

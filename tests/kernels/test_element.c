@@ -2,12 +2,7 @@
  * 16-bit elements: every value widens exactly and comes back; floats round to the nearest, ties to
  * even.  Judged by arithmetic on the definition (sign, exponent, fraction), not by bit tricks.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include <math.h>
 

@@ -8,12 +8,7 @@
  * 1,125,515,265 of them, the sweep that exp2.h quotes, in half a minute.  An emulator takes a quarter of an
  * hour: `test_exp2 1 2 8` is the second eighth of that.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -22,7 +17,6 @@
 
 #include "kernels/exp2/exp2_variant.h"
 
-#define COUNT(a) (sizeof(a) / sizeof *(a))
 #define CHUNK 4096
 
 static const struct exp2_variant *const variants[] = {

@@ -6,12 +6,7 @@
  * Without CHUNKS 100 chunks of 4096 random numbers each are looked at; with it as many, and the errors found
  * are printed.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include <float.h>
 #include <math.h>
@@ -22,7 +17,6 @@
 #include "base/random.h"
 #include "kernels/f64/f64_variant.h"
 
-#define COUNT(a) (sizeof(a) / sizeof *(a))
 #define CHUNK 4096
 #define CHUNKS 100
 

@@ -2,19 +2,12 @@
  * gemm on 16-bit elements: what it computes of them is what it computes of the same values as
  * floats, rounded once, to the bit.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include <stdio.h>
 
 #include "element.h"
 #include "tested.h"
-
-#define COUNT(a) (sizeof(a) / sizeof *(a))
 
 /* Blocks of rows and keys with tails, edges of masks, a group of heads, one query. */
 static const char *const shapes[] = {

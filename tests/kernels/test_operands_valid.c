@@ -1,19 +1,12 @@
 /*
  * attn_tensors_valid(): drawn operands are valid, and each thing that can be wrong with them is named.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include <string.h>
 
 #include "drawn_operands.h"
 #include "problem/parse.h"
-
-#define COUNT(a) (sizeof(a) / sizeof *(a))
 
 static void drawn_operands_are_valid(void **state)
 {

@@ -3,12 +3,7 @@
  * And rows whose results are known by hand, where the reference's bound says little.
  */
 #define _GNU_SOURCE
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include <float.h>
 #include <math.h>
@@ -17,8 +12,6 @@
 #include <sys/mman.h>
 
 #include "tested.h"
-
-#define COUNT(a) (sizeof(a) / sizeof *(a))
 
 /* Strides of q, k and v as caches and callers have them; they lie inside the same memory. */
 static void lay_out(struct attn_tensors *t, size_t number)

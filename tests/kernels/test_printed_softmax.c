@@ -1,12 +1,7 @@
 /*
  * The reference against numbers that other people's programs printed.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include <jansson.h>
 

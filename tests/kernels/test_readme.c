@@ -1,12 +1,7 @@
 /*
  * The kernel that docs/library.md shows how to add: it passes the check that it says it would.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include "check/check.h"
 

@@ -2,19 +2,13 @@
  * The reference: numbers computed by hand, its rules for masks and NaN, its bound, and an
  * independent definition in long double.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include <string.h>
 
 #include "judged_row.h"
 
 #define U 0x1p-24
-#define COUNT(a) (sizeof(a) / sizeof *(a))
 
 /* ---- numbers by hand ----------------------------------------------------------------------- */
 

@@ -5,12 +5,7 @@
  * units of u; where nothing is said the output's rounding is |O|, and sums and exponentials are
  * (2 g(2) + 2 8) sum p |v| = 20 O.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include "judged_row.h"
 

@@ -2,15 +2,9 @@
  * The reference with every option: numbers computed by hand, and rows and bounds of random problems
  * against the definitions of attention.h and of reference.c's head in long double.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "drawn_operands.h"

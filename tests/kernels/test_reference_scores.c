@@ -5,12 +5,7 @@
  * Two keys of one dimension, products with the query 0 and L = log 3 (open_quarters()).  A bound is
  * (D + 4) u s_rj, here 5 L u, and what the options add.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include "judged_row.h"
 

@@ -3,12 +3,7 @@
  * that asks for the same attention in another way, and beside the reference.  What no row may look at is NaN.
  * drawn_search.h says how to draw more.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include "relations.h"
 #include "tested.h"

@@ -2,12 +2,7 @@
  * Relations between problems must fail where a kernel does one of the two wrong, and hold where it does
  * neither.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include <string.h>
 

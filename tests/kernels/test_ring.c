@@ -2,15 +2,9 @@
  * Kernel ring's division of a problem: every row is held by one rank, every visible pair of a query and a key
  * is computed once, and under a causal mask no rank has more to do than another.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/random.h"

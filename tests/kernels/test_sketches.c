@@ -2,12 +2,7 @@
  * The sketches compute what they say, through the interface as it is: attn_supports, plans,
  * attn_execute.  No kernel of the library claims what only they can do.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include <dlfcn.h>
 #include <math.h>

@@ -6,12 +6,7 @@
  * Without STRIDE every 4001st positive float32 is looked at; with it every STRIDE-th, and the errors
  * found are printed: `test_softcap 1` looks at all of them.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include <float.h>
 #include <math.h>
@@ -21,7 +16,6 @@
 
 #include "kernels/softcap/softcap_variant.h"
 
-#define COUNT(a) (sizeof(a) / sizeof *(a))
 #define CHUNK 4096
 
 static const struct softcap_variant *const variants[] = {

@@ -1,12 +1,7 @@
 /*
  * The tiles of tiles.h by hand: those in C, and where this host has them the processor's.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include <fenv.h>
 #include <string.h>
@@ -14,8 +9,6 @@
 #include "base/random.h"
 #include "isa.h"
 #include "kernels/tiles/tile_unit.h"
-
-#define COUNT(a) (sizeof(a) / sizeof *(a))
 
 /* A tile's words as its rows of float, int32, pairs of bf16 or fours of int8. */
 typedef uint32_t words[16][16];

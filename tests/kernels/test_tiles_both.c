@@ -3,12 +3,7 @@
  * them; why it may not have them; and that kernels give them back.
  */
 #define _GNU_SOURCE /* sigaltstack */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include <signal.h>
 #include <string.h>
@@ -22,8 +17,6 @@
 #ifdef TILES_HARDWARE
 
 #include <xmmintrin.h>
-
-#define COUNT(a) (sizeof(a) / sizeof *(a))
 
 /* A tile's words: rows of float, int32, pairs of bf16 or fours of int8. */
 typedef uint32_t words[16][16];

@@ -1,12 +1,7 @@
 /*
  * Useful work: visible pairs, flops and compulsory bytes are what counting key by key gives.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include <math.h>
 

@@ -4,15 +4,11 @@
  * The program exports a kernel of its own under the name of one of theirs, which the loader prefers: it
  * notes where its stack is.
  */
+#include "testing.h"
+
 #include <dlfcn.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "attention.h"
 

@@ -1,19 +1,12 @@
 /*
  * Batches of sequences as cases of a model, written one by one or from a trace of requests.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include <string.h>
 
 #include "loaded_cases.h"
 #include "problem/model_cases.h"
-
-#define COUNT(a) (sizeof(a) / sizeof *(a))
 
 static struct case_list batches_of(const char *model, const char *batch)
 {

@@ -1,20 +1,12 @@
 /*
  * Cases: problems of the command line, selection, files of inputs.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "loaded_cases.h"
-
-#define COUNT(a) (sizeof(a) / sizeof *(a))
 
 /* ---- the command line ---------------------------------------------------------------------- */
 

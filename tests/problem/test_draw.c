@@ -1,14 +1,7 @@
 /*
  * draw: what is drawn is valid, cheap, the same for the same seed, and has the shapes that it is for.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <string.h>
+#include "testing.h"
 
 #include "problem/draw.h"
 

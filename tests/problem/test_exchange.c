@@ -1,16 +1,11 @@
 /*
  * exchange: what the file looks like to another program, and what comes back.
  */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
+#include "testing.h"
 
-#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+#include <unistd.h>
 
 #include "problem/exchange.h"
 #include "problem/parse.h"

@@ -4,12 +4,8 @@
  *
  * The damage is the same in every run.  More of it, and other: test_fuzz_text COUNT SEED.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "testing.h"
 
-#include <cmocka.h>
 #include <jansson.h>
 
 #include <stdio.h>
@@ -20,8 +16,6 @@
 #include "problem/cases.h"
 #include "mutate.h"
 #include "same_problem.h"
-
-#define COUNT(a) (sizeof(a) / sizeof *(a))
 
 static size_t texts = 60000;
 static uint64_t seed = 1;

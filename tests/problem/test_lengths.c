@@ -1,12 +1,7 @@
 /*
  * How long the sequences of a case are, and which rows of results there are.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -14,8 +9,6 @@
 
 #include "filled_tensors.h"
 #include "problem/lengths.h"
-
-#define COUNT(a) (sizeof(a) / sizeof *(a))
 
 static struct lengths found(const struct problem_case *c)
 {

@@ -5,15 +5,11 @@
  * o, which PyTorch computed in float32 (tests/data/README.md: at most 0.065 of the bound from the
  * float64 attention).  Two float32 results, each within the bound, differ by less than twice it.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 
 #include "problem/cases.h"
 #include "reference.h"

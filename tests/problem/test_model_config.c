@@ -3,20 +3,13 @@
  *
  * The fields are those of published files, the numbers smaller.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include <string.h>
 #include <sys/stat.h>
 
 #include "loaded_cases.h"
 #include "problem/model_cases.h"
-
-#define COUNT(a) (sizeof(a) / sizeof *(a))
 
 static bool read_config(const char *config, const char *model, const char *prefill,
                         const char *decode, struct case_list *list)

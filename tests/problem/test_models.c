@@ -1,20 +1,13 @@
 /*
  * Models as cases: the file of models, lengths, workers, and layers that compute the same.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include <string.h>
 
 #include "loaded_cases.h"
 #include "problem/model_cases.h"
 #include "problem/models.h"
-
-#define COUNT(a) (sizeof(a) / sizeof *(a))
 
 static struct model found(const char *name)
 {

@@ -1,12 +1,7 @@
 /*
  * Operands from safetensors files: what is read, how masks broadcast.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -14,8 +9,6 @@
 #include "filled_tensors.h"
 #include "problem/kv.h"
 #include "written_file.h"
-
-#define COUNT(a) (sizeof(a) / sizeof *(a))
 
 static struct tensor_set loaded(struct written *w, const struct attn_problem *p)
 {

@@ -1,19 +1,12 @@
 /*
  * Operands from safetensors files: what is refused, and how.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "written_file.h"
-
-#define COUNT(a) (sizeof(a) / sizeof *(a))
 
 /* A tensor beside or in place of those of a plain problem, and what is said of it. */
 static const char plain[] = "b=2,h=3,sq=4,skv=5,d=1,";

@@ -1,18 +1,11 @@
 /*
  * Masks, biases, sinks and slopes: their densities, shapes and values.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include <math.h>
 
 #include "filled_tensors.h"
-
-#define COUNT(a) (sizeof(a) / sizeof *(a))
 
 static const struct tensors_layout usual;
 

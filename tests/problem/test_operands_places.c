@@ -1,20 +1,13 @@
 /*
  * Where operands lie: tables and pages; the same numbers wherever that is; poison where nobody may look.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "filled_tensors.h"
 #include "problem/kv.h"
-
-#define COUNT(a) (sizeof(a) / sizeof *(a))
 
 static const struct tensors_layout usual;
 

@@ -1,12 +1,7 @@
 /*
  * The text form of problems: what it means, and that printing and parsing undo each other.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include <math.h>
 #include <string.h>
@@ -16,7 +11,6 @@
 #include "same_problem.h"
 
 #define RANDOM_PROBLEMS 20000
-#define COUNT(a) (sizeof(a) / sizeof *(a))
 
 static struct attn_problem parsed(const char *text)
 {

@@ -2,19 +2,12 @@
  * The text form of inputs: what it means, what is refused and how, and that printing and parsing undo
  * each other.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "problem/parse.h"
-
-#define COUNT(a) (sizeof(a) / sizeof *(a))
 
 static const char *const inputs[][2] = {
     {"normal", "normal:1"},

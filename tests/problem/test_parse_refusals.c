@@ -1,19 +1,12 @@
 /*
  * The text form of problems: what is refused, where and with which remedy.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "problem/parse.h"
-
-#define COUNT(a) (sizeof(a) / sizeof *(a))
 
 static const struct refusal {
     const char *text;

@@ -1,12 +1,7 @@
 /*
  * safetensors files: what was written is read; what the format forbids is refused, and why.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include <math.h>
 #include <signal.h>
@@ -18,8 +13,6 @@
 #include <unistd.h>
 
 #include "problem/safetensors.h"
-
-#define COUNT(a) (sizeof(a) / sizeof *(a))
 
 static char directory[] = "/tmp/safetensors.XXXXXX";
 static char path[64];

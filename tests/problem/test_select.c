@@ -1,13 +1,9 @@
 /*
  * select and catalogue: which variants a list of names means.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+#include "testing.h"
 
-#include <cmocka.h>
+#include <string.h>
 
 #include "blas.h"
 #include "problem/select.h"

@@ -1,19 +1,12 @@
 /*
  * Suite files: what a line means, what is refused and where, and how files and suites are listed.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include <string.h>
 #include <sys/stat.h>
 
 #include "loaded_cases.h"
-
-#define COUNT(a) (sizeof(a) / sizeof *(a))
 
 /* Loads a file `suite` of these bytes. */
 static bool load(struct case_list *list, const char *bytes, size_t size)

@@ -1,20 +1,13 @@
 /*
  * Built-in suites: that they are the files of suites/, and that each name says what its problem is.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include <glob.h>
 #include <string.h>
 
 #include "loaded_cases.h"
 #include "same_problem.h"
-
-#define COUNT(a) (sizeof(a) / sizeof *(a))
 
 static void all_is_every_builtin_suite_each_case_once(void **state)
 {

@@ -1,12 +1,7 @@
 /*
  * Memory files of operands: what one process writes another one maps, at any shift.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -82,7 +77,7 @@ static void sets_are_mapped_at_any_shift(void **state)
             if (!tensors_map(&set, &c.problem, fd, index, shifts[n], message, sizeof message))
                 fail_msg("%s", message);
             assert_int_equal((uintptr_t)set.tensors.q.data % 4096, shifts[n]);
-            assert_true(tensors_unchanged(&set, &c.problem));
+            assert_null(tensors_changed(&set, &c.problem));
             assert_holds_set(&c, &set, index);
             struct tensors_spot spot;
             assert_false(tensors_written(&set, &c.problem, &spot));
@@ -103,7 +98,7 @@ static void another_process_sees_the_same(void **state)
         struct tensor_set set;
         char message[256];
         const bool ok = tensors_map(&set, &c.problem, fd, 0, 0, message, sizeof message) &&
-                        tensors_unchanged(&set, &c.problem);
+                        !tensors_changed(&set, &c.problem);
         _exit(ok ? 0 : 1);
     }
     int status;
@@ -139,7 +134,7 @@ static void frozen_operands_can_be_moved(void **state)
     tensors_file_move(&file, 192);
     if (!tensors_map(&set, &c.problem, lent, 1, 192, message, sizeof message))
         fail_msg("%s", message);
-    assert_true(tensors_unchanged(&set, &c.problem));
+    assert_null(tensors_changed(&set, &c.problem));
     assert_holds_set(&c, &set, 1);
     assert_int_equal(mprotect(set.mapping[0], set.mapping_bytes[0], PROT_READ | PROT_WRITE), -1);
     tensors_free(&set);

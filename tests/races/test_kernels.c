@@ -6,12 +6,7 @@
  *
  * In this process and not in a child, as other tests of random problems: Archer does not survive a fork.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include <stdlib.h>
 

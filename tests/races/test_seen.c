@@ -2,12 +2,7 @@
  * The kernels of lazy_table.c: their results are right.  Under ThreadSanitizer ctest looks at what it
  * says of the one that is named (races.cmake).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include <string.h>
 

@@ -2,12 +2,7 @@
  * The kernels that share a table, by name, pass every check of results: one of them has a race.  Under
  * ThreadSanitizer ctest looks at what it says of each (races.cmake).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include <string.h>
 

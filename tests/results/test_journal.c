@@ -1,17 +1,13 @@
 /*
  * journal: what is written is read back, and what was half written is cut off.
  */
+#include "testing.h"
+
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "results/journal.h"
 #include "base/number.h"

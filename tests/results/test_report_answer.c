@@ -2,19 +2,13 @@
  * report_answer: the sentences of tests/data/answers.txt, to which the tools are held too, and what of a
  * case's rows they are made from.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "results/report.h"
 #include "results/report_answer.h"
 #include "results/report_rows.h"
 

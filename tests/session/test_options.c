@@ -1,17 +1,11 @@
 /*
  * options: what the command line means, and what it is told where it means nothing.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "testing.h"
+
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "session/options.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static void takes_values_both_ways(void **state)
 {

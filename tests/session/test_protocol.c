@@ -1,19 +1,13 @@
 /*
  * protocol: a request survives the way to the worker, and nothing else does.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "testing.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "session/protocol.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static struct protocol_request sample(void)
 {

@@ -1,12 +1,7 @@
 /*
  * Sharing a budget that is too small: the least needs are met first, the rest share alike.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include <math.h>
 

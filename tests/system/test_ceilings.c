@@ -1,15 +1,11 @@
 /*
  * ceilings: the probes do the work they claim (values), and the rates are rates of that work.
  */
+#include "testing.h"
+
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/clock.h"
 #include "isa.h"

@@ -2,18 +2,14 @@
  * machine: topology, places and binding, of this machine and of others that hwloc makes up.
  */
 #define _GNU_SOURCE
+#include "testing.h"
+
 #include <omp.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "emulated.h"
 #include "machines.h"

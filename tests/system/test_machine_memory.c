@@ -2,12 +2,10 @@
  * machine: what a process has used and may use, where its pages lie, and how large they are.
  */
 #define _GNU_SOURCE
+#include "testing.h"
+
 #include <errno.h>
 #include <ftw.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +13,6 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "emulated.h"
 #include "machines.h"

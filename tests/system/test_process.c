@@ -2,12 +2,7 @@
  * What is heard from a child process, and for how long.
  */
 #define _GNU_SOURCE
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include <fcntl.h>
 #include <sched.h>

@@ -2,12 +2,7 @@
  * What a child process can do, and what it cannot.
  */
 #define _GNU_SOURCE
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include <errno.h>
 #include <fcntl.h>

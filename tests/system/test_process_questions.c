@@ -2,12 +2,7 @@
  * Lines to and fro with small shell scripts, and how they end.
  */
 #define _GNU_SOURCE
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -4,14 +4,10 @@
  * Work is to spin until the clock has advanced, so it lasts at least as long as said.  A thread
  * that has nothing to do may be preempted and look busy: then another attempt is made.
  */
+#include "testing.h"
+
 #include <math.h>
 #include <omp.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "base/clock.h"
 #include "system/teams.h"

@@ -2,15 +2,11 @@
  * in_program: a program as a kernel: values, the whole check, its clock, and what becomes of programs that
  * break, cheat or run on other threads than they were asked for.
  */
+#include "testing.h"
+
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "check/check.h"
 #include "system/fault.h"

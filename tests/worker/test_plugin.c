@@ -1,15 +1,10 @@
 /*
  * plugin: structs of other sizes than ours, and layouts that never change.
  */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
+#include "testing.h"
 
-#include <cmocka.h>
+#include <math.h>
+#include <string.h>
 
 #include "plugins/layout.h"
 #include "worker/plugin.h"
