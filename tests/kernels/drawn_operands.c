@@ -1,13 +1,7 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/random.h"
 #include "drawn_places.h"
@@ -182,7 +176,7 @@ static void draw_options(struct drawn_operands *d)
     }
 }
 
-static bool somebody_sees(const struct drawn_operands *d, size_t b, size_t g, size_t j)
+bool drawn_group_sees(const struct drawn_operands *d, size_t b, size_t g, size_t j)
 {
     const size_t group = d->problem.q_heads / d->problem.kv_heads;
     for (size_t h = g * group; h < (g + 1) * group; h++)
@@ -201,7 +195,7 @@ static void poison_hidden(struct drawn_operands *d)
     for (size_t b = 0; b < p->batch; b++)
         for (size_t g = 0; g < p->kv_heads; g++)
             for (size_t j = 0; j < drawn_kv_len(d, b); j++) {
-                if (somebody_sees(d, b, g, j))
+                if (drawn_group_sees(d, b, g, j))
                     continue;
                 for (size_t e = 0; !i8 && e < p->qk_dim; e++)
                     drawn_set(&t->k, drawn_key_number(d, &t->k, b, g, j, e), NAN);

@@ -46,8 +46,9 @@ void drawn_close(struct drawn_operands *d);
 size_t drawn_q_len(const struct drawn_operands *d, size_t b);
 size_t drawn_kv_len(const struct drawn_operands *d, size_t b);
 
-/* Whether query i of head h of sequence b sees key j. */
+/* Whether query i of head h of sequence b sees key j; whether any query does for which KV head g has it. */
 bool drawn_sees(const struct drawn_operands *d, size_t b, size_t h, size_t i, size_t j);
+bool drawn_group_sees(const struct drawn_operands *d, size_t b, size_t g, size_t j);
 
 /* Elements: of Q; of K and V of a KV head, scales multiplied in; of the bias. */
 double drawn_q(const struct drawn_operands *d, size_t b, size_t h, size_t i, size_t e);

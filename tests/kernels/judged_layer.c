@@ -1,18 +1,15 @@
 /*
- * judged_layer: operands, a run, and the definition.
+ * judged_layer: operands, a run, and the judge of its attention.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/random.h"
 #include "judged_layer.h"
+#include "reference.h"
+#include "tested.h"
 
 const struct attn_self_attention layer_small = {
     .size = sizeof layer_small,
@@ -26,7 +23,7 @@ const struct attn_self_attention layer_small = {
     .mask = ATTN_MASK_CAUSAL,
 };
 
-size_t layer_keys(const struct attn_self_attention *l)
+static size_t layer_keys(const struct attn_self_attention *l)
 {
     return l->context_len ? l->context_len : l->len;
 }
@@ -71,7 +68,7 @@ void layer_run(const struct attn_self_attention *l, const char *name, int thread
     free(workspace);
 }
 
-/* ---- the definition -------------------------------------------------------------------------- */
+/* ---- the judge ------------------------------------------------------------------------------- */
 
 /* Element (token, column) of x w + b. */
 static double projected(const float *x, const float *w, const float *b, size_t from, size_t to,
@@ -83,85 +80,89 @@ static double projected(const float *x, const float *w, const float *b, size_t f
     return sum;
 }
 
-/* What query i adds to the score of key j; -inf where it does not see it. */
-static double added(const struct attn_self_attention *l,
-                    const struct attn_self_attention_tensors *t, size_t b, size_t h, size_t i,
-                    size_t j)
+/* Fills (batch, heads, len, dim) with the projections of tokens of `from` numbers. */
+static void project(const struct attn_tensor *to, const struct attn_self_attention *l, size_t len,
+                    size_t dim, const float *x, size_t from, const float *w, const float *bias)
 {
-    const bool bias = l->mask & ATTN_MASK_BIAS, mask = l->mask & ATTN_MASK_BOOL;
-    const ptrdiff_t at = (ptrdiff_t)i + (ptrdiff_t)layer_keys(l) - (ptrdiff_t)l->len;
-    double x = bias ? (double)((const float *)attn_row(&t->bias, b, h, i))[j] : 0;
-    if (l->options & ATTN_OPTION_ALIBI)
-        x += (double)((const float *)t->slopes.data)[h] * ((double)j - (double)i);
-    const bool hidden =
-        (l->mask & ATTN_MASK_CAUSAL && (ptrdiff_t)j > at) ||
-        (mask && !((const uint8_t *)attn_row(&t->mask, b, h, i))[j]) ||
-        (l->options & ATTN_OPTION_WINDOW && (ptrdiff_t)j < (ptrdiff_t)i - l->window_left) ||
-        (l->options & ATTN_OPTION_RAGGED && j >= (size_t)((const int32_t *)t->kv_lens.data)[b]);
-    return hidden ? -INFINITY : x;
+    for (size_t b = 0; b < l->batch; b++)
+        for (size_t h = 0; h < l->heads; h++)
+            for (size_t i = 0; i < len; i++)
+                for (size_t d = 0; d < dim; d++)
+                    tensors_set(
+                        to, b, h, i, d,
+                        projected(x, w, bias, from, l->heads * dim, b * len + i, h * dim + d));
 }
 
-void layer_weights(const struct attn_self_attention *l, const struct attn_self_attention_tensors *t,
-                   size_t b, size_t h, size_t i, double *p)
+/* The attention inside, as the comments of self_attention.h have it, with Q, K and V of the reference. */
+static struct operands inside(const struct attn_self_attention *l,
+                              const struct attn_self_attention_tensors *t)
 {
-    const size_t to = l->heads * l->qk_dim;
-    const double dim = (double)(l->scale_by_v_dim ? l->v_dim : l->qk_dim);
-    const double scale = l->scale != 0 ? (double)l->scale : 1 / sqrt(dim);
     const float *y = l->context_len ? t->context : t->x;
     const size_t from = l->context_len ? l->context_d_in : l->d_in, keys = layer_keys(l);
-    double sum = 0;
-    if (l->options & ATTN_OPTION_SINKS)
-        sum = exp((double)((const float *)t->sinks.data)[h]);
-    for (size_t j = 0; j < keys; j++) {
-        double x = 0;
-        for (size_t d = 0; d < l->qk_dim; d++)
-            x += projected(t->x, t->wq, t->bq, l->d_in, to, b * l->len + i, h * l->qk_dim + d) *
-                 projected(y, t->wk, t->bk, from, to, b * keys + j, h * l->qk_dim + d);
-        x *= scale;
-        if (l->options & ATTN_OPTION_SOFTCAP)
-            x = (double)l->softcap * tanh(x / (double)l->softcap);
-        p[j] = exp(x + added(l, t, b, h, i, j));
-        sum += p[j];
+    struct attn_problem p;
+    attn_problem_init(&p);
+    p.batch = l->batch;
+    p.q_heads = p.kv_heads = l->heads;
+    p.q_len = l->len;
+    p.kv_len = keys;
+    p.qk_dim = l->qk_dim;
+    p.v_dim = l->v_dim;
+    p.mask = l->mask;
+    p.options = l->options;
+    p.softcap = l->softcap;
+    if (l->options & ATTN_OPTION_WINDOW) {
+        p.window_left = l->window_left;
+        p.window_right = l->window_right;
     }
+    p.scale = l->scale_by_v_dim ? (float)(1 / sqrt((double)l->v_dim)) : l->scale;
+    struct operands in = operands_open(&p, 0);
+    struct attn_tensors *s = &in.set.tensors;
+    project(&s->q, l, l->len, l->qk_dim, t->x, l->d_in, t->wq, t->bq);
+    project(&s->k, l, keys, l->qk_dim, y, from, t->wk, t->bk);
+    project(&s->v, l, keys, l->v_dim, y, from, t->wv, t->bv);
+    s->bias = t->bias;
+    s->mask = t->mask;
+    s->sinks = t->sinks;
+    s->slopes = t->slopes;
+    s->kv_lens = t->kv_lens;
+    return in;
+}
+
+static void judge_weights(const float *got, const double *expected, size_t keys)
+{
     for (size_t j = 0; j < keys; j++)
-        p[j] /= sum > 0 ? sum : 1;
-}
-
-/* Y before the output projection, token `i` of batch b. */
-static void attended(const struct attn_self_attention *l,
-                     const struct attn_self_attention_tensors *t, size_t b, size_t i, double *o)
-{
-    const float *y = l->context_len ? t->context : t->x;
-    const size_t from = l->context_len ? l->context_d_in : l->d_in, keys = layer_keys(l);
-    const size_t to = l->heads * l->v_dim;
-    double p[16];
-    for (size_t h = 0; h < l->heads; h++) {
-        layer_weights(l, t, b, h, i, p);
-        for (size_t d = 0; d < l->v_dim; d++) {
-            o[h * l->v_dim + d] = 0;
-            for (size_t j = 0; j < keys; j++)
-                o[h * l->v_dim + d] +=
-                    p[j] * projected(y, t->wv, t->bv, from, to, b * keys + j, h * l->v_dim + d);
-        }
-    }
+        if (!(fabs((double)got[j] - expected[j]) <= (expected[j] > 0 ? 1e-5 : 0)))
+            fail_msg("weight %zu is %.9g, expected %.9g", j, (double)got[j], expected[j]);
 }
 
 void layer_judge(const struct attn_self_attention *l, const struct attn_self_attention_tensors *t)
 {
     const size_t columns = l->heads * l->v_dim, wide = l->d_out ? l->d_out : columns;
+    const size_t keys = layer_keys(l);
+    struct operands in = inside(l, t);
+    void *workspace = malloc(attn_reference_workspace(&in.problem));
+    assert_non_null(workspace);
     for (size_t row = 0; row < l->batch * l->len; row++) {
-        double o[32] = {0};
-        attended(l, t, row / l->len, row % l->len, o);
+        const size_t b = row / l->len, i = row % l->len;
+        double o[32] = {0}, p[16];
+        for (size_t h = 0; h < l->heads; h++) {
+            struct attn_reference_row of = {.size = sizeof of, .o = o + h * l->v_dim, .weights = p};
+            attn_reference(&in.problem, &in.set.tensors, b, h, i, ATTN_F32, 0, workspace, &of);
+            if (l->weights)
+                judge_weights(t->weights + ((b * l->heads + h) * l->len + i) * keys, p, keys);
+        }
         for (size_t c = 0; c < wide; c++) {
             double expected = o[c];
             if (l->d_out) {
                 expected = t->bo ? (double)t->bo[c] : 0;
-                for (size_t i = 0; i < columns; i++)
-                    expected += o[i] * (double)t->wo[i * l->d_out + c];
+                for (size_t k = 0; k < columns; k++)
+                    expected += o[k] * (double)t->wo[k * l->d_out + c];
             }
             if (!(fabs((double)t->y[row * wide + c] - expected) <= 5e-5))
                 fail_msg("y[%zu][%zu] = %.9g, expected %.9g", row, c, (double)t->y[row * wide + c],
                          expected);
         }
     }
+    free(workspace);
+    operands_close(&in);
 }

@@ -1,5 +1,5 @@
 /*
- * judged_layer: an attention layer against its definition in float64.
+ * judged_layer: an attention layer against the reference of its attention, between projections in float64.
  *
  * For tests; include behind cmocka.h.
  */
@@ -22,14 +22,8 @@ struct layer_operands layer_operands(const struct attn_self_attention *l);
 void layer_run(const struct attn_self_attention *l, const char *kernel, int threads,
                const struct attn_self_attention_tensors *t);
 
-/* Keys of a sequence. */
-size_t layer_keys(const struct attn_self_attention *l);
-
-/* Weights of query i of batch b, head h, by the definition: p[layer_keys()]. */
-void layer_weights(const struct attn_self_attention *l, const struct attn_self_attention_tensors *t,
-                   size_t b, size_t h, size_t i, double *p);
-
-/* Fails where Y is not what the definition says, within 5e-5. */
+/* Fails where Y, and weights where the layer wants them, are not what the reference makes of projections in float64,
+ * within 5e-5 and 1e-5. */
 void layer_judge(const struct attn_self_attention *l, const struct attn_self_attention_tensors *t);
 
 #endif

@@ -1,12 +1,7 @@
 /*
- * self_attention: masks of every shape, and options, against the definition.
+ * self_attention: masks of every shape, and options, against the reference.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,16 +2,10 @@
  * Useful work with operands: pairs, flops and bytes are what counting key by key and address by
  * address gives.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "drawn_operands.h"
 #include "problem/parse.h"
@@ -81,16 +75,6 @@ static double reached(const struct drawn_operands *d, const struct attn_tensor *
     return distinct(&set);
 }
 
-static bool group_sees(const struct drawn_operands *d, size_t b, size_t g, size_t j)
-{
-    const size_t group = d->problem.q_heads / d->problem.kv_heads;
-    for (size_t h = g * group; h < (g + 1) * group; h++)
-        for (size_t i = 0; i < drawn_q_len(d, b); i++)
-            if (drawn_sees(d, b, h, i, j))
-                return true;
-    return false;
-}
-
 /* Scales of the keys that a sequence sees: of all KV heads, or of the one that sees the most. */
 static double scales(const struct drawn_operands *d, const struct attn_tensor *t, size_t b,
                      size_t columns)
@@ -99,7 +83,7 @@ static double scales(const struct drawn_operands *d, const struct attn_tensor *t
     double sum = 0, most = 0;
     for (size_t g = 0; g < d->problem.kv_heads; g++) {
         for (size_t j = 0; j < drawn_kv_len(d, b); j++)
-            for (size_t e = 0; e < columns && group_sees(d, b, g, j); e++)
+            for (size_t e = 0; e < columns && drawn_group_sees(d, b, g, j); e++)
                 add(&set, t->data, (ptrdiff_t)j * t->stride[2] + (ptrdiff_t)e * t->stride[3],
                     sizeof(float));
         const double head = distinct(&set);
@@ -122,7 +106,7 @@ static struct count count_all(const struct drawn_operands *d)
                     c.pairs += drawn_sees(d, b, h, i, j);
         for (size_t g = 0; g < p->kv_heads; g++)
             for (size_t j = 0; j < drawn_kv_len(d, b); j++)
-                c.keys += group_sees(d, b, g, j);
+                c.keys += drawn_group_sees(d, b, g, j);
         if (p->mask & ATTN_MASK_BIAS)
             c.bias = more(&t->bias, false, c.bias, reached(d, &t->bias, b));
         if (p->mask & ATTN_MASK_BOOL)
