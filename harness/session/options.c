@@ -3,7 +3,6 @@
  */
 #include "options_table.h"
 
-#include <assert.h>
 #include <string.h>
 
 #include "problem/cases.h"
@@ -70,7 +69,6 @@ static bool add(const char **list, size_t *count, size_t most, const char *value
 static bool store_text(struct options *o, const struct option *option, const char *text,
                        char *message, size_t size)
 {
-    assert(text); /* a flag alone has none */
     const bool may_be_empty = option->kind == OPTION_SETTING;
     const char *wrong = *text || may_be_empty ? NULL : "is empty";
     if (option->kind == OPTION_TEXT || may_be_empty)
@@ -90,7 +88,7 @@ static bool store_text(struct options *o, const struct option *option, const cha
 static bool store(struct options *options, const struct option *option, const char *text,
                   char *message, size_t size)
 {
-    if (option->commands && option->kind == OPTION_FLAG)
+    if (!text) /* a flag */
         return *(bool *)((char *)options + option->offset) = true;
     if (option->commands && option->kind <= OPTION_PLUGINS)
         return store_text(options, option, text, message, size);
