@@ -4,9 +4,11 @@
 #include "guest_file.h"
 
 #include <elf.h>
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sha2.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,67 +17,30 @@
 #include "base/refuse.h"
 #include "base/shell_words.h"
 
-#define HEAD 20 /* bytes of an ELF file in which every one says what it is for */
+/* ---- architecture: the beginning of a header, which is that of 32 bits in files of 64, too ------ */
 
-/* ---- architecture ---------------------------------------------------------------------------- */
+/* This program's own, where the linker put it. */
+extern const Elf32_Ehdr own __asm__("__ehdr_start") __attribute__((visibility("hidden")));
 
 /* "x86-64, 64-bit" */
-static void architecture(unsigned machine, int class, char text[48])
+static const char *architecture(const Elf32_Ehdr *head, char text[48])
 {
-    static const struct {
-        unsigned machine;
-        const char *name;
-    } known[] = {
-        {EM_X86_64, "x86-64"}, {EM_AARCH64, "AArch64"},     {EM_386, "i386"},
-        {EM_ARM, "ARM"},       {EM_RISCV, "RISC-V"},        {EM_PPC64, "POWER"},
-        {EM_S390, "s390"},     {EM_LOONGARCH, "LoongArch"},
+    static const char *const names[] = {
+        [EM_X86_64] = "x86-64", [EM_AARCH64] = "AArch64",     [EM_386] = "i386",
+        [EM_ARM] = "ARM",       [EM_RISCV] = "RISC-V",        [EM_PPC64] = "POWER",
+        [EM_S390] = "s390",     [EM_LOONGARCH] = "LoongArch",
     };
-    const int bits = class == ELFCLASS64 ? 64 : 32;
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (known[i].machine == machine) {
-            snprintf(text, 48, "%s, %d-bit", known[i].name, bits);
-            return;
-        }
-    snprintf(text, 48, "machine number %u, %d-bit", machine, bits);
-}
-
-static unsigned machine_of(const unsigned char *head)
-{
-    const bool big = head[EI_DATA] == ELFDATA2MSB;
-    return big ? head[18] * 256u + head[19] : head[19] * 256u + head[18];
-}
-
-/* This program's own ELF header, where the linker put it. */
-extern const unsigned char own[HEAD] __asm__("__ehdr_start") __attribute__((visibility("hidden")));
-
-/* Whether an ELF file is of this program's architecture. */
-static bool is_of_here(const unsigned char *head, char *why, size_t size)
-{
-    char there[48], here[48];
-    if (machine_of(head) == machine_of(own) && head[EI_CLASS] == own[EI_CLASS] &&
-        head[EI_DATA] == own[EI_DATA])
-        return true;
-    architecture(machine_of(head), head[EI_CLASS], there);
-    architecture(machine_of(own), own[EI_CLASS], here);
-    return refuse(why, size, "built for %s; this program is for %s", there, here);
+    const bool big = head->e_ident[EI_DATA] == ELFDATA2MSB;
+    const unsigned machine = big ? be16toh(head->e_machine) : le16toh(head->e_machine);
+    const char *name = machine < sizeof names / sizeof *names ? names[machine] : NULL;
+    char number[24];
+    snprintf(number, sizeof number, "machine number %u", machine);
+    snprintf(text, 48, "%s, %d-bit", name ? name : number,
+             head->e_ident[EI_CLASS] == ELFCLASS64 ? 64 : 32);
+    return text;
 }
 
 /* ---- the file -------------------------------------------------------------------------------- */
-
-/* "sha256:..." of the whole file; false where it cannot be read. */
-static bool digest_of(int fd, char digest[GUEST_DIGEST])
-{
-    SHA2_CTX context;
-    uint8_t bytes[65536];
-    ssize_t n;
-    off_t at = 0;
-    SHA256Init(&context);
-    for (; (n = pread(fd, bytes, sizeof bytes, at)) > 0; at += n)
-        SHA256Update(&context, bytes, (size_t)n);
-    const int named = snprintf(digest, GUEST_DIGEST, "sha256:");
-    SHA256End(&context, digest + named);
-    return n == 0;
-}
 
 bool guest_file_program(struct guest *guest, char *why, size_t why_size)
 {
@@ -83,46 +48,45 @@ bool guest_file_program(struct guest *guest, char *why, size_t why_size)
     return guest->program || refuse(why, why_size, "a program, but not executable: chmod +x");
 }
 
+/* The digest is of the whole file. */
 static bool read_open(int fd, struct guest *guest, char *why, size_t size)
 {
-    unsigned char head[HEAD] = {0};
+    static const char method[] = "sha256:";
+    Elf32_Ehdr head = {.e_type = ET_NONE};
+    char there[48], here[48];
     struct stat status;
     if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
         return refuse(why, size, "not a regular file");
-    if (!digest_of(fd, guest->digest)) {
-        snprintf(guest->digest, sizeof guest->digest, GUEST_UNREAD);
+    if (!SHA256File(guest->path, guest->digest + sizeof method - 1))
         return refuse(why, size, "cannot be read");
-    }
-    const ssize_t length = pread(fd, head, sizeof head, 0);
-    if (length >= 2 && memcmp(head, "#!", 2) == 0)
+    memcpy(guest->digest, method, sizeof method - 1);
+    const ssize_t length = pread(fd, &head, sizeof head, 0);
+    if (length >= 2 && memcmp(head.e_ident, "#!", 2) == 0)
         return guest_file_program(guest, why, size);
-    if (length < HEAD || memcmp(head, ELFMAG, SELFMAG) != 0)
+    if (length < (ssize_t)offsetof(Elf32_Ehdr, e_version) ||
+        memcmp(head.e_ident, ELFMAG, SELFMAG) != 0)
         return refuse(why, size,
                       "neither a shared object nor a program: it begins neither as "
                       "an ELF file does nor with #!");
-    if (head[16] + head[17] == ET_REL)
-        return refuse(why, size, "an object file, which must be linked: cc -shared");
-    return is_of_here(head, why, size);
-}
-
-/* The path of a file, absolute, as a kernel may go to another folder; false where that is too long. */
-static bool absolute(const char *path, char *whole, size_t size)
-{
-    if (*path == '/')
-        return snprintf(whole, size, "%s", path) < (int)size;
-    if (!getcwd(whole, size))
-        return false;
-    while (strncmp(path, "./", 2) == 0)
-        path += 2 + strspn(path + 2, "/");
-    const size_t n = strcmp(whole, "/") == 0 ? 0 : strlen(whole);
-    return snprintf(whole + n, size - n, "/%s", path) < (int)(size - n);
+    if (head.e_machine != own.e_machine || head.e_ident[EI_CLASS] != own.e_ident[EI_CLASS] ||
+        head.e_ident[EI_DATA] != own.e_ident[EI_DATA])
+        return refuse(why, size, "built for %s; this program is for %s", architecture(&head, there),
+                      architecture(&own, here));
+    return head.e_type != ET_REL ||
+           refuse(why, size, "an object file, which must be linked: cc -shared");
 }
 
 /* Absolute, as a kernel may go to another folder.  A name without a slash is a file in this folder, not one
  * to search for. */
 static void set_path(struct guest *guest, const char *path)
 {
-    if (!absolute(path, guest->path, sizeof guest->path))
+    char here[sizeof guest->path];
+    const char *rest = path;
+    while (strncmp(rest, "./", 2) == 0)
+        rest += 2 + strspn(rest + 2, "/");
+    if (*path == '/' || !getcwd(here, sizeof here) ||
+        snprintf(guest->path, sizeof guest->path, "%s/%s", strcmp(here, "/") == 0 ? "" : here,
+                 rest) >= (int)sizeof guest->path)
         snprintf(guest->path, sizeof guest->path, "%s", path); /* nor will it open */
 }
 
