@@ -1,12 +1,11 @@
 /*
- * fields: the numbers of a row, from launches into the line and from the line into tables.
+ * fields: numbers from launches into the line, and what is in the line into tables.
  */
 #include "fields.h"
 
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/number.h"
@@ -38,10 +37,13 @@ static const struct {
     enum join join;
     size_t offset; /* in struct attn_work or struct stats_launches */
     const char *ceiling;
-} kinds[FIELD_COUNT] = {
+} kinds[FIELD_END] = {
 #define KIND(constant, object, name, unit, meaning, ...) \
     [FIELD_##constant] = {object, name, UNIT_##unit, meaning, __VA_ARGS__},
     FIELDS(KIND)
+#undef KIND
+#define KIND(constant, object, name) [FIELD_##constant] = {object, name, .meaning = NULL},
+        FIELDS_BESIDE(KIND)
 #undef KIND
 };
 
@@ -70,9 +72,22 @@ const char *field_meaning(enum field field)
     return kinds[field].meaning;
 }
 
+json_t *field_json(const json_t *row, enum field field)
+{
+    const char *object = kinds[field].object;
+    return json_object_get(object ? json_object_get(row, object) : row, kinds[field].name);
+}
+
 double field_of(const json_t *row, enum field field)
 {
-    return number_at(row, kinds[field].object, kinds[field].name);
+    const json_t *value = field_json(row, field);
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+const char *field_word(const json_t *row, enum field field)
+{
+    const char *word = json_string_value(field_json(row, field));
+    return word ? word : "";
 }
 
 static double member(const void *of, size_t offset)

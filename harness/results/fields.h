@@ -1,6 +1,6 @@
 /*
- * fields: the numbers of a cell's row, each in one place: where it stands in the line, its unit, and how
- * it comes from the cell's launches.
+ * fields: what a cell's row has, each in one place: where it stands in the line, and of a number its unit and
+ * how it comes from the cell's launches.
  *
  * row.c writes them and the tables print them.  A new number is a line here, a definition of
  * results/schema.json, which a test holds to this list, and a column in report_columns.c where a table
@@ -106,8 +106,36 @@ enum field_unit {
     F(ERROR_OVER_BOUND, "check", "error_over_bound", RATIO,                                        \
       "largest error divided by its bound; above 1 the kernel fails", ELSEWHERE)
 
-#define FIELD_CONSTANT(constant, object, name, unit, meaning, how) FIELD_##constant,
-enum field { FIELD_NONE, FIELDS(FIELD_CONSTANT) FIELD_COUNT };
+/* What else is read of rows: F(constant, object of the row or NULL, name). */
+#define FIELDS_BESIDE(F)                   \
+    F(CASE, NULL, "case")                  \
+    F(KERNEL, NULL, "kernel")              \
+    F(ISA, NULL, "isa")                    \
+    F(THREADS, NULL, "threads")            \
+    F(RANKS, NULL, "ranks")                \
+    F(STATE, NULL, "state")                \
+    F(WHY, NULL, "why")                    \
+    F(FAILED_AT, NULL, "failed_at")        \
+    F(CHOSEN, NULL, "chosen")              \
+    F(LIBRARY, NULL, "library")            \
+    F(FLAGS, NULL, "flags")                \
+    F(BOUND_BY, NULL, "bound_by")          \
+    F(IN_PLACE, NULL, "memory_in_place")   \
+    F(SETTING, NULL, "setting")            \
+    F(INTERVAL, "time", "ci95_s")          \
+    F(MEDIANS, "time", "launch_medians_s") \
+    F(CHECK, NULL, "check")                \
+    F(CHECK_DEPTH, "check", "depth")       \
+    F(CHECK_THREADS, "check", "threads")   \
+    F(BLAS_CORE, "blas", "core")           \
+    F(BLAS_TRIED, "blas", "tried_s")
+
+#define FIELD_CONSTANT(constant, ...) FIELD_##constant,
+enum field {
+    FIELD_NONE,
+    FIELDS(FIELD_CONSTANT) FIELD_COUNT,
+    FIELDS_BESIDE(FIELD_CONSTANT) FIELD_END
+};
 #undef FIELD_CONSTANT
 
 /* Where it stands: member field_name() of the row's object field_object(), NULL of the row itself. */
@@ -118,8 +146,10 @@ const char *field_name(enum field field);
 const char *field_unit(enum field field);
 const char *field_meaning(enum field field);
 
-/* A number of a finished row; NaN where it has none, and of an array. */
+/* What a finished row has there, NULL: nothing; as a number, NaN where it is none; as a text, "" likewise. */
+json_t *field_json(const json_t *row, enum field field);
 double field_of(const json_t *row, enum field field);
+const char *field_word(const json_t *row, enum field field);
 
 /* Adds to an object of a row, NULL the row itself, those numbers that launches give.  `statistics` NULL:
  * there are none. */

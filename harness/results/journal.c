@@ -17,6 +17,7 @@
 
 #include "base/number.h"
 #include "base/alloc.h"
+#include "fields.h"
 #include "system/lines.h"
 
 /* 9 digits tell any two float32 apart; a time in seconds is never known to more. */
@@ -248,13 +249,13 @@ const json_t *journal_find_wrong(const struct journal *journal, const json_t *ce
     json_t *row, *like = json_copy((json_t *)(uintptr_t)cell);
     const json_t *found = NULL;
     json_object_foreach (journal->cells, key, row) {
-        const char *state = text_at(row, "state");
+        const char *state = field_word(row, FIELD_STATE);
         bool wrong = false;
         for (size_t n = 0; n < sizeof states / sizeof *states; n++)
             wrong |= strcmp(state, states[n]) == 0;
-        if (!wrong || json_is_integer(json_object_get(row, "failed_at")))
+        if (!wrong || json_is_integer(field_json(row, FIELD_FAILED_AT)))
             continue;
-        json_object_set(like, "threads", json_object_get(row, "threads"));
+        json_object_set(like, "threads", field_json(row, FIELD_THREADS));
         journal_identity(like, wanted, sizeof wanted);
         journal_identity(row, identity, sizeof identity);
         if (strcmp(wanted, identity) == 0)

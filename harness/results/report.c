@@ -18,7 +18,6 @@
 #include "report_rows.h"
 #include "report_settings.h"
 #include "base/units.h"
-#include "base/number.h"
 
 #define DEFAULT_WIDTH 80
 #define LEAST_WIDTH 40 /* that a table is made for */
@@ -69,13 +68,13 @@ bool report_close(char *message, size_t message_size)
 void report_line(const json_t *row, char *text, size_t size)
 {
     char time[UNITS_TEXT], gflops[UNITS_TEXT], threads[REPORT_THREADS], variant[TABLE_CELL];
-    const char *state = text_at(row, "state"), *why = text_at(row, "why");
+    const char *state = field_word(row, FIELD_STATE), *why = field_word(row, FIELD_WHY);
     units_seconds(report_median(row), time);
     field_text(row, FIELD_GFLOPS, gflops);
     report_threads_text(row, threads);
     report_variant_text(row, variant, sizeof variant);
-    snprintf(text, size, "%s  %s  %s thr  %s%s%s%s%s%s%s", text_at(row, "case"), variant, threads,
-             state, *why ? ": " : "", why, *time ? "  " : "", time, *time ? "  " : "",
+    snprintf(text, size, "%s  %s  %s thr  %s%s%s%s%s%s%s", field_word(row, FIELD_CASE), variant,
+             threads, state, *why ? ": " : "", why, *time ? "  " : "", time, *time ? "  " : "",
              *time ? gflops : "");
     if (*time)
         strncat(text, " GFLOP/s", size - strlen(text) - 1);
@@ -173,7 +172,7 @@ static size_t calling(const struct cell *cells, size_t count, const char *kernel
 {
     size_t n = 0;
     for (size_t i = 0; i < count; i++) {
-        const char *called = cells[i].row ? text_at(cells[i].row, "library") : "";
+        const char *called = field_word(cells[i].row, FIELD_LIBRARY);
         n += *called && strcmp(cells[i].kernel_name, kernel) == 0 &&
              (!library || strcmp(called, library) == 0);
     }
@@ -185,7 +184,7 @@ static void print_libraries(const struct cell *cells, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         const char *kernel = cells[i].kernel_name;
-        const char *library = cells[i].row ? text_at(cells[i].row, "library") : "";
+        const char *library = field_word(cells[i].row, FIELD_LIBRARY);
         if (!*library || calling(cells, i, kernel, library))
             continue;
         const size_t some = calling(cells, count, kernel, library);

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/number.h"
 #include "base/refuse.h"
 #include "base/stats.h"
 #include "base/units.h"
@@ -79,7 +78,7 @@ static void take_doubts(const json_t *row, struct report_answer *a)
 {
     size_t f;
     const json_t *flag;
-    json_array_foreach (json_object_get(row, "flags"), f, flag)
+    json_array_foreach (field_json(row, FIELD_FLAGS), f, flag)
         for (size_t w = 0; w < noise_word_count; w++)
             if (noise_words[w].disturbs &&
                 strcmp(noise_words[w].word, json_string_value(flag)) == 0)
@@ -96,7 +95,7 @@ static struct report_answer answer_of(const struct cell *cell)
     units_seconds(median, a.time);
     a.launches = (int)field_of(row, FIELD_LAUNCHES);
     a.half = (report_bound(row, 1) - report_bound(row, 0)) / 2 / median;
-    snprintf(a.bound, sizeof a.bound, "%s", text_at(row, "bound_by"));
+    snprintf(a.bound, sizeof a.bound, "%s", field_word(row, FIELD_BOUND_BY));
     a.share = report_share(row);
     take_doubts(row, &a);
     return a;

@@ -16,7 +16,6 @@
 #include "report_settings.h"
 #include "report_rows.h"
 #include "base/units.h"
-#include "base/number.h"
 
 /* Whether every kernel that could compute the case was skipped, and for the same reason: its input. */
 static bool nothing_to_compute(const struct cell *cells, size_t count)
@@ -26,9 +25,10 @@ static bool nothing_to_compute(const struct cell *cells, size_t count)
         const json_t *row = cells[i].row;
         if (!row || report_absent(row))
             continue;
-        if (report_state(row) != CELL_SKIPPED || (why && strcmp(why, text_at(row, "why")) != 0))
+        if (report_state(row) != CELL_SKIPPED ||
+            (why && strcmp(why, field_word(row, FIELD_WHY)) != 0))
             return false;
-        why = text_at(row, "why");
+        why = field_word(row, FIELD_WHY);
     }
     return why;
 }
@@ -82,7 +82,7 @@ void report_head(FILE *out, size_t width, const struct cell *cell)
 static bool absent_for(const struct cell *cell, enum cell_state state, const char *why)
 {
     return cell->row && report_state(cell->row) == state &&
-           strcmp(text_at(cell->row, "why"), why) == 0;
+           strcmp(field_word(cell->row, FIELD_WHY), why) == 0;
 }
 
 /* "  unsupported: naive/avx512, gemm/avx512 (dtype=f16)"; what does not fit is left out. */
@@ -111,7 +111,7 @@ static void print_absent(const struct cell *cells, size_t count, enum cell_state
         bool said = false;
         if (!cells[i].row || report_state(cells[i].row) != state)
             continue;
-        const char *why = text_at(cells[i].row, "why");
+        const char *why = field_word(cells[i].row, FIELD_WHY);
         for (size_t j = 0; j < i; j++)
             said |= absent_for(&cells[j], state, why);
         if (!said)
@@ -175,7 +175,7 @@ static void print_memory(const struct cell *const *sorted, size_t count, const s
             continue;
         const double huge = field_of(row, FIELD_HUGE);
         timed += !isnan(report_median(row));
-        elsewhere += json_is_false(json_object_get(row, "memory_in_place"));
+        elsewhere += json_is_false(field_json(row, FIELD_IN_PLACE));
         least = fmin(least, huge);
         most = fmax(most, huge);
     }
@@ -210,8 +210,7 @@ static void print_cores(const struct cell *const *sorted, size_t count)
 {
     char variant[96], text[512], time[UNITS_TEXT];
     for (size_t i = 0; i < count; i++) {
-        const json_t *blas = json_object_get(sorted[i]->row, "blas");
-        json_t *tried = json_object_get(blas, "tried_s"), *seconds;
+        json_t *tried = field_json(sorted[i]->row, FIELD_BLAS_TRIED), *seconds;
         const char *core;
         if (!json_object_size(tried) || is_among(sorted[i], sorted, i))
             continue;
@@ -223,7 +222,7 @@ static void print_cores(const struct cell *const *sorted, size_t count)
                         *time ? time : "failed");
         }
         report_wrapped(4, "  %s runs the BLAS library's core %s (tried: %s)", variant,
-                       text_at(blas, "core"), text);
+                       field_word(sorted[i]->row, FIELD_BLAS_CORE), text);
     }
 }
 

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/refuse.h"
-#include "base/number.h"
 #include "bench/noise.h"
 #include "fields.h"
 #include "report_rows.h"
@@ -60,10 +59,10 @@ static void show_error(const json_t *row, char *text)
 /* Which check a row has had, and on which numbers of threads together: "full 1,2". */
 static void show_check(const json_t *row, char *text)
 {
-    const json_t *check = json_object_get(row, "check"), *threads;
+    const json_t *threads;
     size_t k;
-    snprintf(text, TABLE_CELL, "%s", text_at(check, "depth"));
-    json_array_foreach (json_object_get(check, "threads"), k, threads)
+    snprintf(text, TABLE_CELL, "%s", field_word(row, FIELD_CHECK_DEPTH));
+    json_array_foreach (field_json(row, FIELD_CHECK_THREADS), k, threads)
         message_add(text, TABLE_CELL, "%s%" JSON_INTEGER_FORMAT, k ? "," : " ",
                     json_integer_value(threads));
 }
@@ -81,7 +80,7 @@ static void show_flags(const json_t *row, char *text)
 {
     size_t f, n = 0;
     const json_t *flag;
-    json_array_foreach (json_object_get(row, "flags"), f, flag)
+    json_array_foreach (field_json(row, FIELD_FLAGS), f, flag)
         if (n + 1 < TABLE_CELL && (text[n] = letter(json_string_value(flag))))
             n++;
     text[n] = 0;
@@ -89,7 +88,7 @@ static void show_flags(const json_t *row, char *text)
 
 static void show_bound(const json_t *row, char *text)
 {
-    snprintf(text, TABLE_CELL, "%s", text_at(row, "bound_by"));
+    snprintf(text, TABLE_CELL, "%s", field_word(row, FIELD_BOUND_BY));
 }
 
 static void show_huge(const json_t *row, char *text)
@@ -209,9 +208,9 @@ void report_fill(const json_t *row, double gemm, struct table_row *out)
         else if (columns[c].field)
             field_text(row, columns[c].field, out->text[c]);
     }
-    snprintf(out->note, sizeof out->note, "%s", text_at(row, "why"));
+    snprintf(out->note, sizeof out->note, "%s", field_word(row, FIELD_WHY));
     if (ok)
         units_number(gemm / report_median(row), out->text[COLUMN_GEMM]);
     else /* instead of a time, whatever an older row may hold */
-        snprintf(out->text[COLUMN_TIME], TABLE_CELL, "%s", text_at(row, "state"));
+        snprintf(out->text[COLUMN_TIME], TABLE_CELL, "%s", field_word(row, FIELD_STATE));
 }

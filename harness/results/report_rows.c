@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/number.h"
 #include "fields.h"
 
 void report_wrapped(size_t indent, const char *format, ...)
@@ -23,18 +22,18 @@ void report_wrapped(size_t indent, const char *format, ...)
 
 static int ranks_of(const json_t *row)
 {
-    const json_t *ranks = json_object_get(row, "ranks"); /* of kernel ring, in older files */
-    return ranks ? (int)json_integer_value(ranks) : 1;
+    const double ranks = field_of(row, FIELD_RANKS); /* of kernel ring, in older files */
+    return ranks > 1 ? (int)ranks : 1;
 }
 
 double report_threads(const json_t *row)
 {
-    return ranks_of(row) * number_at(row, NULL, "threads");
+    return ranks_of(row) * field_of(row, FIELD_THREADS);
 }
 
 void report_threads_text(const json_t *row, char text[REPORT_THREADS])
 {
-    const int ranks = ranks_of(row), threads = (int)number_at(row, NULL, "threads");
+    const int ranks = ranks_of(row), threads = (int)field_of(row, FIELD_THREADS);
     if (ranks > 1)
         snprintf(text, REPORT_THREADS, "%dx%d", ranks, threads);
     else
@@ -43,8 +42,8 @@ void report_threads_text(const json_t *row, char text[REPORT_THREADS])
 
 void report_variant_text(const json_t *row, char *text, size_t size)
 {
-    const char *setting = text_at(row, "setting");
-    snprintf(text, size, "%s/%s%s%s", text_at(row, "kernel"), text_at(row, "isa"),
+    const char *setting = field_word(row, FIELD_SETTING);
+    snprintf(text, size, "%s/%s%s%s", field_word(row, FIELD_KERNEL), field_word(row, FIELD_ISA),
              *setting ? " " : "", setting);
 }
 
@@ -56,7 +55,7 @@ double report_median(const json_t *row)
 enum cell_state report_state(const json_t *row)
 {
     enum cell_state state = CELL_SKIPPED;
-    cell_state_parse(text_at(row, "state"), &state);
+    cell_state_parse(field_word(row, FIELD_STATE), &state);
     return state;
 }
 
@@ -68,7 +67,7 @@ bool report_absent(const json_t *row)
 
 double report_bound(const json_t *row, size_t side)
 {
-    const json_t *ci = json_object_get(json_object_get(row, "time"), "ci95_s");
+    const json_t *ci = field_json(row, FIELD_INTERVAL);
     return json_is_array(ci) ? json_number_value(json_array_get(ci, side)) : NAN;
 }
 
@@ -119,7 +118,7 @@ bool report_is_contested(const struct cell *cells, size_t count, const struct ce
 
 bool report_is_chosen(const json_t *row)
 {
-    return json_is_true(json_object_get(row, "chosen"));
+    return json_is_true(field_json(row, FIELD_CHOSEN));
 }
 
 double report_regret(const struct cell *cells, size_t count, const struct cell *like,
@@ -144,7 +143,7 @@ double report_regret(const struct cell *cells, size_t count, const struct cell *
 
 double report_share(const json_t *row)
 {
-    const char *bound = text_at(row, "bound_by");
+    const char *bound = field_word(row, FIELD_BOUND_BY);
     const double in_place = field_of(row, FIELD_OF_READ_IN_PLACE);
     if (strcmp(bound, "compute") == 0)
         return field_of(row, FIELD_OF_FMA);

@@ -72,7 +72,7 @@ static const struct cell *partner_of(const struct cell *cells, size_t count,
 /* Medians of a row's launches, in the order of the rounds; free() them. */
 static size_t medians_of(const json_t *row, double **medians)
 {
-    const json_t *found = json_object_get(json_object_get(row, "time"), "launch_medians_s");
+    const json_t *found = field_json(row, FIELD_MEDIANS);
     const size_t n = json_array_size(found);
     *medians = alloc_zeroed(n + 1, sizeof **medians);
     for (size_t i = 0; *medians && i < n; i++)

@@ -9,6 +9,7 @@
 #include "base/number.h"
 #include "base/build.h"
 #include "base/printable.h"
+#include "results/fields.h"
 
 bool resume_options(const struct journal *journal, struct options *options, int argc,
                     const char *const *argv, json_t **command, char *message, size_t message_size)
@@ -69,9 +70,9 @@ bool resume_same_machine(const struct journal *journal, const struct session *se
 
 static void restore_row(struct cell *cell, const json_t *row, enum cell_state state)
 {
-    cell_end(cell, state, "%s", text_at(row, "why"));
-    cell->failed_at = (int)json_integer_value(json_object_get(row, "failed_at"));
-    cell->check = json_deep_copy(json_object_get(row, "check"));
+    cell_end(cell, state, "%s", field_word(row, FIELD_WHY));
+    cell->failed_at = (int)json_integer_value(field_json(row, FIELD_FAILED_AT));
+    cell->check = json_deep_copy(field_json(row, FIELD_CHECK));
     cell->row = json_deep_copy(row);
     cell_set_work(cell, row);
 }
@@ -95,9 +96,9 @@ static void restore_launches(struct cell *cell, json_t *check, json_t *launches)
 static void restore_failure(struct cell *cell, const json_t *row)
 {
     struct cell failed = {.state = CELL_FAILED,
-                          .threads = (int)json_integer_value(json_object_get(row, "threads"))};
-    cell_state_parse(text_at(row, "state"), &failed.state);
-    snprintf(failed.why, sizeof failed.why, "%s", text_at(row, "why"));
+                          .threads = (int)json_integer_value(field_json(row, FIELD_THREADS))};
+    cell_state_parse(field_word(row, FIELD_STATE), &failed.state);
+    snprintf(failed.why, sizeof failed.why, "%s", field_word(row, FIELD_WHY));
     cell_inherit(cell, &failed);
 }
 
@@ -115,7 +116,7 @@ bool resume_cells(const struct journal *journal, struct session *session)
         const json_t *wrong = journal_find_wrong(journal, fields);
         json_decref(fields);
         enum cell_state state;
-        if (row && cell_state_parse(text_at(row, "state"), &state)) {
+        if (row && cell_state_parse(field_word(row, FIELD_STATE), &state)) {
             if (state != CELL_SKIPPED)
                 restore_row(cell, row, state);
         } else if (same && !cell->done) {
