@@ -3,17 +3,27 @@
  */
 #include "commands.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
-#include "experiments/computed.h"
+#include "isa.h"
+#include "problem/catalogue.h"
 #include "session/guests.h"
+#include "session/launch.h"
 #include "base/progress.h"
 #include "results/report.h"
 #include "results/report_experiment.h"
 #include "session/record.h"
 #include "system/process.h"
+
+/* Steps are short; one that takes longer than this is taken to hang. */
+#define DEADLINE_S 900.0
+
+/* A worker's BLAS library is set up for the host's preferred instruction set and for products of this
+ * many rows: projections of a layer, prefill. */
+#define USUAL_LENGTH 1024
 
 /* State of one call of experiment_command(). */
 struct running {
@@ -30,13 +40,11 @@ struct running {
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-static void show_progress(const struct running *r, const char *what)
+static void show_progress(const struct running *r)
 {
-    char text[320];
     const double share = (double)r->step / (double)r->steps;
     const double elapsed = clock_now() - r->started;
-    snprintf(text, sizeof text, "%s  %s", r->experiment->name, what);
-    progress_show("", share, r->step ? elapsed * (1 - share) / share : 0, text);
+    progress_show("", share, r->step ? elapsed * (1 - share) / share : 0, r->experiment->name);
 }
 
 /* Keeps a row for the report and writes it to the journal; takes ownership. */
@@ -48,14 +56,54 @@ static enum rounds_end keep(struct running *r, json_t *row)
     return record_write(&r->record, row) ? ROUNDS_DONE : ROUNDS_STOPPED;
 }
 
-/* One step in a worker. */
+/* The guest's kernel that a step names; NULL where it names none. */
+static const struct attn_kernel *guest_in(json_t *step)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach (step, key, value) {
+        const char *text = json_string_value(value);
+        const struct attn_kernel *kernel = text ? catalogue_named(text) : NULL;
+        if (kernel && catalogue_guest(kernel))
+            return kernel;
+    }
+    return NULL;
+}
+
+/* A step in a worker that calls the experiment's compute(), a core for each thread where there are enough; "rows" of
+ * the answer has the rows. */
+static struct launch run_step(const struct running *r, json_t *step)
+{
+    const struct attn_kernel *guest = guest_in(step);
+    const int threads = r->session.threads[0];
+    struct protocol_request request = {.action = PROTOCOL_EXPERIMENT,
+                                       .threads = threads,
+                                       .team = threads,
+                                       .files = PROTOCOL_NO_FILES,
+                                       .placement = threads <= machine_cores(r->session.machine)
+                                                        ? PLACEMENT_CORES
+                                                        : PLACEMENT_NONE};
+    struct launch launch = {.state = CELL_SKIPPED, .why = "a step is too long"};
+    char *text = json_dumps(step, JSON_COMPACT);
+    attn_problem_init(&request.c.problem);
+    request.c.problem.q_len = request.c.problem.kv_len = USUAL_LENGTH;
+    protocol_kernel(&request, guest ? guest->name : "", attn_isa_preferred(),
+                    guest ? catalogue_guest(guest) : NULL);
+    snprintf(request.experiment, sizeof request.experiment, "%s", r->experiment->name);
+    if (text && strlen(text) < sizeof request.step) {
+        snprintf(request.step, sizeof request.step, "%s", text);
+        launch = launch_worker(&request, DEADLINE_S);
+    }
+    free(text);
+    return launch;
+}
+
 static enum rounds_end compute_step(struct running *r, json_t *step)
 {
     char name[160];
     size_t i;
     json_t *row;
-    struct launch launch =
-        computed_run(r->experiment, step, r->session.threads[0], r->session.machine);
+    struct launch launch = run_step(r, step);
     experiment_label(step, name, sizeof name);
     enum rounds_end end = launch.interrupted ? ROUNDS_INTERRUPTED : ROUNDS_DONE;
     if (end == ROUNDS_DONE && launch.state != CELL_OK) {
@@ -83,7 +131,7 @@ static void run_steps(struct running *r, const json_t *steps)
     r->steps = json_array_size(steps);
     for (r->step = 0; r->end == ROUNDS_DONE && r->step < r->steps; r->step++) {
         json_t *step = json_array_get(steps, r->step);
-        show_progress(r, "");
+        show_progress(r);
         r->end = compute_step(r, step);
     }
 }

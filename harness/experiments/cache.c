@@ -9,7 +9,6 @@
 #include "experiment.h"
 #include "experiments/shared/kernel_call.h"
 #include "experiments/shared/listing.h"
-#include "list.h"
 #include "results/report_experiment.h"
 
 #define STREAM 11000

@@ -6,7 +6,6 @@
 #include "base/random.h"
 #include "experiment.h"
 #include "experiments/shared/listing.h"
-#include "list.h"
 #include "parts.h"
 #include "reference.h"
 #include "results/report_experiment.h"

@@ -7,11 +7,9 @@
 #include <math.h>
 
 #include "base/random.h"
-#include "element.h"
 #include "experiment.h"
 #include "experiments/shared/kernel_call.h"
 #include "experiments/shared/listing.h"
-#include "list.h"
 #include "parts.h"
 #include "results/report_experiment.h"
 

@@ -93,6 +93,15 @@ typedef void experiment_block(void *context, size_t index, void *scratch);
 bool experiment_blocks(size_t count, int threads, size_t scratch, experiment_block *compute,
                        void *context);
 
+/* ---- numbers that other people's notebooks printed (tests/data/worked-examples.json) ------------- */
+
+/* Whether the file is there; false fills message. */
+bool experiment_published_ready(char *message, size_t message_size);
+
+/* One of its objects, or all of it if name is NULL; owned by the caller.  NULL fills work->message, if work
+ * is not NULL. */
+json_t *experiment_published(const char *name, struct experiment_work *work);
+
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 /* Copies these keys, a space between, from `from` to `to`, where present; returns `to`. */

@@ -7,7 +7,14 @@
 #include <string.h>
 
 #include "experiment.h"
-#include "list.h"
+#include "problem/cases.h"
+
+/* One file each, or a family. */
+#define COMPUTED(identifier, ...) extern const struct calculation calculation_##identifier;
+#define TIMED(...)
+#include "experiments_list.h"
+#undef COMPUTED
+#undef TIMED
 
 #define COMPUTED(identifier, ...) {__VA_ARGS__, .calculation = &calculation_##identifier},
 #define TIMED(identifier, name, question, method, source, ...) \
@@ -126,4 +133,30 @@ bool experiment_blocks(size_t count, int threads, size_t scratch, experiment_blo
         free(mine);
     }
     return allocated;
+}
+
+/* ---- published numbers ----------------------------------------------------------------------- */
+
+#define PUBLISHED "worked-examples.json"
+
+bool experiment_published_ready(char *message, size_t message_size)
+{
+    char path[CASES_PATH];
+    return cases_find_file(PUBLISHED, path, message, message_size);
+}
+
+json_t *experiment_published(const char *name, struct experiment_work *work)
+{
+    char path[CASES_PATH], message[256];
+    json_error_t error = {.text = "not found"};
+    json_t *file = cases_find_file(PUBLISHED, path, message, sizeof message)
+                       ? json_load_file(path, 0, &error)
+                       : NULL;
+    json_t *example = json_incref(name ? json_object_get(file, name) : file);
+    if (!file && work)
+        experiment_fail(work, PUBLISHED ": %s", error.text);
+    else if (!example && work)
+        experiment_fail(work, PUBLISHED " has no %s", name);
+    json_decref(file);
+    return example;
 }

@@ -10,7 +10,6 @@
 #include "experiment.h"
 #include "experiments/shared/kernel_call.h"
 #include "experiments/shared/listing.h"
-#include "list.h"
 #include "problem/catalogue.h"
 #include "results/report_experiment.h"
 

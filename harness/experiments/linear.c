@@ -9,10 +9,9 @@
 #include "base/random.h"
 #include "experiment.h"
 #include "experiments/shared/dots.h"
-#include "experiments/shared/layer_call.h"
+#include "experiments/shared/kernel_call.h"
 #include "experiments/shared/listing.h"
 #include "experiments/shared/mt19937.h"
-#include "list.h"
 #include "parts.h"
 #include "results/report_experiment.h"
 

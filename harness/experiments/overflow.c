@@ -12,7 +12,6 @@
 #include "experiments/shared/kernel_call.h"
 #include "experiments/shared/kernel_weights.h"
 #include "experiments/shared/listing.h"
-#include "list.h"
 #include "results/report_experiment.h"
 
 #define KEYS 3

@@ -14,7 +14,6 @@
 #include "experiments/shared/kernel_call.h"
 #include "experiments/shared/layer_heads.h"
 #include "experiments/shared/listing.h"
-#include "list.h"
 #include "parts.h"
 #include "results/report_experiment.h"
 

@@ -3,7 +3,6 @@
  */
 #include <math.h>
 
-#include "base/number.h"
 #include "base/random.h"
 #include "base/stats.h"
 #include "experiment.h"
@@ -11,7 +10,6 @@
 #include "experiments/shared/layer_heads.h"
 #include "experiments/shared/listing.h"
 #include "experiments/shared/softmax_facts.h"
-#include "list.h"
 #include "results/report_experiment.h"
 
 enum { STREAM_Q = 5000, STREAM_K = 6000 };

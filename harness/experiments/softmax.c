@@ -11,9 +11,7 @@
 #include "experiments/shared/kernel_call.h"
 #include "experiments/shared/kernel_weights.h"
 #include "experiments/shared/listing.h"
-#include "experiments/shared/published.h"
 #include "experiments/shared/softmax_facts.h"
-#include "list.h"
 #include "results/report_experiment.h"
 
 #define STREAM_LOGITS 4000
@@ -46,7 +44,7 @@ static const struct {
 static void plan(const json_t *asked, json_t *steps)
 {
     static const char *const definition[] = {"definition", NULL};
-    json_t *example = published_load("softmax_peaky", NULL);
+    json_t *example = experiment_published("softmax_peaky", NULL);
     json_t *base = json_pack("{s:s, s:O}", "part", "published", "x", json_object_get(example, "x"));
     experiment_steps(steps, json_copy(base),
                      (struct experiment_axis[]){{"by", NULL, definition}, {0}});
@@ -90,7 +88,7 @@ static bool compute_published(const json_t *s, json_t *rows, struct experiment_w
     double x[MOST_PUBLISHED], p[MOST_PUBLISHED];
     const json_t *logits = json_object_get(s, "x");
     const size_t n = json_array_size(logits);
-    json_t *example = published_load("softmax_peaky", work);
+    json_t *example = experiment_published("softmax_peaky", work);
     bool right = example && n <= MOST_PUBLISHED;
     for (size_t j = 0; right && j < n; j++)
         x[j] = experiment_at_number(s, "x", j);
@@ -283,7 +281,7 @@ static bool report(const json_t *rows)
 
 const struct calculation calculation_softmax = {
     .parameters = parameters,
-    .ready = published_ready,
+    .ready = experiment_published_ready,
     .plan = plan,
     .compute = compute,
     .report = report,

@@ -16,10 +16,8 @@
 #include "experiment.h"
 #include "experiments/shared/dots.h"
 #include "experiments/shared/kernel_call.h"
-#include "experiments/shared/published.h"
 #include "experiments/shared/layer_heads.h"
 #include "experiments/shared/listing.h"
-#include "list.h"
 #include "parts.h"
 #include "results/report_experiment.h"
 
@@ -62,7 +60,7 @@ static void plan(const json_t *asked, json_t *steps)
     const json_t *seed = json_object_get(asked, "seed"), *input;
     const size_t trials = experiment_count(asked, "trials");
     const size_t fewer = trials < OTHERS_SHARE * 100 ? trials : trials / OTHERS_SHARE;
-    json_t *published = published_load("variance_of_dot_products", NULL);
+    json_t *published = experiment_published("variance_of_dot_products", NULL);
     size_t i;
     plan_published(steps, published, seed);
     json_decref(published);
@@ -261,7 +259,7 @@ static bool report(const json_t *rows)
 
 const struct calculation calculation_variance = {
     .parameters = parameters,
-    .ready = published_ready,
+    .ready = experiment_published_ready,
     .plan = plan,
     .compute = compute,
     .report = report,

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "experiments/shared/layer_heads.h"
-#include "experiments/shared/moments.h"
+#include "experiments/shared/dots.h"
 #include "parts.h"
 
 /* One head: q and k of its tokens, and scratch for the sums of x and x^2 that each token is in. */

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "experiment.h"
-#include "list.h"
 #include "results/report_experiment.h"
 #include "words.h"
 

@@ -9,7 +9,7 @@
 
 #include "base/printable.h"
 #include "base/random.h"
-#include "experiments/shared/layer_call.h"
+#include "experiments/shared/kernel_call.h"
 #include "experiments/shared/layer_file.h"
 #include "problem/cases.h"
 #include "problem/safetensors.h"

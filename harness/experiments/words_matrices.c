@@ -2,7 +2,6 @@
  * words_matrices: every matrix between tokens and outputs, in float64 from q, k and v, and what heads look at.
  */
 #include <math.h>
-#include <string.h>
 
 #include "base/number.h"
 #include "experiments/shared/kernel_call.h"

@@ -3,8 +3,6 @@
  */
 #include "experiment.h"
 #include "experiments/shared/listing.h"
-#include "experiments/shared/published.h"
-#include "list.h"
 #include "results/report_experiment.h"
 #include "worked_examples.h"
 
@@ -28,7 +26,7 @@ static void plan(const json_t *asked, json_t *steps)
     const json_t *seed = json_object_get(asked, "seed");
     const char *name;
     size_t i;
-    json_t *example, *file = published_load(NULL, NULL);
+    json_t *example, *file = experiment_published(NULL, NULL);
     json_object_foreach (file, name, example)
         if (kind_of(example))
             json_array_append_new(steps, json_pack("{s:s, s:s, s:O}", "kind", kind_of(example),
@@ -43,7 +41,7 @@ static void plan(const json_t *asked, json_t *steps)
 
 static bool compute_shape(const struct worked_rows *w, const json_t *step)
 {
-    json_t *list = published_load("shapes", w->work);
+    json_t *list = experiment_published("shapes", w->work);
     const json_t *shape;
     size_t i;
     bool right = list;
@@ -59,7 +57,7 @@ static bool compute(const json_t *s, json_t *rows, struct experiment_work *work)
     const struct worked_rows w = {experiment_text(s, "example"), rows, work};
     if (experiment_is(s, "kind", "shapes"))
         return compute_shape(&w, s);
-    json_t *published = published_load(w.example, work);
+    json_t *published = experiment_published(w.example, work);
     const bool layer = experiment_is(s, "kind", "layer");
     const bool right =
         published && (layer ? worked_layer(&w, published) : worked_causal(&w, published));
@@ -93,7 +91,7 @@ static bool report(const json_t *rows)
 
 const struct calculation calculation_worked_examples = {
     .parameters = parameters,
-    .ready = published_ready,
+    .ready = experiment_published_ready,
     .plan = plan,
     .compute = compute,
     .report = report,

@@ -8,7 +8,6 @@
 
 #include "experiments/shared/kernel_call.h"
 #include "experiments/shared/kernel_weights.h"
-#include "experiments/shared/layer_call.h"
 #include "experiments/shared/mt19937.h"
 #include "experiments/shared/softmax_facts.h"
 #include "worked_examples.h"

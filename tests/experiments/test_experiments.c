@@ -1,24 +1,16 @@
 /*
  * experiments: moments and random inner products against known values.
  */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
+#include "testing.h"
 
-#include <cmocka.h>
+#include <math.h>
+#include <string.h>
 
 #include "experiments/shared/dots.h"
 #include "experiments/experiment.h"
 #include "experiments/shared/listing.h"
-#include "experiments/shared/moments.h"
 #include "base/random.h"
 #include "results/report_rows.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 #define assert_close(got, expected, tolerance)                           \
     do {                                                                 \

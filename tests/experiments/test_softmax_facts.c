@@ -1,17 +1,12 @@
 /*
  * softmax_facts and softmax_rows against matrices written out.
  */
+#include "testing.h"
+
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "experiments/shared/dots.h"
-#include "experiments/shared/moments.h"
 #include "experiments/shared/softmax_facts.h"
 #include "base/random.h"
 

@@ -1,11 +1,12 @@
 /*
- * kernel_call: one kernel, ready to be called on operands that an experiment fills.
+ * kernel_call: one kernel, or a layer with it, ready to be called on operands that an experiment fills.
  */
 #ifndef HARNESS_EXPERIMENTS_SHARED_KERNEL_CALL_H
 #define HARNESS_EXPERIMENTS_SHARED_KERNEL_CALL_H
 
 #include "experiments/experiment.h"
 #include "problem/tensors.h"
+#include "self_attention.h"
 
 struct kernel_call {
     struct attn_plan plan;
@@ -40,5 +41,20 @@ double kernel_dot(const float *a, const float *b, size_t n);
 
 /* x rounded to a storage type. */
 float kernel_round(float x, enum attn_dtype dtype);
+
+/* ---- the self-attention layer ------------------------------------------------------------------ */
+
+struct layer_call {
+    struct attn_self_attention_plan plan;
+    void *workspace;
+};
+
+/* One sequence through `heads` heads of `dim`, without an output projection. */
+struct attn_self_attention layer_shape(size_t len, size_t d_in, size_t heads, size_t dim);
+
+/* Uses the host's preferred variant of that kernel.  False fills work->message and leaves nothing open. */
+bool layer_call_open(struct layer_call *call, const struct attn_self_attention *layer,
+                     const char *kernel, struct experiment_work *work);
+void layer_call_close(struct layer_call *call);
 
 #endif

@@ -59,16 +59,6 @@ bool layer_file_open(struct layer_file *file, const char *path, const char *pref
 /* Operands for the layer, with its output in y. */
 struct attn_self_attention_tensors layer_file_tensors(const struct layer_file *file, float *y);
 
-/* layer_output.c */
-
-/* Elements of the output. */
-size_t layer_file_outputs(const struct layer_file *file);
-
-/* Largest difference of an output from the file's, NaN where it has none; and the largest that
- * rounding explains. */
-double layer_file_difference(const struct layer_file *file, const float *y);
-double layer_file_tolerance(const struct layer_file *file);
-
 /* The tolerance of an output by its largest element, from d_in products (0: from fewer than 384). */
 double layer_file_allowed(double largest, size_t d_in, enum attn_dtype dtype);
 
