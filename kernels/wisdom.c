@@ -17,8 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "isa.h"
-
 #if defined __x86_64__
 #include <cpuid.h>
 #elif defined __aarch64__

@@ -4,9 +4,6 @@
 #ifndef HARNESS_BASE_CLOCK_H
 #define HARNESS_BASE_CLOCK_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 /* Monotonic time in seconds since an arbitrary start. */
 double clock_now(void);
 

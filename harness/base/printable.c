@@ -4,6 +4,7 @@
 #include "printable.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 size_t printable_character(const char *from, size_t length, unsigned *code)
@@ -70,4 +71,32 @@ void printable_tidy(char *text, size_t size)
     char line[PRINTABLE_LINE];
     printable_line(text, line, size < sizeof line ? size : sizeof line);
     snprintf(text, size, "%s", line);
+}
+
+static void escape(json_t *text)
+{
+    const size_t length = json_string_length(text);
+    const size_t size = PRINTABLE_GROWTH * length + 1;
+    char *escaped = malloc(size);
+    if (escaped) {
+        printable(json_string_value(text), length, escaped, size);
+        json_string_set(text, escaped);
+    } else {
+        json_string_set(text, "");
+    }
+    free(escaped);
+}
+
+void printable_json(json_t *value)
+{
+    size_t i;
+    const char *key;
+    json_t *item;
+    if (json_is_string(value))
+        escape(value);
+    json_array_foreach (value, i, item)
+        printable_json(item);
+    json_object_foreach (value, key, item) {
+        printable_json(item);
+    }
 }

@@ -6,6 +6,8 @@
 
 #include <stddef.h>
 
+#include <jansson.h>
+
 #define PRINTABLE_GROWTH 4 /* a byte becomes at most four: \x1b */
 
 /* Bytes of the character that a text begins with, RFC 3629; 0 where it is none.  Its code in *code. */
@@ -22,5 +24,8 @@ void printable_line(const char *text, char *out, size_t size);
 /* The same in place, for texts of at most PRINTABLE_LINE bytes; of longer ones no more stays. */
 #define PRINTABLE_LINE ((size_t)1024)
 void printable_tidy(char *text, size_t size);
+
+/* Escapes every text of a value; names of fields stay. */
+void printable_json(json_t *value);
 
 #endif

@@ -5,7 +5,6 @@
 #include <math.h>
 
 #include "adversary_scores.h"
-#include "base/random.h"
 
 const struct adversary_range *adversary_range(const struct trial *trial)
 {

@@ -3,7 +3,6 @@
  * split into, weighted by their LSE.
  */
 #include <math.h>
-#include <stdlib.h>
 
 #include "properties.h"
 #include "single.h"

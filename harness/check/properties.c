@@ -6,7 +6,6 @@
 #include "properties.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "problem/patterns.h"

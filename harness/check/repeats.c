@@ -4,7 +4,6 @@
  */
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/random.h"
 #include "kept.h"

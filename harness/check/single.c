@@ -3,7 +3,6 @@
  */
 #include "single.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -9,7 +9,6 @@
 #include <sys/mman.h>
 
 #include "system/aftermath.h"
-#include "watch.h"
 
 /* Rows that are judged where two thread counts differ. */
 #define DIFFERING 64

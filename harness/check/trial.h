@@ -90,6 +90,14 @@ bool check_trial_add(struct trial *trial, int threads);
 /* Notes for the crash report what the trial is doing on how many threads. */
 void check_trial_stage(const struct trial *trial, int threads);
 
+/* Notes what the call must leave behind as it is (system/aftermath.h), and tells fault.h the
+ * numbers of `threads` threads and the trial's memory, for the report of a fault. */
+void check_watch_begin(const struct trial *trial, int threads);
+
+/* Restores it for the reference and later calls; false, with a failure noted, where `who` had changed
+ * it. */
+bool check_watch_end(struct trial *trial, int threads, const char *who);
+
 /* Runs a plan once more for a diagnosis: on what the operands hold now, with nothing watched. */
 void check_trial_call(struct trial *trial, size_t plan);
 

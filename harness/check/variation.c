@@ -5,7 +5,6 @@
  * changes a small problem in one place, and the kernel is judged on all rows of it.  Values are
  * such that the default, or the nearest other setting, would give a different result.
  */
-#include <stdlib.h>
 
 #include "adversary.h"
 #include "trial.h"

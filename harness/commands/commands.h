@@ -83,4 +83,24 @@ bool drawn_is(const struct session *session, const struct cell *cell);
 struct problem_case drawn_simplest(const struct session *session, int topology,
                                    const struct cell *failed);
 
+/* ---- completion, manual pages, tune ------------------------------------------------------------ */
+
+/* Prints a line for each word that may stand there, with a tab and what it is; words are those behind the
+ * program's name.  Returns the exit status: 1, a file belongs there. */
+int completion_print(int count, const char *const *words);
+
+/* Prints attnbench(1), or the page of the command that is the options' subject; returns the exit code. */
+int man_print(const struct options *options);
+
+/* Makes a run of the options: which kernels compete, and that each is checked on its own case.  The file of
+ * --output is not the run's, and goes to *path.  False fills message. */
+bool tune_begin(struct options *options, const char **path, char *message, size_t message_size);
+
+/* Writes what won, for kernels/wisdom.h, and says how often the rules are overruled.  False fills message. */
+bool tune_write(const struct cell *cells, size_t count, const char *path, char *message,
+                size_t message_size);
+
+/* Makes attn_kernel_best() use such a file.  False fills message. */
+bool tune_load(const char *path, char *message, size_t message_size);
+
 #endif

@@ -5,16 +5,14 @@
  * A script calls `attnbench complete WORD...`, whose last word is the one to complete, and gets a line for each
  * completion: the word, a tab, what it is.  Exit status 1: a file belongs there.
  */
-#include "completion.h"
+#include "commands.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/progress.h"
 #include "base/scan.h"
-#include "commands.h"
 #include "session/options.h"
-#include "isa.h"
 #include "problem/cases.h"
 #include "problem/catalogue.h"
 #include "problem/models.h"

@@ -14,7 +14,6 @@
 #include "session/launch.h"
 #include "base/progress.h"
 #include "results/report.h"
-#include "results/report_experiment.h"
 #include "session/record.h"
 #include "system/process.h"
 

@@ -12,9 +12,7 @@
 #include "base/refuse.h"
 #include "base/table.h"
 #include "results/report.h"
-#include "results/report_experiment.h"
 #include "results/report_rows.h"
-#include "session/guests.h"
 #include "session/session.h"
 #include "system/process.h"
 

@@ -15,7 +15,6 @@
 #include "base/progress.h"
 #include "session/guests.h"
 #include "session/libraries.h"
-#include "base/table.h"
 #include "results/report.h"
 #include "results/report_rows.h"
 #include "session/session.h"

@@ -10,7 +10,6 @@
 #include "session/launch.h"
 #include "base/refuse.h"
 #include "base/progress.h"
-#include "base/table.h"
 #include "results/report.h"
 #include "results/report_rows.h"
 #include "session/session.h"

@@ -1,14 +1,13 @@
 /*
  * man: the pages of help as manual pages, in the macros of man(7).
  */
-#include "man.h"
+#include "commands.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/build.h"
 #include "base/progress.h"
-#include "commands.h"
 
 #define WIDTH 78 /* of a line of source */
 

@@ -9,8 +9,6 @@
 
 #include "base/build.h"
 #include "commands.h"
-#include "completion.h"
-#include "man.h"
 #include "isa.h"
 #include "base/alloc.h"
 #include "session/options.h"

@@ -14,7 +14,6 @@
 
 #include "base/refuse.h"
 #include "base/clock.h"
-#include "base/alloc.h"
 #include "problem/outputs.h"
 #include "problem/select.h"
 #include "base/progress.h"
@@ -24,7 +23,6 @@
 #include "session/resume.h"
 #include "system/memory_file.h"
 #include "system/process.h"
-#include "tune.h"
 
 #define MOST_SIMPLIFIED 3 /* problems on which kernels fail: the same error mostly */
 

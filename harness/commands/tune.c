@@ -5,7 +5,7 @@
  * by round, excludes 1; elsewhere the point keeps the rules' choice, so that no neighbour that is farther away
  * decides there.
  */
-#include "tune.h"
+#include "commands.h"
 
 #include <errno.h>
 #include <math.h>

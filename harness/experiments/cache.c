@@ -9,7 +9,7 @@
 #include "experiment.h"
 #include "experiments/shared/kernel_call.h"
 #include "experiments/shared/listing.h"
-#include "results/report_experiment.h"
+#include "results/report.h"
 
 #define STREAM 11000
 

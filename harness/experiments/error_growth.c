@@ -8,7 +8,7 @@
 #include "experiments/shared/listing.h"
 #include "parts.h"
 #include "reference.h"
-#include "results/report_experiment.h"
+#include "results/report.h"
 
 #define STREAM 8000
 

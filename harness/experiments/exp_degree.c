@@ -11,7 +11,7 @@
 #include "experiments/shared/kernel_call.h"
 #include "experiments/shared/listing.h"
 #include "parts.h"
-#include "results/report_experiment.h"
+#include "results/report.h"
 
 #define STREAM 12000
 #define LOG2_E 1.44269504f

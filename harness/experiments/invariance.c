@@ -11,7 +11,7 @@
 #include "experiments/shared/kernel_call.h"
 #include "experiments/shared/listing.h"
 #include "problem/catalogue.h"
-#include "results/report_experiment.h"
+#include "results/report.h"
 
 #define STREAM 9000
 #define REPEATS 3

@@ -8,7 +8,7 @@
 #include "experiments/shared/kernel_call.h"
 #include "experiments/shared/layer_file.h"
 #include "experiments/shared/listing.h"
-#include "results/report_experiment.h"
+#include "results/report.h"
 
 static const char *const masks[] = {"none", "causal", NULL};
 

@@ -13,7 +13,7 @@
 #include "experiments/shared/listing.h"
 #include "experiments/shared/mt19937.h"
 #include "parts.h"
-#include "results/report_experiment.h"
+#include "results/report.h"
 
 #define STREAM_EQUAL 14100
 

@@ -12,7 +12,7 @@
 #include "experiments/shared/kernel_call.h"
 #include "experiments/shared/kernel_weights.h"
 #include "experiments/shared/listing.h"
-#include "results/report_experiment.h"
+#include "results/report.h"
 
 #define KEYS 3
 #define WRONG 0.01

@@ -15,7 +15,7 @@
 #include "experiments/shared/layer_heads.h"
 #include "experiments/shared/listing.h"
 #include "parts.h"
-#include "results/report_experiment.h"
+#include "results/report.h"
 
 #define STREAM 10000
 #define LOG2_E 1.4426950408889634

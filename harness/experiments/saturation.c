@@ -10,7 +10,7 @@
 #include "experiments/shared/layer_heads.h"
 #include "experiments/shared/listing.h"
 #include "experiments/shared/softmax_facts.h"
-#include "results/report_experiment.h"
+#include "results/report.h"
 
 enum { STREAM_Q = 5000, STREAM_K = 6000 };
 

@@ -12,7 +12,7 @@
 #include "experiments/shared/kernel_weights.h"
 #include "experiments/shared/listing.h"
 #include "experiments/shared/softmax_facts.h"
-#include "results/report_experiment.h"
+#include "results/report.h"
 
 #define STREAM_LOGITS 4000
 #define MOST_PUBLISHED 64 /* logits of the published example */

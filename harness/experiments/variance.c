@@ -19,7 +19,7 @@
 #include "experiments/shared/layer_heads.h"
 #include "experiments/shared/listing.h"
 #include "parts.h"
-#include "results/report_experiment.h"
+#include "results/report.h"
 
 #define PUBLISHED_TRIALS 1000
 #define OTHERS_SHARE 10 /* inputs that are not normal get a tenth of the trials */

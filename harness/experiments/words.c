@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "experiment.h"
-#include "results/report_experiment.h"
+#include "results/report.h"
 #include "words.h"
 
 static const char *const parts[] = {"sentence", "trained", NULL};

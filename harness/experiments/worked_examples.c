@@ -3,7 +3,7 @@
  */
 #include "experiment.h"
 #include "experiments/shared/listing.h"
-#include "results/report_experiment.h"
+#include "results/report.h"
 #include "worked_examples.h"
 
 static const struct option parameters[] = {{0}};

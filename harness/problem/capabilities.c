@@ -3,7 +3,6 @@
  */
 #include "capabilities.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/refuse.h"

@@ -10,7 +10,6 @@
 
 #include "base/named_pipe.h"
 
-#include "case_text.h"
 #include "sweep.h"
 
 #define SUITE_BYTES ((size_t)1 << 20) /* of a suite file: thousands of cases */

@@ -1,6 +1,6 @@
 /*
  * clause: what an input may say about an operand, `+name:value`, and what the clauses share.  Internal to
- * parse_clauses.
+ * parse.
  */
 #ifndef HARNESS_PROBLEM_CLAUSE_H
 #define HARNESS_PROBLEM_CLAUSE_H
@@ -21,5 +21,15 @@ struct clause {
 /* Of lengths (clause_lengths.c); of masks and scales (clause_masks.c). */
 extern const struct clause clause_lens, clause_batch, clause_qlens, clause_decode;
 extern const struct clause clause_mask, clause_bias, clause_scales;
+
+/* ---- parse_clauses.c --------------------------------------------------------------------------- */
+
+/* Reads `name:value:...+name:value...`; `problem` is NULL or what the clauses must suit.  Positions
+ * count from `text`. */
+bool parse_clauses(const char *text, struct piece clauses, const struct attn_problem *problem,
+                   struct input *input, struct parse_error *error);
+
+/* Prints each with its + in front. */
+void parse_print_clauses(const struct input *input, char *text, size_t size);
 
 #endif

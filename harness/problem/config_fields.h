@@ -34,4 +34,14 @@ bool config_is_true(const struct config *c, const char *name);
 /* Whether the model is of one of some types, comma separated. */
 bool config_is_type(const struct config *c, const char *types);
 
+/* ---- config_layers.c: to kinds of layer -------------------------------------------------------- */
+
+/* Names of fields are those of the transformers library, whose configuration classes say what each is where
+ * the file leaves it out.  A field that decides what a layer computes and has an unknown value is refused.
+ * The kinds of layer of a model that is a decoder or an encoder alone. */
+void config_layers(struct config *c);
+
+/* Those of an encoder and a decoder: `encoder`, `self`, and `cross` of the decoder on what was encoded. */
+void config_pair(struct config *c);
+
 #endif

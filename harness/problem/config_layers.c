@@ -1,7 +1,7 @@
 /*
  * config_layers: the fields of a config.json to kinds of layer.
  */
-#include "config_layers.h"
+#include "config_fields.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -65,7 +65,8 @@ static void set_options(struct config *c, struct attn_problem *p)
         p->options |= ATTN_OPTION_ALIBI;
 }
 
-struct attn_problem config_heads(struct config *c, size_t heads, size_t kv_heads)
+/* Layers that compute softmax attention with some heads: types, head size and scale from the file. */
+static struct attn_problem problem_of(struct config *c, size_t heads, size_t kv_heads)
 {
     struct attn_problem p;
     attn_problem_init(&p);
@@ -82,7 +83,8 @@ struct attn_problem config_heads(struct config *c, size_t heads, size_t kv_heads
 
 /* ---- kinds of layer -------------------------------------------------------------------------- */
 
-struct model_kind *config_kind(struct config *c, const char *name)
+/* The model's kind of that name, a new one where it is not there; NULL where there are too many. */
+static struct model_kind *kind_of(struct config *c, const char *name)
 {
     struct model *m = c->model;
     for (size_t i = 0; i < m->count; i++)
@@ -151,7 +153,7 @@ static void add_layer(struct config *c, const char *type, enum model_role role,
     size_t t = 0;
     while (t < 3 && strcmp(type, known[t].type) != 0)
         t++;
-    struct model_kind *kind = config_kind(c, t < 3 ? known[t].name : type);
+    struct model_kind *kind = kind_of(c, t < 3 ? known[t].name : type);
     if (!kind || kind->layers++)
         return;
     kind->role = t < 3 ? role : MODEL_WITHOUT;
@@ -174,8 +176,8 @@ static void add_latent(struct config *c, size_t layers, const struct attn_proble
     const size_t rest = config_count(c, "qk_nope_head_dim", true),
                  dv = config_count(c, "v_head_dim", true);
     const size_t selected = config_count(c, "index_topk", false);
-    struct model_kind *heads = selected ? NULL : config_kind(c, "heads"),
-                      *latent = config_kind(c, "latent");
+    struct model_kind *heads = selected ? NULL : kind_of(c, "heads"),
+                      *latent = kind_of(c, "latent");
     if (heads) {
         *heads = (struct model_kind){"heads", "", layers, MODEL_PREFILL, *common, false, 0};
         heads->problem.kv_heads = common->q_heads;
@@ -194,7 +196,7 @@ static void add_latent(struct config *c, size_t layers, const struct attn_proble
         return;
     latent->problem.options |= ATTN_OPTION_WINDOW;
     latent->problem.window_left = (ptrdiff_t)selected - 1;
-    struct model_kind *indexer = config_kind(c, "indexer");
+    struct model_kind *indexer = kind_of(c, "indexer");
     indexer->layers = layers;
     indexer->role = MODEL_WITHOUT;
     snprintf(indexer->what, sizeof indexer->what, "the indexer that selects keys");
@@ -223,11 +225,53 @@ void config_layers(struct config *c)
 {
     const size_t layers = config_count(c, "num_hidden_layers,n_layer,num_layers,n_layers", true);
     const size_t heads = config_count(c, "num_attention_heads,n_head,num_heads", true);
-    const struct attn_problem p = config_heads(c, heads, kv_heads(c, heads));
+    const struct attn_problem p = problem_of(c, heads, kv_heads(c, heads));
     if (c->failed)
         return;
     if (config_field(c, "kv_lora_rank"))
         add_latent(c, layers, &p);
     else
         add_layers(c, layers, &p);
+}
+
+/* ---- encoders with a decoder, as T5, BART and Whisper are --------------------------------------- */
+
+/* Relative positions as a bias, and no scale; what the encoder has read is as long as the text, or fixed. */
+#define OF_T5 "t5,mt5,umt5"
+#define OF_TEXT "bart,mbart,m2m_100,marian,pegasus,blenderbot,blenderbot-small"
+#define OF_SOUND "whisper"
+
+static struct model_kind *add_of_pair(struct config *c, const char *name, size_t layers,
+                                      enum model_role role, size_t heads)
+{
+    struct model_kind *kind = kind_of(c, name);
+    kind->layers = layers;
+    kind->role = role;
+    kind->problem = problem_of(c, heads, heads);
+    if (config_is_type(c, OF_T5))
+        kind->problem.scale = 1;
+    return kind;
+}
+
+void config_pair(struct config *c)
+{
+    if (!config_is_type(c, OF_T5 "," OF_TEXT "," OF_SOUND)) {
+        config_fail(c, "is_encoder_decoder is true, and model_type is none of " OF_T5 "," OF_TEXT
+                       "," OF_SOUND);
+        return;
+    }
+    const size_t encoder = config_count(c, "encoder_layers,num_layers", true),
+                 decoder = config_count(c, "decoder_layers,num_decoder_layers,num_layers", true);
+    const size_t encodes = config_count(c, "encoder_attention_heads,num_heads", true),
+                 decodes = config_count(c, "decoder_attention_heads,num_heads", true);
+    if (c->failed)
+        return;
+    struct model_kind *first = add_of_pair(c, "encoder", encoder, MODEL_ENCODER, encodes),
+                      *self = add_of_pair(c, "self", decoder, MODEL_DECODE, decodes),
+                      *cross = add_of_pair(c, "cross", decoder, MODEL_DECODE, decodes);
+    if (config_is_type(c, OF_T5))
+        first->problem.mask = self->problem.mask = ATTN_MASK_BIAS;
+    cross->fixed_keys = config_is_type(c, OF_SOUND);
+    if (cross->fixed_keys)
+        cross->problem.kv_len = config_count(c, "max_source_positions", true);
 }

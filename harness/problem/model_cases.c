@@ -4,7 +4,6 @@
 #include "model_cases.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"

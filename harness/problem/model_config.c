@@ -11,7 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/named_pipe.h"
-#include "config_layers.h"
+#include "config_fields.h"
 
 #define CONFIG_BYTES ((size_t)1 << 20)
 

@@ -5,7 +5,6 @@
 
 #include <assert.h>
 #include <ctype.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/refuse.h"

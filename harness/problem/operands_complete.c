@@ -4,7 +4,6 @@
 #include "operands_complete.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "base/refuse.h"
 #include "lengths.h"

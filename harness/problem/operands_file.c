@@ -3,7 +3,6 @@
  */
 #include "operands_file.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/refuse.h"

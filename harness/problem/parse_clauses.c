@@ -1,13 +1,11 @@
 /*
  * parse_clauses: what an input says about masks, lengths and scales; a table of the clauses.
  */
-#include "parse_clauses.h"
+#include "clause.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "base/refuse.h"
-#include "clause.h"
 #include "parse_runs.h"
 
 static const struct clause *const clauses[] = {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/refuse.h"
-#include "parse_clauses.h"
+#include "clause.h"
 
 enum argument { ARGUMENT_NONE, ARGUMENT_SEED, ARGUMENT_KEY, ARGUMENT_FILE };
 

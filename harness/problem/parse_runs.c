@@ -3,7 +3,6 @@
  */
 #include "parse_runs.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/refuse.h"

@@ -1,7 +1,6 @@
 /*
  * tensors_shape: the sizes of operands that a problem leaves open.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/refuse.h"

@@ -3,7 +3,6 @@
  */
 #include "tensors_view.h"
 
-#include <string.h>
 #include <unistd.h>
 
 #include "lengths.h"

@@ -17,6 +17,7 @@
 
 #include "base/number.h"
 #include "base/alloc.h"
+#include "base/printable.h"
 #include "fields.h"
 #include "system/lines.h"
 
@@ -152,7 +153,7 @@ static bool counts(const json_t *launch)
 static bool merge_line(struct journal *journal, json_t *line)
 {
     char identity[JOURNAL_IDENTITY];
-    journal_make_printable(line);
+    printable_json(line); /* a results file may be untrusted */
     const char *type = json_string_value(json_object_get(line, "type"));
     if (!type)
         return false;

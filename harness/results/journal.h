@@ -46,10 +46,6 @@ json_t *journal_launches(const struct journal *journal, const char *identity);
 
 void journal_close(struct journal *journal);
 
-/* Escapes control characters in every text of a value, as journal_resume() does: a results file may be
- * untrusted.  Names of fields stay. */
-void journal_make_printable(json_t *value);
-
 /* The fields that tell two cells apart, from kernel to environment, as one string. */
 #define JOURNAL_IDENTITY 3072
 void journal_identity(const json_t *cell, char *text, size_t size);

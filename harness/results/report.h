@@ -4,6 +4,7 @@
 #ifndef HARNESS_RESULTS_REPORT_H
 #define HARNESS_RESULTS_REPORT_H
 
+#include "base/table.h"
 #include "cell.h"
 
 /* Where tables go: standard output, or standard error where the journal has the output. */
@@ -52,5 +53,13 @@ void report_help_states(void);
 
 /* Whether everything could be written; false fills message. */
 bool report_close(char *message, size_t message_size);
+
+/* ---- experiments ------------------------------------------------------------------------------ */
+
+/* A table; returns the columns shown (base/table.h). */
+unsigned report_table(const struct table *table);
+
+/* Sentences, headings among them, wrapped to the width. */
+__attribute__((format(printf, 1, 2))) void report_sentence(const char *format, ...);
 
 #endif

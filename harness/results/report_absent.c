@@ -4,8 +4,6 @@
  */
 #include <string.h>
 
-#include "base/refuse.h"
-#include "base/progress.h"
 #include "report.h"
 #include "report_rows.h"
 

@@ -4,7 +4,6 @@
  *
  * A case without a time is named: the sum of the others is then a lower bound, and is called one.
  */
-#include <math.h>
 
 #include "base/refuse.h"
 #include "base/units.h"

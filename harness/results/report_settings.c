@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/refuse.h"
 #include "base/stats.h"
+#include "fields.h"
 #include "report.h"
 #include "report_rows.h"
 

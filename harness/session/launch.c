@@ -3,13 +3,11 @@
  */
 #include "launch.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "base/number.h"
 #include "base/refuse.h"

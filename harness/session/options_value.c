@@ -4,7 +4,6 @@
 #include "options_table.h"
 
 #include <assert.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -6,13 +6,11 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "bench/bench.h"
-#include "check/check.h"
 #include "base/clock.h"
 #include "problem/lengths.h"
 #include "results/launches.h"

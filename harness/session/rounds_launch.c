@@ -1,7 +1,6 @@
 /*
  * rounds_launch: what every launch of a case goes through: its request, its worker, the end of its cell.
  */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"

@@ -2,10 +2,7 @@
  * rounds_turn: one cell's turn in a round.
  */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/alloc.h"
 #include "base/clock.h"
 #include "results/launches.h"
 #include "bench/noise.h"

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
-#include "results/launches.h"
 #include "base/random.h"
 #include "rounds_private.h"
 #include "base/stats.h"

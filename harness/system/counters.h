@@ -8,8 +8,6 @@
 #ifndef HARNESS_SYSTEM_COUNTERS_H
 #define HARNESS_SYSTEM_COUNTERS_H
 
-#include <stdbool.h>
-
 #include <jansson.h>
 
 enum counter {

@@ -6,8 +6,6 @@
 
 #include <fenv.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "base/refuse.h"
 

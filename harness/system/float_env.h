@@ -8,7 +8,6 @@
 #define HARNESS_SYSTEM_FLOAT_ENV_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #define FLOAT_ENV_TEXT 160
 

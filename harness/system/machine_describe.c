@@ -3,7 +3,6 @@
  *
  * What cannot be read is null, so that a field's absence is never mistaken for a value.
  */
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>

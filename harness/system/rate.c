@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <omp.h>
+#include <stdbool.h>
 
 #include "base/clock.h"
 

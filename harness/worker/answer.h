@@ -43,4 +43,13 @@ double worker_call_deadline(const struct worker *worker, double calls);
 /* "check" of the answer. */
 json_t *worker_check_answer(const struct check_result *result);
 
+/* ---- what a worker can be asked for, one file each ------------------------------------------------ */
+
+void worker_prepare(struct worker *worker);
+void worker_check(struct worker *worker);
+void worker_measure(struct worker *worker);
+void worker_eval(struct worker *worker);
+void worker_ceilings(struct worker *worker);
+void worker_experiment(struct worker *worker);
+
 #endif

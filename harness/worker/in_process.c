@@ -4,7 +4,6 @@
 #include "backend.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "base/number.h"
 #include "base/refuse.h"

@@ -8,7 +8,6 @@
 
 #include "base/number.h"
 #include "bench/disturbance.h"
-#include "isa.h"
 #include "system/ceilings.h"
 
 #define AGAIN_S 0.1 /* for one that seems too low */

@@ -5,6 +5,7 @@
 #define HARNESS_WORKER_PLAN_H
 
 #include "answer.h"
+#include "problem/tensors.h"
 
 struct worker_plan {
     struct attn_plan plan;
@@ -23,5 +24,11 @@ enum cell_state worker_plan_make(const struct worker *worker, int threads, struc
 /* On the threads of the request; false ends the worker with its reason. */
 bool worker_plan_open(struct worker *worker, struct worker_plan *plan);
 void worker_plan_close(struct worker_plan *plan);
+
+/* Where the memory of a launch lies, and on what pages.  Called before anything is allocated, and when everything is; false ends the worker with its
+ * reason. */
+bool worker_memory_policy(struct worker *worker);
+bool worker_memory_place(struct worker *worker, const struct worker_plan *plan,
+                         const struct tensor_set *sets);
 
 #endif

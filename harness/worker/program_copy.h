@@ -9,7 +9,7 @@
 #define HARNESS_WORKER_PROGRAM_COPY_H
 
 #include "problem/exchange.h"
-#include "program_extras.h"
+#include "program_request.h"
 #include "system/process.h"
 #include "answer.h"
 

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "actions.h"
+#include "answer.h"
 #include "base/clock.h"
 #include "base/number.h"
 #include "backend.h"

@@ -2,16 +2,13 @@
  * worker_check: the full check of one kernel on several thread counts, and its O for comparison
  * with other kernels'.
  */
-#include <stdio.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "check/check.h"
 #include "base/clock.h"
 #include "problem/capabilities.h"
 #include "problem/outputs.h"
 #include "problem/tensors.h"
-#include "actions.h"
+#include "answer.h"
 #include "backend.h"
 #include "plan.h"
 #include "base/number.h"

@@ -11,7 +11,7 @@
 #include "problem/operands_file.h"
 #include "problem/tensors.h"
 #include "system/aftermath.h"
-#include "actions.h"
+#include "answer.h"
 #include "plan.h"
 
 /* ---- out ------------------------------------------------------------------------------------- */

@@ -1,10 +1,9 @@
 /*
  * worker_experiment: one step of an experiment.
  */
-#include <stdio.h>
 
 #include "experiments/experiment.h"
-#include "actions.h"
+#include "answer.h"
 
 void worker_experiment(struct worker *worker)
 {

@@ -2,9 +2,7 @@
  * worker_measure: one launch of a cell: warm up, take samples, probe ceilings.
  */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "bench/bench.h"
 #include "system/aftermath.h"
@@ -13,9 +11,9 @@
 #include "base/stats.h"
 #include "bench/disturbance.h"
 #include "base/number.h"
-#include "actions.h"
+#include "answer.h"
 #include "backend.h"
-#include "place_memory.h"
+#include "plan.h"
 
 /* Length of the multiply-add probe beside the samples: short enough to run at the clock that the kernel
  * left behind.  Loads between AVX-512 multiply-adds lower it by up to 15 % on Intel's cores, and it comes

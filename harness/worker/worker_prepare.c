@@ -1,11 +1,10 @@
 /*
  * worker_prepare: the operands of a case and their reference, once for all its workers.
  */
-#include <sys/mman.h>
 
 #include "check/check.h"
 #include "base/clock.h"
-#include "actions.h"
+#include "answer.h"
 #include "base/number.h"
 #include "problem/tensors.h"
 

@@ -1,7 +1,6 @@
 /*
  * rank: a call, as one rank does its part of it.
  */
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 

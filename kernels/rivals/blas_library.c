@@ -12,7 +12,6 @@
 #define _GNU_SOURCE
 #include "blas_library.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "blas.h"

@@ -10,7 +10,7 @@
 
 #include "base/units.h"
 #include "experiments/experiment.h"
-#include "results/report_experiment.h"
+#include "results/report.h"
 
 /* The columns of a table: keys, and these with spaces as titles. */
 struct listing {
