@@ -1,7 +1,8 @@
 /*
  * backend: where a worker's kernel computes: in this process (in_process.c), or in a program (in_program.c).
  *
- * Each is one table of functions, and keeps its state in its own file: a worker runs one kernel.
+ * Each is one table of functions, NULL where it has nothing to do, and keeps its state in its own file: a worker
+ * runs one kernel.
  */
 #ifndef HARNESS_WORKER_BACKEND_H
 #define HARNESS_WORKER_BACKEND_H
@@ -43,7 +44,7 @@ struct backend {
     double (*timed)(void *context, size_t first, size_t calls);
     double (*probe)(void *context, double seconds);
 
-    /* Seconds of the shortest sample that its clock is good for. */
+    /* Seconds of the shortest sample that its clock is good for; NULL: bench's own. */
     double (*least_sample_s)(void);
 
     /* After the samples, of so many calls of per_call_s each: judges its clock.  What is wrong ends the

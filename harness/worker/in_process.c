@@ -39,10 +39,6 @@ static const struct attn_kernel *open_kernel(struct worker *worker, char *why, s
     return kernel;
 }
 
-static void close_kernel(void)
-{
-}
-
 /* ---- a measurement --------------------------------------------------------------------------- */
 
 static void begin(struct worker *worker, const struct attn_plan *plan, struct tensor_set *sets,
@@ -56,23 +52,6 @@ static void begin(struct worker *worker, const struct attn_plan *plan, struct te
 static void call(size_t set)
 {
     attn_execute(measured, &operands[set].tensors);
-}
-
-/* They lie where they are computed. */
-static void renew(size_t first, size_t count)
-{
-    (void)first, (void)count;
-}
-
-static double least_sample_s(void)
-{
-    return 0;
-}
-
-/* It is ours. */
-static void judge(size_t calls, double per_call_s, struct check_result *checked)
-{
-    (void)calls, (void)per_call_s, (void)checked;
 }
 
 /* The library is the one that is loaded into this process. */
@@ -93,16 +72,13 @@ static void note_samples(struct worker *worker)
                                              : json_null());
 }
 
+/* Operands lie where they are computed, and the clock is ours. */
 const struct backend in_process_backend = {
     .here = true,
     .describe = describe,
     .open = open_kernel,
-    .close = close_kernel,
     .begin = begin,
     .call = call,
-    .renew = renew,
-    .least_sample_s = least_sample_s,
-    .judge = judge,
     .note_preparation = note_preparation,
     .note_samples = note_samples,
     .ceilings = worker_launch_ceilings,

@@ -105,7 +105,8 @@ static void run(struct worker *worker)
 {
     if (setjmp(worker->abandoned) == 0)
         actions[worker->request.action].run(worker);
-    worker->backend->close();
+    if (worker->backend->close)
+        worker->backend->close();
 }
 
 /* Takes the kernel that the request names; false ends the worker, also where loading it has left

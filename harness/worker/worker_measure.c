@@ -45,7 +45,8 @@ static void renew(void *context, size_t first, size_t count)
 {
     struct verifier *v = context;
     check_timed_renew(&v->timed, first, count);
-    v->backend->renew(first, count);
+    if (v->backend->renew)
+        v->backend->renew(first, count);
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */
@@ -126,7 +127,7 @@ static struct bench_options options_of(const struct worker *worker, struct verif
     const struct backend *backend = worker->backend;
     return (struct bench_options){
         .warmup_s = r->warmup_s,
-        .sample_s = fmax(r->sample_s, backend->least_sample_s()),
+        .sample_s = fmax(r->sample_s, backend->least_sample_s ? backend->least_sample_s() : 0),
         .budget_s = r->budget_s,
         .max_samples = r->max_samples,
         .cold = r->cold,
@@ -158,7 +159,8 @@ static void sample(struct worker *worker, const struct worker_plan *plan, struct
     json_object_set_new(worker->answer, "verifying_s", number_json(result.verifying_s));
     if (ran) {
         const double median_s = stats_median_of(result.samples_s, result.samples);
-        backend->judge(result.calls_per_sample, median_s, checked);
+        if (backend->judge)
+            backend->judge(result.calls_per_sample, median_s, checked);
         backend->note_samples(worker); /* before the ceilings take memory of their own */
         bench_answer(&result, worker->answer);
         const double probing = clock_now();
