@@ -9,14 +9,11 @@
 
 #include "wisdom.h"
 #include "isa.h"
-#include "problem/parse.h"
+#include "problem/filled_tensors.h"
 
 static const struct attn_kernel *best(const char *text, int threads)
 {
-    struct attn_problem problem;
-    struct parse_error error;
-    if (!parse_problem(text, &problem, &error))
-        fail_msg("%s: %s", text, error.message);
+    const struct attn_problem problem = problem_of(text);
     return attn_kernel_best(&problem, threads);
 }
 
@@ -198,15 +195,6 @@ static void with_a_matrix_unit(void **state)
 /* ---- measured choices ----------------------------------------------------------------------- */
 
 static const char *why;
-
-static struct attn_problem problem_of(const char *text)
-{
-    struct attn_problem problem;
-    struct parse_error error;
-    if (!parse_problem(text, &problem, &error))
-        fail_msg("%s: %s", text, error.message);
-    return problem;
-}
 
 /* The text of a host on which tiled/baseline has won where flash is the rule. */
 static const char *tuned(void)

@@ -18,6 +18,11 @@ static inline struct problem_case case_of(const char *problem, const char *input
     return c;
 }
 
+static inline struct attn_problem problem_of(const char *text)
+{
+    return case_of(text, "normal:1").problem;
+}
+
 static inline struct tensor_set allocated(const struct attn_problem *problem,
                                           struct tensors_layout layout)
 {

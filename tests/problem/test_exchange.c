@@ -7,21 +7,11 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "filled_tensors.h"
 #include "problem/exchange.h"
-#include "problem/parse.h"
 #include "problem/safetensors.h"
-#include "problem/tensors.h"
 
 static const struct tensors_shape plain; /* of problems of q, k and v */
-
-static struct attn_problem problem_of(const char *text)
-{
-    struct attn_problem problem;
-    struct parse_error error;
-    if (!parse_problem(text, &problem, &error))
-        fail_msg("%s: %s", text, error.message);
-    return problem;
-}
 
 static struct safetensors *look(const struct exchange *exchange)
 {

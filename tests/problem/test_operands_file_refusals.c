@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "filled_tensors.h"
 #include "written_file.h"
 
 /* A tensor beside or in place of those of a plain problem, and what is said of it. */

@@ -94,13 +94,4 @@ static inline void discard(struct written *w)
     free(w);
 }
 
-static inline struct attn_problem problem_of(const char *text)
-{
-    struct attn_problem p;
-    struct parse_error error;
-    if (!parse_problem(text, &p, &error))
-        fail_msg("%s: %s", text, error.message);
-    return p;
-}
-
 #endif
