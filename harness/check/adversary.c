@@ -4,7 +4,7 @@
 #include "adversary.h"
 
 #include "adversary_inputs.h"
-#include "precision.h"
+#include "trial.h"
 #include "base/random.h"
 
 /* One run; its special keys are `edges` in rotation, from number `first` on, which is that of its first

@@ -10,7 +10,6 @@
 
 #include "adversary.h"
 #include "invariant.h"
-#include "precision.h"
 #include "properties.h"
 #include "trial.h"
 

@@ -25,7 +25,7 @@
  * With few rows, naive's error may be close to 0 by chance: with one row, an equally precise kernel
  * exceeds 8 times it in 8 of 100 cases.  So it counts as no less than its expected value, score by score.
  */
-#include "precision.h"
+#include "trial.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -8,7 +8,6 @@
 #include "check/invariant.h"
 #include "experiment.h"
 #include "experiments/shared/kernel_call.h"
-#include "experiments/shared/listing.h"
 #include "results/report.h"
 
 #define STREAM 11000
@@ -159,10 +158,10 @@ static bool report(const json_t *rows)
 {
     const size_t equal = experiment_where(rows, "part=bits equal=true");
     const struct experiment_extent times = experiment_extent(rows, "part=work", "times_flops");
-    listing_print(rows, "part=work", "length flops bytes flops_again bytes_again times_flops",
-                  "attention of all tokens, with a cache and computed again for each");
-    listing_print(rows, "part=bits", "dtype kernel s same largest",
-                  "tokens whose output has the same bits either way, and the largest difference");
+    experiment_list(rows, "part=work", "length flops bytes flops_again bytes_again times_flops",
+                    "attention of all tokens, with a cache and computed again for each");
+    experiment_list(rows, "part=bits", "dtype kernel s same largest",
+                    "tokens whose output has the same bits either way, and the largest difference");
     report_sentence(
         "%zu of %zu kernels and types give every token the same bits either way; without a "
         "cache attention takes up to %.0f times the operations.",

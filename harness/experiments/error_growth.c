@@ -5,7 +5,6 @@
 
 #include "base/random.h"
 #include "experiment.h"
-#include "experiments/shared/listing.h"
 #include "parts.h"
 #include "reference.h"
 #include "results/report.h"
@@ -216,7 +215,7 @@ static bool report(const json_t *rows)
 {
     const struct experiment_extent share = experiment_extent(rows, NULL, "error_over_bound");
     const double worst = share.missing ? NAN : share.most;
-    listing_print(
+    experiment_list(
         rows, NULL,
         "input dtype kernel s max rms output_rms mean? mean_se? bound_rms? error_over_bound",
         "errors against float64, over the number of keys");

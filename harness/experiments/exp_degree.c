@@ -9,7 +9,6 @@
 #include "base/random.h"
 #include "experiment.h"
 #include "experiments/shared/kernel_call.h"
-#include "experiments/shared/listing.h"
 #include "parts.h"
 #include "results/report.h"
 
@@ -181,8 +180,8 @@ static double enough(const json_t *rows, const char *where)
 
 static bool report(const json_t *rows)
 {
-    listing_print(rows, "part=error", "dtype degree exp_error rms relative",
-                  "error of attention by the degree of its exponential");
+    experiment_list(rows, "part=error", "dtype degree exp_error rms relative",
+                    "error of attention by the degree of its exponential");
     const double f32 = enough(rows, "dtype=f32"), bf16 = enough(rows, "dtype=bf16"),
                  f16 = enough(rows, "dtype=f16");
     if (isfinite(f32) && isfinite(bf16) && isfinite(f16))

@@ -154,4 +154,10 @@ bool experiment_is(const json_t *object, const char *key, const char *text);
 /* A list of whole numbers into x, at most `capacity`; returns how many. */
 size_t experiment_counts(const json_t *object, const char *key, size_t *x, size_t capacity);
 
+/* Prints the rows that have these parameters or values, every row where that is NULL, under a heading: a column for
+ * each key, a space between, of their values or parameters.  Where the table is too wide, columns whose keys end in
+ * a question mark are left out and named below it, and texts of the first column become lines above their rows.
+ * Nothing is printed without rows. */
+void experiment_list(const json_t *rows, const char *where, const char *keys, const char *heading);
+
 #endif

@@ -9,7 +9,6 @@
 #include "check/invariant.h"
 #include "experiment.h"
 #include "experiments/shared/kernel_call.h"
-#include "experiments/shared/listing.h"
 #include "problem/catalogue.h"
 #include "results/report.h"
 
@@ -202,8 +201,8 @@ static bool compute(const json_t *s, json_t *rows, struct experiment_work *work)
 
 static bool report(const json_t *rows)
 {
-    listing_print(rows, "equal=false", "dtype kernel problem change differing largest",
-                  "changes that change bits: the share of elements, and the largest difference");
+    experiment_list(rows, "equal=false", "dtype kernel problem change differing largest",
+                    "changes that change bits: the share of elements, and the largest difference");
     report_sentence("%zu of %zu changes that should not matter keep every bit.",
                     experiment_where(rows, "equal=true"), json_array_size(rows));
     return true;

@@ -7,7 +7,6 @@
 #include "experiment.h"
 #include "experiments/shared/kernel_call.h"
 #include "experiments/shared/layer_file.h"
-#include "experiments/shared/listing.h"
 #include "results/report.h"
 
 static const char *const masks[] = {"none", "causal", NULL};
@@ -124,8 +123,8 @@ static bool report(const json_t *rows)
 {
     const size_t wrong = experiment_where(rows, "ok=false");
     const size_t compared = wrong + experiment_where(rows, "ok=true");
-    listing_print(rows, "part=real", "file prefix kernel isa s d_model difference tolerance ok",
-                  "a layer beside the output in its file");
+    experiment_list(rows, "part=real", "file prefix kernel isa s d_model difference tolerance ok",
+                    "a layer beside the output in its file");
     if (wrong)
         report_sentence("The output of %zu of %zu kernels DIFFERS from the file's by more than "
                         "rounding explains.",

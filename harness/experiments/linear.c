@@ -10,7 +10,6 @@
 #include "experiment.h"
 #include "experiments/shared/dots.h"
 #include "experiments/shared/kernel_call.h"
-#include "experiments/shared/listing.h"
 #include "experiments/shared/mt19937.h"
 #include "parts.h"
 #include "results/report.h"
@@ -249,11 +248,11 @@ static void say_init(const json_t *rows)
 
 bool linear_report(const json_t *rows)
 {
-    listing_print(rows, "part=equal",
-                  "d input sums difference over_bound equal output_difference loops_equal",
-                  "a layer with the same weights in both layouts");
-    listing_print(rows, "part=init", "d input init q_squared spread effective_keys largest",
-                  "64 tokens behind the weights that a layer begins with");
+    experiment_list(rows, "part=equal",
+                    "d input sums difference over_bound equal output_difference loops_equal",
+                    "a layer with the same weights in both layouts");
+    experiment_list(rows, "part=init", "d input init q_squared spread effective_keys largest",
+                    "64 tokens behind the weights that a layer begins with");
     const bool right = say_equal(rows);
     say_init(rows);
     return right;

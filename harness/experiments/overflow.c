@@ -11,7 +11,6 @@
 #include "experiment.h"
 #include "experiments/shared/kernel_call.h"
 #include "experiments/shared/kernel_weights.h"
-#include "experiments/shared/listing.h"
 #include "results/report.h"
 
 #define KEYS 3
@@ -179,7 +178,7 @@ static bool report(const json_t *rows)
         else if (!experiment_is(part.params, "by", SAFE))
             kernel = fmin(kernel, fmin(up, experiment_number(part.values, "down")));
     }
-    listing_print(
+    experiment_list(
         rows, NULL, "dtype by up down most",
         "the first logit at which a softmax fails, up and down, of the most that it can be "
         "given");

@@ -13,7 +13,6 @@
 #include "experiment.h"
 #include "experiments/shared/kernel_call.h"
 #include "experiments/shared/layer_heads.h"
-#include "experiments/shared/listing.h"
 #include "parts.h"
 #include "results/report.h"
 
@@ -157,9 +156,9 @@ static bool compute(const json_t *s, json_t *rows, struct experiment_work *work)
 
 static bool report(const json_t *rows)
 {
-    listing_print(rows, "part=count", "input s block threshold rescales share",
-                  "rescales per row, and their share of the blocks, by tolerated growth of the "
-                  "maximum");
+    experiment_list(rows, "part=count", "input s block threshold rescales share",
+                    "rescales per row, and their share of the blocks, by tolerated growth of the "
+                    "maximum");
     const double often =
         experiment_extent(rows, "input=normal block=1 threshold=0", "rescales").first;
     const double blocks =

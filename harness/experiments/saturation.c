@@ -8,7 +8,6 @@
 #include "experiment.h"
 #include "experiments/shared/dots.h"
 #include "experiments/shared/layer_heads.h"
-#include "experiments/shared/listing.h"
 #include "experiments/shared/softmax_facts.h"
 #include "results/report.h"
 
@@ -140,12 +139,12 @@ static double find_end(const json_t *rows, struct experiment_part *last)
 
 static bool report(const json_t *rows)
 {
-    listing_print(rows, "part=random",
-                  "input d scale entropy effective_keys largest jacobian gradient dead",
-                  "random queries and keys");
-    listing_print(rows, "part=real",
-                  "prefix head scale entropy effective_keys largest jacobian gradient dead",
-                  "heads of all-MiniLM-L6-v2");
+    experiment_list(rows, "part=random",
+                    "input d scale entropy effective_keys largest jacobian gradient dead",
+                    "random queries and keys");
+    experiment_list(rows, "part=real",
+                    "prefix head scale entropy effective_keys largest jacobian gradient dead",
+                    "heads of all-MiniLM-L6-v2");
     struct experiment_part last = {0};
     const double stops = find_end(rows, &last);
     const struct experiment_extent root =

@@ -10,7 +10,6 @@
 #include "experiment.h"
 #include "experiments/shared/kernel_call.h"
 #include "experiments/shared/kernel_weights.h"
-#include "experiments/shared/listing.h"
 #include "experiments/shared/softmax_facts.h"
 #include "results/report.h"
 
@@ -254,11 +253,11 @@ static struct peak find_peak(const json_t *rows, const char *input)
 
 static bool report(const json_t *rows)
 {
-    listing_print(rows, "part=published", "multiplier by weights",
-                  "softmax of the published logits");
-    listing_print(rows, "part=multiplier",
-                  "input keys multiplier entropy effective_keys largest jacobian gradient",
-                  "softmax of the logits times a multiplier");
+    experiment_list(rows, "part=published", "multiplier by weights",
+                    "softmax of the published logits");
+    experiment_list(rows, "part=multiplier",
+                    "input keys multiplier entropy effective_keys largest jacobian gradient",
+                    "softmax of the logits times a multiplier");
     const size_t wrong = count_wrong(rows);
     for (const char *const *input = inputs; *input; input++) {
         const struct peak peak = find_peak(rows, *input);

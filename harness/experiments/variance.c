@@ -17,7 +17,6 @@
 #include "experiments/shared/dots.h"
 #include "experiments/shared/kernel_call.h"
 #include "experiments/shared/layer_heads.h"
-#include "experiments/shared/listing.h"
 #include "parts.h"
 #include "results/report.h"
 
@@ -231,16 +230,17 @@ static bool report(const json_t *rows)
                          experiment_where(rows, "part=published after_inside=false");
     const struct experiment_extent real = experiment_extent(rows, "part=real", "scaled");
     const struct held sweep = held_of(rows);
-    listing_print(rows, "part=published",
-                  "d variance ci95 before before_inside scaled scaled_ci95? after after_inside",
-                  "var(q.k), and scaled by 1/d, of 1000 trials, beside those printed before and "
-                  "after the scale");
-    listing_print(rows, "part=sweep", "input d variance ci95 theory scaled scaled_ci95",
-                  "var(q.k), and scaled by 1/d, over d, beside the exact one");
-    listing_print(rows, "part=real", "prefix head d variance scaled scaled_ci95 scaled_independent",
-                  "var(q.k) of a transformer's heads, and if dimensions were independent");
-    listing_print(rows, "part=kernels", "kernel isa d scale theory variance ci95",
-                  "variance of the logits that the kernels saw, by the scale they were given");
+    experiment_list(rows, "part=published",
+                    "d variance ci95 before before_inside scaled scaled_ci95? after after_inside",
+                    "var(q.k), and scaled by 1/d, of 1000 trials, beside those printed before and "
+                    "after the scale");
+    experiment_list(rows, "part=sweep", "input d variance ci95 theory scaled scaled_ci95",
+                    "var(q.k), and scaled by 1/d, over d, beside the exact one");
+    experiment_list(rows, "part=real",
+                    "prefix head d variance scaled scaled_ci95 scaled_independent",
+                    "var(q.k) of a transformer's heads, and if dimensions were independent");
+    experiment_list(rows, "part=kernels", "kernel isa d scale theory variance ci95",
+                    "variance of the logits that the kernels saw, by the scale they were given");
     if (real.rows) /* scaled variances of a transformer's heads */
         report_sentence(
             "A trained model does not keep the variance at 1: var(q.k / sqrt(d)) of its heads is "

@@ -2,7 +2,6 @@
  * worked_examples: public notebooks on self-attention, rebuilt and compared digit by digit.
  */
 #include "experiment.h"
-#include "experiments/shared/listing.h"
 #include "results/report.h"
 #include "worked_examples.h"
 
@@ -77,10 +76,10 @@ static bool report(const json_t *rows)
         compared += !property && json_object_get(row.values, "ok");
         properties += property;
     }
-    listing_print(rows, "ok=true by=definition", "example quantity difference tolerance ok",
-                  "what notebooks print, beside the definition in float64");
-    listing_print(rows, "ok=false", "example quantity property by difference tolerance ok",
-                  "what differs");
+    experiment_list(rows, "ok=true by=definition", "example quantity difference tolerance ok",
+                    "what notebooks print, beside the definition in float64");
+    experiment_list(rows, "ok=false", "example quantity property by difference tolerance ok",
+                    "what differs");
     report_sentence("%s of %zu tables that the notebooks print and of %zu properties of examples "
                     "without a seed matches.",
                     wrong ? "Not every one" : "Every one", compared, properties);

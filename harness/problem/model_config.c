@@ -1,7 +1,7 @@
 /*
  * model_config: the file, and what is wrong with it.
  */
-#include "model_config.h"
+#include "models.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -8,7 +8,6 @@
 
 #include "base/refuse.h"
 #include "parse_runs.h"
-#include "trace.h"
 
 /* ---- a batch --------------------------------------------------------------------------------- */
 

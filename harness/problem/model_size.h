@@ -16,7 +16,7 @@ struct model_size {
     size_t page_size;
 };
 
-/* Reads `[N]qQ[sS],...[:pageN]`, `lens:A,B,...` or what trace.h has; false fills message. */
+/* Reads `[N]qQ[sS],...[:pageN]`, `lens:A,B,...` or what trace_read() does; false fills message. */
 bool model_size_read(struct piece text, struct model_size *size, char *message,
                      size_t message_size);
 
@@ -31,5 +31,13 @@ const char *model_size_case(const struct model_size *size, const struct model_ki
 #define MODEL_SIZE_NAME 64
 void model_size_name(const struct model_size *size, size_t most, char text[MODEL_SIZE_NAME]);
 void model_size_say(const struct model_size *size, char *text, size_t text_size);
+
+/* ---- sequences from a CSV file of requests that a server had (trace.c) --------------------------- */
+
+/* Reads `prompts:FILE[:N]`, the prompts of the first N requests (32), or `replies:FILE[:N]`, the last token of
+ * each reply on all keys before it.  Columns are found by the names that public traces have.  False fills
+ * message, with the file's line if one is wrong. */
+bool trace_is(struct piece text);
+bool trace_read(struct piece text, struct input *input, char *message, size_t message_size);
 
 #endif

@@ -39,4 +39,8 @@ const char *models_role(enum model_role role);
 /* The name of each model in turn; NULL past the last one. */
 const char *models_name(size_t index, char name[48]);
 
+/* model_config.c: the attention of a model from its configuration, a config.json as on the Hugging Face hub.
+ * False fills message, with the path and the field that is missing or wrong. */
+bool model_config_read(const char *path, struct model *model, char *message, size_t message_size);
+
 #endif

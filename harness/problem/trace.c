@@ -4,7 +4,7 @@
  * Names of columns are those of the traces of Azure (Patel et al. 2024, arXiv:2311.18677), BurstGPT (Wang et
  * al. 2024, arXiv:2401.17644) and Vidur (Agrawal et al. 2024, arXiv:2405.05465).
  */
-#include "trace.h"
+#include "model_size.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -70,4 +70,12 @@ extern const struct backend in_process_backend;
  * is the program's: program_clock.h.  One at a time. */
 extern const struct backend in_program_backend;
 
+/* ---- ceilings measured beside the samples of a launch (launch_ceilings.c) ------------------------ */
+
+#define LAUNCH_CEILINGS_S 0.004 /* for each */
+
+/* "ceiling" of the answer: what the machine could do during a launch whose samples have this median. */
+json_t *worker_launch_ceilings(const struct worker *worker, const struct tensor_set *sets,
+                               const struct bench_disturbance *disturbance, double median_s);
+
 #endif

@@ -7,7 +7,6 @@
 
 #include "base/number.h"
 #include "base/refuse.h"
-#include "launch_ceilings.h"
 #include "plugin.h"
 #include "problem/catalogue.h"
 

@@ -9,7 +9,6 @@
 
 #include "base/number.h"
 #include "bench/disturbance.h"
-#include "launch_ceilings.h"
 #include "problem/capabilities.h"
 #include "program_clock.h"
 #include "program_copy.h"

@@ -1,7 +1,7 @@
 /*
  * launch_ceilings: of multiply-adds and of reading, once and where they seem too low again.
  */
-#include "launch_ceilings.h"
+#include "backend.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -8,7 +8,6 @@
 
 #include "experiments/shared/dots.h"
 #include "experiments/experiment.h"
-#include "experiments/shared/listing.h"
 #include "base/random.h"
 #include "results/report_rows.h"
 
@@ -69,8 +68,8 @@ static void rows_are_listed_by_key(void **state)
     FILE *file = tmpfile();
     assert_non_null(file);
     report_output = (struct report_output){.out = file, .width = 100};
-    listing_print(rows, "part=p d=16384 ok=true", "by d rms ci95 absent ok project_s", "a heading");
-    listing_print(rows, "part=p by=naive", "by", "nothing");
+    experiment_list(rows, "part=p d=16384 ok=true", "by d rms ci95 absent ok project_s", "a heading");
+    experiment_list(rows, "part=p by=naive", "by", "nothing");
     rewind(file);
     text[fread(text, 1, sizeof text - 1, file)] = 0;
     fclose(file);
@@ -104,7 +103,7 @@ static void a_wide_listing_gives_way(void **state)
         FILE *file = tmpfile();
         assert_non_null(file);
         report_output = (struct report_output){.out = file, .width = cases[i].width};
-        listing_print(rows, NULL, "file d rms bound_rms?", "of");
+        experiment_list(rows, NULL, "file d rms bound_rms?", "of");
         rewind(file);
         text[fread(text, 1, sizeof text - 1, file)] = 0;
         fclose(file);
