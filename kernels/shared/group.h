@@ -113,14 +113,6 @@ static inline struct group_block group_block_in(const struct attn_problem *probl
     return group_part(&all, index * most, most);
 }
 
-/* The same where every sequence has the problem's own lengths. */
-static inline struct group_block group_block_at(const struct attn_problem *problem, size_t b,
-                                                size_t g, size_t index, size_t most)
-{
-    const struct attn_sequence whole = {0, problem->q_len, 0, problem->kv_len};
-    return group_block_in(problem, &whole, b, g, index, most);
-}
-
 /* Whether some row of the block does not see all of keys [j, j + n). */
 static inline bool group_edge(const struct group_block *block, ptrdiff_t j, ptrdiff_t n)
 {

@@ -119,7 +119,6 @@ static inline real softmax_log(real m, real l)
 /* ---- base 2 -------------------------------------------------------------------------------- */
 
 #define SOFTMAX_LOG2E 1.44269504088896341f
-#define SOFTMAX_LN2 0.693147180559945309f
 
 /* Factor of the scores: the problem's scale times log2(e). */
 static inline float softmax_scale(const struct attn_problem *problem)
@@ -131,12 +130,6 @@ static inline float softmax_scale(const struct attn_problem *problem)
 static inline float softmax_exp2(float *x, ptrdiff_t n, float shift)
 {
     return softmax_powers(x, n, shift, exp2_precise);
-}
-
-/* LSE from a maximum in base 2. */
-static inline float softmax_lse(float m, float l)
-{
-    return m * SOFTMAX_LN2 + log(l);
 }
 
 #endif

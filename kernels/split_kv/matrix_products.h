@@ -22,9 +22,8 @@ enum {
     STRIP_KEYS = 32, /* that a product of weights and values sums over */
     PANEL_STRIPS = PANEL_KEYS / STRIP_KEYS,
     BLOCK_GROUPS = BLOCK_KEYS / GROUP_KEYS,
-    SCORES = PANEL_KEYS * TILE_ROWS,           /* of 16 rows in a panel */
-    WEIGHTS = PANEL_STRIPS * TILE_ELEMENTS,    /* likewise, as tiles */
-    SQUARE_BYTES = TILE_ROWS * TILE_ROW_BYTES, /* a tile of results */
+    SCORES = PANEL_KEYS * TILE_ROWS,        /* of 16 rows in a panel */
+    WEIGHTS = PANEL_STRIPS * TILE_ELEMENTS, /* likewise, as tiles */
 };
 
 /* ---- operands ------------------------------------------------------------------------------- */
