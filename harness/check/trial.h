@@ -139,7 +139,7 @@ bool check_fail_mismatch(struct trial *trial, const struct check_comparison *com
 /* A diagnosis' second step: finds a key to which the wrong row gives a wrong weight. */
 bool check_ask(struct trial *trial, const struct check_mismatch *wrong, char *text, size_t size);
 
-/* ---- kernels that are less precise than they claim (precision.c) --------------------------------- */
+/* ---- kernels that are less precise than they claim (precision.c) ----------------------------- */
 
 /* For a trial on an input with random errors, such as N(0, 1).  Sets the ratio of O's RMS error to that
  * of the plain f32 kernel, and fails above 8; the same for LSE. */

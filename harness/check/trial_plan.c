@@ -32,7 +32,7 @@ static bool map_workspace(struct trial_plan *p, size_t bytes)
     return true;
 }
 
-/* ---- what a kernel must leave alone in the threads that it runs on -------------------------------- */
+/* ---- what a kernel must leave alone in the threads that it runs on --------------------------- */
 
 /* For a signal handler. */
 static bool last_row(const void *context, size_t place[3])
@@ -77,7 +77,7 @@ bool check_watch_end(struct trial *trial, int threads, const char *who)
     return aftermath_end(threads, what) || check_fail(trial, "%s %s", who, what);
 }
 
-/* ---- plans --------------------------------------------------------------------------------------- */
+/* ---- plans ----------------------------------------------------------------------------------- */
 
 void check_trial_stage(const struct trial *trial, int threads)
 {

@@ -83,7 +83,7 @@ bool drawn_is(const struct session *session, const struct cell *cell);
 struct problem_case drawn_simplest(const struct session *session, int topology,
                                    const struct cell *failed);
 
-/* ---- completion, manual pages, tune ------------------------------------------------------------ */
+/* ---- completion, manual pages, tune ---------------------------------------------------------- */
 
 /* Prints a line for each word that may stand there, with a tab and what it is; words are those behind the
  * program's name.  Returns the exit status: 1, a file belongs there. */

@@ -69,8 +69,8 @@ static const struct attn_kernel *guest_in(json_t *step)
     return NULL;
 }
 
-/* A step in a worker that calls the experiment's compute(), a core for each thread where there are enough; "rows" of
- * the answer has the rows. */
+/* A step in a worker that calls the experiment's compute(), a core for each thread where there are enough;
+ * "rows" of the answer has the rows. */
 static struct launch run_step(const struct running *r, json_t *step)
 {
     const struct attn_kernel *guest = guest_in(step);

@@ -93,7 +93,7 @@ typedef void experiment_block(void *context, size_t index, void *scratch);
 bool experiment_blocks(size_t count, int threads, size_t scratch, experiment_block *compute,
                        void *context);
 
-/* ---- numbers that other people's notebooks printed (tests/data/worked-examples.json) ------------- */
+/* ---- numbers that other people's notebooks printed (tests/data/worked-examples.json) --------- */
 
 /* Whether the file is there; false fills message. */
 bool experiment_published_ready(char *message, size_t message_size);
@@ -154,10 +154,10 @@ bool experiment_is(const json_t *object, const char *key, const char *text);
 /* A list of whole numbers into x, at most `capacity`; returns how many. */
 size_t experiment_counts(const json_t *object, const char *key, size_t *x, size_t capacity);
 
-/* Prints the rows that have these parameters or values, every row where that is NULL, under a heading: a column for
- * each key, a space between, of their values or parameters.  Where the table is too wide, columns whose keys end in
- * a question mark are left out and named below it, and texts of the first column become lines above their rows.
- * Nothing is printed without rows. */
+/* Prints the rows that have these parameters or values, every row where that is NULL, under a heading: a
+ * column for each key, a space between, of their values or parameters.  Where the table is too wide, columns
+ * whose keys end in a question mark are left out and named below it, and texts of the first column become
+ * lines above their rows.  Nothing is printed without rows. */
 void experiment_list(const json_t *rows, const char *where, const char *keys, const char *heading);
 
 #endif

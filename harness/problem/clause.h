@@ -22,7 +22,7 @@ struct clause {
 extern const struct clause clause_lens, clause_batch, clause_qlens, clause_decode;
 extern const struct clause clause_mask, clause_bias, clause_scales;
 
-/* ---- parse_clauses.c --------------------------------------------------------------------------- */
+/* ---- parse_clauses.c ------------------------------------------------------------------------- */
 
 /* Reads `name:value:...+name:value...`; `problem` is NULL or what the clauses must suit.  Positions
  * count from `text`. */

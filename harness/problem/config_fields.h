@@ -34,7 +34,7 @@ bool config_is_true(const struct config *c, const char *name);
 /* Whether the model is of one of some types, comma separated. */
 bool config_is_type(const struct config *c, const char *types);
 
-/* ---- config_layers.c: to kinds of layer -------------------------------------------------------- */
+/* ---- config_layers.c: to kinds of layer ------------------------------------------------------ */
 
 /* Names of fields are those of the transformers library, whose configuration classes say what each is where
  * the file leaves it out.  A field that decides what a layer computes and has an unknown value is refused.

@@ -234,7 +234,7 @@ void config_layers(struct config *c)
         add_layers(c, layers, &p);
 }
 
-/* ---- encoders with a decoder, as T5, BART and Whisper are --------------------------------------- */
+/* ---- encoders with a decoder, as T5, BART and Whisper are ------------------------------------ */
 
 /* Relative positions as a bias, and no scale; what the encoder has read is as long as the text, or fixed. */
 #define OF_T5 "t5,mt5,umt5"

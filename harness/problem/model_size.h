@@ -32,7 +32,7 @@ const char *model_size_case(const struct model_size *size, const struct model_ki
 void model_size_name(const struct model_size *size, size_t most, char text[MODEL_SIZE_NAME]);
 void model_size_say(const struct model_size *size, char *text, size_t text_size);
 
-/* ---- sequences from a CSV file of requests that a server had (trace.c) --------------------------- */
+/* ---- sequences from a CSV file of requests that a server had (trace.c) ----------------------- */
 
 /* Reads `prompts:FILE[:N]`, the prompts of the first N requests (32), or `replies:FILE[:N]`, the last token of
  * each reply on all keys before it.  Columns are found by the names that public traces have.  False fills

@@ -81,7 +81,7 @@ void tensors_set(const struct attn_tensor *t, size_t b, size_t h, size_t i, size
     tensors_set_row(t, b, h, i, d, &x, 1);
 }
 
-/* ---- the rows of results, sequence by sequence --------------------------------------------------- */
+/* ---- the rows of results, sequence by sequence ----------------------------------------------- */
 
 /* Queries of all sequences in front of number b. */
 static size_t queries_before(const struct attn_problem *p, const struct attn_tensors *t, size_t b)

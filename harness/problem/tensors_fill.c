@@ -149,7 +149,7 @@ bool tensors_fill(struct tensor_set *set, const struct problem_case *c, uint64_t
     return true;
 }
 
-/* ---- one set of a case's operands in process memory ---------------------------------------------- */
+/* ---- one set of a case's operands in process memory ------------------------------------------ */
 
 bool tensors_alloc_case(struct tensor_set *set, const struct problem_case *c,
                         const struct tensors_layout *layout, char *message, size_t message_size)

@@ -243,7 +243,7 @@ void report_summary(const struct cell *cells, size_t count)
     free(rows);
 }
 
-/* ---- experiments ------------------------------------------------------------------------------ */
+/* ---- experiments ----------------------------------------------------------------------------- */
 
 unsigned report_table(const struct table *table)
 {

@@ -54,7 +54,7 @@ void report_help_states(void);
 /* Whether everything could be written; false fills message. */
 bool report_close(char *message, size_t message_size);
 
-/* ---- experiments ------------------------------------------------------------------------------ */
+/* ---- experiments ----------------------------------------------------------------------------- */
 
 /* A table; returns the columns shown (base/table.h). */
 unsigned report_table(const struct table *table);

@@ -17,7 +17,7 @@
 #include "base/refuse.h"
 #include "base/shell_words.h"
 
-/* ---- architecture: the beginning of a header, which is that of 32 bits in files of 64, too ------ */
+/* ---- architecture: the beginning of a header, which is that of 32 bits in files of 64, too --- */
 
 /* This program's own, where the linker put it. */
 extern const Elf32_Ehdr own __asm__("__ehdr_start") __attribute__((visibility("hidden")));

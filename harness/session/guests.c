@@ -69,7 +69,7 @@ static void refuse_guest(const struct guest *guest, enum cell_state state, const
     progress_say("plug-in %s: %s: %s", guest->path, cell_state_name(state), why);
 }
 
-/* ---- proxies ---------------------------------------------------------------------------------- */
+/* ---- proxies --------------------------------------------------------------------------------- */
 
 static bool is_name(const char *name)
 {
@@ -140,7 +140,7 @@ static bool each_once(const struct attn_kernel *kernels, size_t count, char *why
     return true;
 }
 
-/* Adds proxies to the catalogue from "kernels" of the answer to `describe`, kept for as long as the program runs:
+/* Adds proxies to the catalogue from "kernels" of an answer to `describe`, kept while the program runs:
  *
  *     [{"name":"mine", "isa":"avx512", "summary":TEXT, "source":TEXT, "caps":{...}}, ...]
  *

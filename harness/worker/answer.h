@@ -43,7 +43,7 @@ double worker_call_deadline(const struct worker *worker, double calls);
 /* "check" of the answer. */
 json_t *worker_check_answer(const struct check_result *result);
 
-/* ---- what a worker can be asked for, one file each ------------------------------------------------ */
+/* ---- what a worker can be asked for, one file each ------------------------------------------- */
 
 void worker_prepare(struct worker *worker);
 void worker_check(struct worker *worker);

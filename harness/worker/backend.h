@@ -1,8 +1,8 @@
 /*
  * backend: where a worker's kernel computes: in this process (in_process.c), or in a program (in_program.c).
  *
- * Each is one table of functions, NULL where it has nothing to do, and keeps its state in its own file: a worker
- * runs one kernel.
+ * Each is one table of functions, NULL where it has nothing to do, and keeps its state in its own file: a
+ * worker runs one kernel.
  */
 #ifndef HARNESS_WORKER_BACKEND_H
 #define HARNESS_WORKER_BACKEND_H
@@ -70,7 +70,7 @@ extern const struct backend in_process_backend;
  * is the program's: program_clock.h.  One at a time. */
 extern const struct backend in_program_backend;
 
-/* ---- ceilings measured beside the samples of a launch (launch_ceilings.c) ------------------------ */
+/* ---- ceilings measured beside the samples of a launch (launch_ceilings.c) -------------------- */
 
 #define LAUNCH_CEILINGS_S 0.004 /* for each */
 

@@ -67,12 +67,11 @@ void worker_plan_close(struct worker_plan *plan)
     free(plan->workspace);
 }
 
-/* ---- where the memory of a launch lies, and on what pages ------------------------------------------
- *
- * The memory policy is set before the process's first allocation; operands, which another process
- * has filled, and results are moved; then where everything lies is read back.  With first touch on
- * a machine of one NUMA node there is nothing to move. */
+/* ---- where the memory of a launch lies, and on what pages ------------------------------------ */
 
+/* The memory policy is set before the process's first allocation; operands, which another process has
+ * filled, and results are moved; then where everything lies is read back.  With first touch on a machine of
+ * one NUMA node there is nothing to move. */
 bool worker_memory_policy(struct worker *worker)
 {
     const struct protocol_request *r = &worker->request;

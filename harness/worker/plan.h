@@ -25,8 +25,8 @@ enum cell_state worker_plan_make(const struct worker *worker, int threads, struc
 bool worker_plan_open(struct worker *worker, struct worker_plan *plan);
 void worker_plan_close(struct worker_plan *plan);
 
-/* Where the memory of a launch lies, and on what pages.  Called before anything is allocated, and when everything is; false ends the worker with its
- * reason. */
+/* Where the memory of a launch lies, and on what pages.  Called before anything is allocated, and when
+ * everything is; false ends the worker with its reason. */
 bool worker_memory_policy(struct worker *worker);
 bool worker_memory_place(struct worker *worker, const struct worker_plan *plan,
                          const struct tensor_set *sets);

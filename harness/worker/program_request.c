@@ -120,7 +120,7 @@ void program_request_environment(struct program_environment *e, const int *cpus,
     e->variables[n] = NULL;
 }
 
-/* ---- numbers beside times: sums by name -------------------------------------------------------- */
+/* ---- numbers beside times: sums by name ------------------------------------------------------ */
 
 static bool is_name(const char *name)
 {

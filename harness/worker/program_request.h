@@ -38,7 +38,7 @@ struct program_environment {
 void program_request_environment(struct program_environment *e, const int *cpus, size_t cpu_count,
                                  int threads, bool bound);
 
-/* ---- the numbers that a program gives beside its times ------------------------------------------ */
+/* ---- the numbers that a program gives beside its times --------------------------------------- */
 
 #define PROGRAM_EXTRAS 32
 #define PROGRAM_NAME 32 /* bytes of a name */

@@ -68,7 +68,8 @@ static void rows_are_listed_by_key(void **state)
     FILE *file = tmpfile();
     assert_non_null(file);
     report_output = (struct report_output){.out = file, .width = 100};
-    experiment_list(rows, "part=p d=16384 ok=true", "by d rms ci95 absent ok project_s", "a heading");
+    experiment_list(rows, "part=p d=16384 ok=true", "by d rms ci95 absent ok project_s",
+                    "a heading");
     experiment_list(rows, "part=p by=naive", "by", "nothing");
     rewind(file);
     text[fread(text, 1, sizeof text - 1, file)] = 0;

@@ -22,8 +22,8 @@ struct layer_operands layer_operands(const struct attn_self_attention *l);
 void layer_run(const struct attn_self_attention *l, const char *kernel, int threads,
                const struct attn_self_attention_tensors *t);
 
-/* Fails where Y, and weights where the layer wants them, are not what the reference makes of projections in float64,
- * within 5e-5 and 1e-5. */
+/* Fails where Y, and weights where the layer wants them, are not what the reference makes of projections in
+ * float64, within 5e-5 and 1e-5. */
 void layer_judge(const struct attn_self_attention *l, const struct attn_self_attention_tensors *t);
 
 #endif

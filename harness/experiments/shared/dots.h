@@ -53,7 +53,7 @@ extern const struct dots *const dots_variants[];
 extern const size_t dots_variant_count;
 const struct dots *dots_best(void);
 
-/* ---- mean and variance of a sample, and how far each may be from the truth --------------------- */
+/* ---- mean and variance of a sample, and how far each may be from the truth ------------------- */
 
 #define MOMENTS_NORMAL_975 1.959963985 /* quantile 0.975 of N(0, 1) */
 

@@ -113,7 +113,7 @@ float kernel_round(float x, enum attn_dtype dtype)
                                : x;
 }
 
-/* ---- the self-attention layer ------------------------------------------------------------------ */
+/* ---- the self-attention layer ---------------------------------------------------------------- */
 
 struct attn_self_attention layer_shape(size_t len, size_t d_in, size_t heads, size_t dim)
 {

@@ -42,7 +42,7 @@ double kernel_dot(const float *a, const float *b, size_t n);
 /* x rounded to a storage type. */
 float kernel_round(float x, enum attn_dtype dtype);
 
-/* ---- the self-attention layer ------------------------------------------------------------------ */
+/* ---- the self-attention layer ---------------------------------------------------------------- */
 
 struct layer_call {
     struct attn_self_attention_plan plan;
