@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from attntools.base.units import digits
 from attntools.compare.answer import share, winner
 from attntools.compare.ranking import Ranked
+from attntools.explain.standing import fastest, of_case
 from attntools.results.cells import Cell, Results
 
 # A difference that is worth a try: twice what a build differs from itself (compare's THRESHOLD).
@@ -23,7 +24,9 @@ def beside(results: Results, cell: Cell, field: str) -> list[Cell]:
     ]
 
 
-def _variant(_results: Results, cell: Cell, group: Sequence[Ranked]) -> str:
+def _variant(results: Results, cell: Cell, group: Sequence[Ranked]) -> str:
+    if {c.kernel for c in of_case(results, cell)} == {cell.kernel}:
+        return f"--kernel best,ours: of this case the file has {cell.kernel} alone"
     mine, best = next(r for r in group if r.cell is cell), winner(group)
     if mine is best or not mine.lo > 1:
         return ""
@@ -53,14 +56,20 @@ def _threads(results: Results, cell: Cell, _group: Sequence[Ranked]) -> str:
     return ""
 
 
-def _waiting(_results: Results, cell: Cell, _group: Sequence[Ranked]) -> str:
+def _waiting(results: Results, cell: Cell, _group: Sequence[Ranked]) -> str:
+    """Only what the file has not measured: of the rest it says itself what is faster."""
     busy, barrier = cell.number("busy_s"), cell.number("barrier_s")
     if cell.threads < 2 or not barrier / (busy + barrier) > WAITING:
         return ""
-    return (
-        f"fewer threads, or split_kv, which splits keys: the threads wait for each other "
-        f"{100 * barrier / (busy + barrier):.0f} % of the time"
-    )
+    ways = []
+    if all(c.threads >= cell.threads for c in beside(results, cell, "threads")):
+        ways.append("fewer threads")
+    if all(c.kernel != "split_kv" for c in of_case(results, cell)):
+        ways.append("split_kv, which splits keys")
+    if not ways:
+        return ""
+    waited = 100 * barrier / (busy + barrier)
+    return f"{', or '.join(ways)}: the threads wait for each other {waited:.0f} % of the time"
 
 
 def _placement(results: Results, cell: Cell, _group: Sequence[Ranked]) -> str:
@@ -71,7 +80,8 @@ def _placement(results: Results, cell: Cell, _group: Sequence[Ranked]) -> str:
     if not found:
         return ""
     cores = "--placement cores, " if cell.placement != "cores" else ""
-    return f"{cores}an idle machine, or fewer threads than it has: the row is {', '.join(found)}"
+    fewer = ", or fewer threads than it has" if cell.threads > 1 else ""
+    return f"{cores}an idle machine{fewer}: the row is {', '.join(found)}"
 
 
 def _outside(_results: Results, cell: Cell, _group: Sequence[Ranked]) -> str:
@@ -86,12 +96,13 @@ def _huge_pages(results: Results, cell: Cell, _group: Sequence[Ranked]) -> str:
         return f"{word}: {_gain(cell, other)}"
     in_place = cell.number("ceiling.read_in_place_gbytes_per_s")
     gain = cell.number("ceiling.read_gbytes_per_s") / in_place
-    if cell.huge_pages or cell.bound_by != "bandwidth" or not gain > WORTH:
+    measured = beside(results, cell, "huge_pages")  # and found no faster
+    if measured or cell.huge_pages or cell.bound_by != "bandwidth" or not gain > WORTH:
         return ""
-    return (
-        f"--huge-pages: other memory, on huge pages if there are, was read {gain:.2f} x as fast as "
-        "K and V where they lie"
-    )
+    text = "other memory, on huge pages if there are, was read"
+    if share(cell) >= NEAR:
+        text = f"at {100 * share(cell):.0f} % of what K and V allow where they lie, but {text}"
+    return f"--huge-pages: {text} {gain:.2f} x as fast as K and V where they lie"
 
 
 def _memory(_results: Results, cell: Cell, _group: Sequence[Ranked]) -> str:
@@ -109,7 +120,7 @@ def _instructions(_results: Results, cell: Cell, _group: Sequence[Ranked]) -> st
 
 def _launches(_results: Results, cell: Cell, _group: Sequence[Ranked]) -> str:
     if cell.interval_s is None:
-        return "--launches 6 or more: for an interval, without which nothing is ranked"
+        return "--launches 6 or more: for a 95 % interval of its time"
     lo, hi = cell.interval_s
     half = (hi - lo) / 2 / cell.median_s
     if half <= WORTH - 1:
@@ -117,14 +128,18 @@ def _launches(_results: Results, cell: Cell, _group: Sequence[Ranked]) -> str:
     return f"more --seconds: the interval is +-{digits(100 * half)} % wide"
 
 
-def _less_work(_results: Results, cell: Cell, _group: Sequence[Ranked]) -> str:
-    if not share(cell) >= NEAR:
+def _less_work(results: Results, cell: Cell, group: Sequence[Ranked]) -> str:
+    if not share(cell) >= NEAR or _huge_pages(results, cell, group):
         return ""
     less = {
         "compute": "fewer multiply-adds (a mask, a window) or a type that multiplies faster",
         "bandwidth": "fewer bytes of K and V (16 bits, int8, fewer KV heads)",
     }[cell.bound_by or ""]
-    return f"{less}: at {100 * share(cell):.0f} % of its limit no setting makes this much faster"
+    text = f"{less}: at {100 * share(cell):.0f} % of its limit"
+    faster = (_threads, _placement, _instructions)
+    if any(rule(results, cell, group) for rule in faster) or fastest(results, cell) is not cell:
+        return text
+    return f"{text} no setting makes this much faster"
 
 
 Rule = Callable[[Results, Cell, Sequence[Ranked]], str]

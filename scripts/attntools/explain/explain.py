@@ -1,13 +1,14 @@
 """Explains a row of a results file: what binds it, what disturbed it, how it stands, what to try.
 
-    scripts/explain run.jsonl                 the rows, by number
+    scripts/explain run.jsonl                 the rows, by number, in the order of the file
     scripts/explain run.jsonl --row 3         one of them
 
     limit      which ceiling binds the row by the roofline model, and how much of each it reached
     time       how sure the median is
     threads    what the threads did, and the same variant on other numbers of threads
     disturbed  the flags of disturbances, in words
-    others     the other variants on the same case and threads, and the library's choice
+    others     the other variants on the same case and threads, the library's choice, and the
+               fastest of the case on any number of threads
     model      its share of a model's pass or token, and what the other layers of that take
     try        what the numbers of this file suggest
 
@@ -28,9 +29,10 @@ from attntools.base import tables
 from attntools.base.cli import Exit, ToolError, guard, parser, refuse_over, say
 from attntools.base.files import write_text
 from attntools.base.units import digits, seconds
-from attntools.compare.answer import answer_of, sentence, share, winner
-from attntools.compare.ranking import Ranked, rank
+from attntools.compare.answer import share
+from attntools.compare.ranking import rank
 from attntools.explain.advice import advice, beside
+from attntools.explain.standing import standing, why_not_faster
 from attntools.results import flags
 from attntools.results.cells import Cell, Results
 from attntools.results.results import read
@@ -46,9 +48,22 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     """Parses the command line."""
     p = parser(TOOL, __doc__)
     p.add_argument("file", type=Path, help="a results file")
-    p.add_argument("--row", type=int, metavar="N", help="its Nth row, from 1; without: a list")
+    p.add_argument(
+        "--row", type=row_number, metavar="N",
+        help="its Nth row, from 1; without: a list, in the order of the file",
+    )  # fmt: skip
     p.add_argument("--output", default="-", metavar="FILE", help="- for standard output")
     return p.parse_args(argv)
+
+
+def row_number(text: str) -> int:
+    """What --row takes."""
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{text} is no number; the first column of scripts/explain FILE has them"
+        ) from None
 
 
 # ---- rows by number ------------------------------------------------------------------------------
@@ -122,7 +137,8 @@ def limit(cell: Cell) -> list[str]:
 
 def how_sure(cell: Cell) -> list[str]:
     """Interval, spreads, how the launches ended."""
-    text = f"{seconds(cell.median_s)} in {len(cell.launch_medians_s)} launches"
+    count = len(cell.launch_medians_s)
+    text = f"{seconds(cell.median_s)} in {count} launch{'es' if count != 1 else ''}"
     if cell.interval_s:
         lo, hi = map(seconds, cell.interval_s)
         text += f", 95 % interval {lo} to {hi}"
@@ -132,7 +148,8 @@ def how_sure(cell: Cell) -> list[str]:
     found = [text]
     if within >= 0 and between >= 0:
         found.append(
-            f"spread between launches {100 * between:.1f} %, within one {100 * within:.1f} %"
+            f"samples spread {100 * within:.1f} % within a launch, and launches "
+            f"{100 * between:.1f} % beyond what that explains"
         )
     prepare = cell.number("prepare_s")
     if prepare > 0:
@@ -146,7 +163,11 @@ def team(results: Results, cell: Cell) -> list[str]:
     each = cell.row.get("thread_busy_s") or []
     found = []
     if busy > 0 and barrier >= 0 and cell.threads > 1:
-        text = f"they work {seconds(busy)} of a call and wait {seconds(barrier)} for each other"
+        worked = 100 * busy / (busy + barrier)
+        text = (
+            f"in an extra sample of each launch, apart from those of the time, they work "
+            f"{worked:.0f} % and wait {100 - worked:.0f} % for each other"
+        )
         if len(each) > 1 and min(each) > 0:
             text += f"; the busiest works {max(each) / min(each):.2f} x as long as the idlest"
         found.append(text)
@@ -163,21 +184,6 @@ def disturbed(cell: Cell) -> list[str]:
     """The flags, those of disturbances first."""
     ordered = sorted(cell.flags, key=lambda flag: flag not in DISTURBANCES)
     return [f"{flag}: {flags.MEANING.get(flag, '')}" for flag in ordered] or ["nothing was seen"]
-
-
-def standing(cell: Cell, group: Sequence[Ranked]) -> list[str]:
-    """How it stands among the variants of its case and threads."""
-    mine = next(r for r in group if r.cell is cell)
-    best = winner(group)
-    found = [sentence(answer_of(group))]
-    if mine is not best and mine.lo <= mine.hi:
-        lo, hi = f"{mine.lo:.2f}", f"{mine.hi:.2f}"
-        found.append(f"this row takes {mine.ratio:.2f} x as long [{lo} to {hi}]")
-    if mine.note:
-        found.append(f"this row: {mine.note}")
-    if cell.chosen:
-        found.append("this is the variant that the library chooses")
-    return found
 
 
 def layers_in(cell: Cell, name: str) -> int:
@@ -229,7 +235,7 @@ def sections(results: Results, cell: Cell) -> list[tuple[str, list[str]]]:
         ("time", how_sure(cell)),
         ("threads", team(results, cell)),
         ("disturbed", disturbed(cell)),
-        ("others", standing(cell, group)),
+        ("others", [*standing(cell, group), *why_not_faster(results, cell, group)]),
         ("model", model(results, cell)),
         ("try", advice(results, cell, group) or ["nothing that these numbers support"]),
         ("repeat", [cell.repro or ""]),

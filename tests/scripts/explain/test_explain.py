@@ -54,7 +54,7 @@ def test_a_row_that_could_be_faster(tool: Tool, tmp_path: Path) -> None:
                     flags=["outliers", "preempted"], thread_busy_s=[1e-3, 8e-4], chosen=True,
                     **ROW),
         sample.cell(alike(1e-3), threads=2),
-        sample.cell(alike(0.8e-3), kernel="tiled", threads=1),
+        sample.cell(alike(0.8e-3), kernel="tiled", threads=1, **ROW),
     )  # fmt: skip
     assert said["limit"][0] == (
         "compute bound: 128 flops for each byte that must be moved, and here the multiply-adds "
@@ -62,21 +62,22 @@ def test_a_row_that_could_be_faster(tool: Tool, tmp_path: Path) -> None:
     )
     assert said["limit"][1].startswith("50 %: ")
     assert said["threads"] == [
-        "they work 900 us of a call and wait 300 us for each other; the busiest works 1.25 x as "
-        "long as the idlest",
+        "in an extra sample of each launch, apart from those of the time, they work 75 % and wait "
+        "25 % for each other; the busiest works 1.25 x as long as the idlest",
         "on 1 thread it takes 801 us: 1.50 x as fast as on 2",
     ]
     assert [line.split(":")[0] for line in said["disturbed"]] == ["preempted", "outliers"]
     assert said["others"][0].startswith("flash/avx2 on 2 threads, 1.00 ms")
     assert said["others"][1:] == [
-        "this row takes 1.20 x as long [1.20 to 1.20]",
+        "this row takes 1.20 x as long, round by round [1.20 to 1.20]",
         "this is the variant that the library chooses",
+        "the lowest median of this case: tiled/avx2 on 1 thread, 801 us, 1.50 x as fast as this "
+        "row; 50 % of what the multiply-adds allow",
     ]
     assert said["try"] == [
         "--kernel flash/avx2: 1.20 x as fast in this file",
         "--threads 1: 1.50 x as fast in this file",
-        "fewer threads, or split_kv, which splits keys: the threads wait for each other 25 % of "
-        "the time",
+        "split_kv, which splits keys: the threads wait for each other 25 % of the time",
         "an idle machine, or fewer threads than it has: the row is preempted",
     ]
     assert said["repeat"] == [sample.cell(kernel="tiled")["repro"]]
@@ -87,6 +88,8 @@ def test_a_row_that_could_be_faster(tool: Tool, tmp_path: Path) -> None:
     [
         ({"threads": 1}, "--threads 2: the machine has 2 cores, and no other number was measured"),
         ({"flags": ["steal"]}, "another hour: steal is beyond what a setting changes"),
+        ({"flags": ["oversubscribed"]}, "an idle machine, or fewer threads than it has: the row is "
+         "oversubscribed"),
         ({"flags": ["elsewhere"]}, "--memory bind, or a free node: memory lies elsewhere than was "
          "asked for"),
         ({"fraction_of_machine": 0.2}, "another instruction set: this host multiplies 2.50 x as "
@@ -99,8 +102,15 @@ def test_a_row_that_could_be_faster(tool: Tool, tmp_path: Path) -> None:
          "--huge-pages: other memory, on huge pages if there are, was read 1.60 x as fast as K and "
          "V where they lie"),
         ({"medians": [1e-3, 2e-3] * 4}, "more --seconds: the interval is +-33.3 % wide"),
-        ({"medians": [1e-3] * 3}, "--launches 6 or more: for an interval, without which nothing is "
-         "ranked"),
+        ({"bound_by": "bandwidth", "fraction_of_bandwidth_in_place": 0.92,
+          "ceiling": {"fma_gflops": 1, "read_gbytes_per_s": 40, "read_in_place_gbytes_per_s": 25}},
+         "--huge-pages: at 92 % of what K and V allow where they lie, but other memory, on huge "
+         "pages if there are, was read 1.60 x as fast as K and V where they lie"),
+        ({"busy_s": 1e-3, "barrier_s": 1e-3}, "fewer threads, or split_kv, which splits keys: the "
+         "threads wait for each other 50 % of the time"),
+        ({"kernel": "split_kv", "busy_s": 1e-3, "barrier_s": 1e-3}, "fewer threads: the threads "
+         "wait for each other 50 % of the time"),
+        ({"medians": [1e-3] * 3}, "--launches 6 or more: for a 95 % interval of its time"),
         ({}, "nothing that these numbers support"),
     ],
 )  # fmt: skip
@@ -108,8 +118,84 @@ def test_each_advice_needs_its_number(
     tool: Tool, tmp_path: Path, changes: sample.Row, says: str
 ) -> None:
     more = ROW | {"threads": 2} | changes
-    said = page(tool, tmp_path, sample.cell(more.pop("medians", alike(1e-3)), **more))
+    medians = more.pop("medians", alike(1e-3))
+    slower = sample.cell(alike(1), kernel="naive", threads=more["threads"])
+    said = page(tool, tmp_path, sample.cell(medians, **more), slower)
     assert said["try"] == [says]
+    assert said["others"][-1] == "no other row of this case has a lower median"
+
+
+def test_advice_does_not_contradict_the_file(tool: Tool, tmp_path: Path) -> None:
+    """Threads that wait, where split_kv and one thread were found slower."""
+    waits = {"busy_s": 1e-3, "barrier_s": 1e-3}
+    rows = (
+        sample.cell(alike(1e-3), threads=2, **waits, **ROW),
+        sample.cell(alike(3e-3), threads=2, kernel="split_kv", **waits, **ROW),
+        sample.cell(alike(2e-3), threads=1, **ROW),
+    )
+    assert page(tool, tmp_path, *rows)["try"] == ["nothing that these numbers support"]
+    said = page(tool, tmp_path, *rows, row=2)["try"]
+    assert said[0].startswith("--kernel flash/avx2: 3.00 x as fast")
+    assert said[1].startswith("fewer threads: ")
+    assert page(tool, tmp_path, rows[0])["try"][0] == (
+        "--kernel best,ours: of this case the file has flash alone"
+    )
+
+
+def test_at_the_limit_a_faster_row_is_not_denied(tool: Tool, tmp_path: Path) -> None:
+    full = ROW | {"bound_by": "bandwidth", "fraction_of_bandwidth": 0.95}
+    rows = (sample.cell(alike(2e-3), threads=1, **full), sample.cell(alike(1e-3), threads=2))
+    said = page(tool, tmp_path, *rows, sample.cell(alike(1), kernel="naive"))["try"]
+    assert said == [
+        "--threads 2: 2.00 x as fast in this file",
+        "fewer bytes of K and V (16 bits, int8, fewer KV heads): at 95 % of its limit",
+    ]
+
+
+def test_huge_pages_are_not_proposed_where_they_were_no_faster(tool: Tool, tmp_path: Path) -> None:
+    slow = ROW | {
+        "bound_by": "bandwidth",
+        "ceiling": {"fma_gflops": 1, "read_gbytes_per_s": 40, "read_in_place_gbytes_per_s": 25},
+    }
+    rows = (sample.cell(alike(1e-3), **slow), sample.cell(alike(1e-3), huge_pages=True, **slow))
+    assert any(line.startswith("--huge-pages") for line in page(tool, tmp_path, rows[0])["try"])
+    assert not any("huge" in line for line in page(tool, tmp_path, *rows)["try"])
+
+
+def test_the_librarys_choice_is_named(tool: Tool, tmp_path: Path) -> None:
+    """By one launch each, which no interval is of."""
+    rows = (
+        sample.cell([3e-3], **ROW | {"flags": ["oversubscribed"]}),
+        sample.cell([1e-3], kernel="split_kv", **ROW),
+        sample.cell([2e-3], kernel="tiled", chosen=True, **ROW),
+    )
+    whole = page(tool, tmp_path, *rows)
+    assert whole["time"] == ["3.00 ms in 1 launch, too few for a 95 % interval"]
+    assert "an idle machine: the row is oversubscribed" in whole["try"]
+    assert whole["others"][-2:] == [
+        "the lowest median of this case: split_kv/avx2 on 1 thread, 1.00 ms, 3.00 x as fast as "
+        "this row; 50 % of what the multiply-adds allow",
+        "the library chooses tiled/avx2 on 1 thread, 2.00 ms, 1.50 x as fast as this row",
+    ]
+    rows[1]["chosen"], rows[2]["chosen"] = True, False
+    assert page(tool, tmp_path, *rows)["others"][-1].endswith(
+        "allow; the library's choice for as many threads"
+    )
+
+
+def test_spreads_are_those_of_the_file(tool: Tool, tmp_path: Path) -> None:
+    row = sample.cell()
+    row["time"] |= {"spread_within": 0.329, "spread_between": 0}
+    assert page(tool, tmp_path, row)["time"][1] == (
+        "samples spread 32.9 % within a launch, and launches 0.0 % beyond what that explains"
+    )
+
+
+def test_a_row_is_a_number(tool: Tool, tmp_path: Path) -> None:
+    path = sample.write(tmp_path / "a.jsonl", sample.session(), sample.cell())
+    outcome = tool(explain, path, "--row", "flash")
+    assert outcome.code == 4
+    assert "--row: flash is no number; the first column of scripts/explain FILE has" in outcome.err
 
 
 def test_a_faster_neighbour_must_be_certain(tool: Tool, tmp_path: Path) -> None:
