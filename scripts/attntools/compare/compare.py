@@ -61,8 +61,9 @@ from attntools.compare.comparison import (
     compare_files,
     in_common,
 )
-from attntools.compare.comparison_tables import APART, render, render_ranking
+from attntools.compare.comparison_tables import APART, render
 from attntools.compare.ranking import rank
+from attntools.compare.ranking_tables import render_ranking
 from attntools.results.cells import RIVALS, Results
 from attntools.results.results import read_all, without_collector
 

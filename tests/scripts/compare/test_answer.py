@@ -104,6 +104,9 @@ def test_compare_says_it_in_every_form(
     marked = capsys.readouterr().out
     assert f"\n- {case}: {text}" in marked
     assert "| GFLOP/s | bound by | slower by |" in marked
+    chosen = [line for line in marked.splitlines() if line.endswith("| the library's choice |")]
+    assert ["flash/avx2" in line for line in chosen] == [True, True]
+    assert "slower\nby: than the first, the median of the ratios round by round" in marked
     assert compare.run([str(session), "--format", "csv"]) == 0
     head, *rows = capsys.readouterr().out.splitlines()
     assert head.endswith(",note,bound_by,share,chosen")
@@ -115,4 +118,8 @@ def test_compare_says_it_in_every_form(
         assert max(map(len, lines)) <= width
         assert ("bound by" in lines[0]) == (width == 160)
         at = lines.index(f"{case}, 1 thread")
-        assert lines[at + 3].startswith("  tiled/avx2 on 1 thread, 100 us +-0.10 %; 1.20 x")
+        below = width == 80  # where it has no room beside the row of flash
+        assert "flash/avx2" in lines[at + 2]
+        assert lines[at + 2 + below].endswith("  the library's choice")
+        said = at + 3 + below
+        assert lines[said].startswith("  tiled/avx2 on 1 thread, 100 us +-0.10 %; 1.20 x")
