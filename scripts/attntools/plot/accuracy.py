@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 DIRECT = 4  # kernels that can have their names beside them
+MOST_LETTERS = 20  # of such a name; the legend has the longer ones
 
 Point = tuple[float, float]
 
@@ -50,7 +51,7 @@ def _panel(ax: Axes, found: dict[str, list[Point]], looks: dict[str, style.Look]
     for name, x, y in middles:
         look = looks[name]
         ax.plot(x, y, look.marker, color=look.colour, ms=8, mec="white", mew=1, zorder=4)
-    if len(middles) <= DIRECT:
+    if len(middles) <= DIRECT and max(len(name) for name, *_ in middles) <= MOST_LETTERS:
         beside(ax, middles, looks)
 
 

@@ -21,7 +21,7 @@ TALL = 5.0  # inches of panels from which on they stand in two columns
 TITLE = 0.34  # inches above each panel
 FARTHEST = 125  # percent up to which intervals make the axis longer
 LETTER = 0.062  # inches of a label's letter
-MOST_LETTERS = 30
+MOST_LETTERS = 60  # of the labels of all columns
 
 
 @dataclass
@@ -108,10 +108,10 @@ def _draw(
 def title(cells: Sequence[Cell], threads: int) -> str:
     """How near the fastest kernel of a shape comes to the ceiling."""
     best = [max(map(shapes.share, group)) for group in shapes.groups(cells)]
-    return (f"The best kernel reaches {statistics.median(best):.0f} % of the ceiling in the "
-            "median of "
-            f"{len(best)} shapes, {min(best):.0f} to {max(best):.0f} %, on "
-            f"{figures.threads_title(threads)}")  # fmt: skip
+    text = f"The best kernel reaches {statistics.median(best):.0f} % of the ceiling"
+    if len(best) > 1:
+        text += f" in the median of {len(best)} shapes, {min(best):.0f} to {max(best):.0f} %,"
+    return f"{text} on {figures.threads_title(threads)}"
 
 
 def figure(results: Results) -> Figure | None:
@@ -152,7 +152,8 @@ def _laid_out(
     fig = plt.figure(figsize=(style.PAGE, style.TOP - TITLE + tall + style.BOTTOM))
     whole = (style.PAGE - 0.15) / len(columns)
     for number, block in enumerate(columns):
-        letters = min(MOST_LETTERS, max(len(text) for p in block for text in p.rows))
+        most = MOST_LETTERS // len(columns)
+        letters = min(most, max(len(text) for p in block for text in p.rows))
         left = number * whole + 0.2 + LETTER * letters
         width = ((number + 1) * whole - left) / max(len(panel.cells) for panel in block)
         top = style.TOP - TITLE
@@ -171,5 +172,6 @@ def _laid_out(
                 ax.set_xticks([0, 25, 50, 75, 100], ends or [""] * 5)
                 ax.set_title(f"{panel.kind}, {dtype}", fontsize=8.5, pad=3)
                 if not i:
-                    ax.set_yticklabels([t[:MOST_LETTERS] for t in panel.rows], fontsize=6.8)
+                    names = [t if len(t) <= most else f"{t[: most - 1]}…" for t in panel.rows]
+                    ax.set_yticklabels(names, fontsize=6.8)
     return fig

@@ -106,8 +106,10 @@ def title(cells: Sequence[Cell]) -> str:
         return "Roofline: no ceiling was measured"
     farthest = min(known, key=shapes.share)
     middle = statistics.median(map(shapes.share, known))
-    return (f"Roofline: the fastest kernel reaches {middle:.0f} % of the roof in the median; "
-            f"{farthest.case} only {shapes.share(farthest):.0f} %")  # fmt: skip
+    text = f"Roofline: the fastest kernel reaches {middle:.0f} % of the roof"
+    if len(known) == 1:
+        return text
+    return f"{text} in the median; {farthest.case} only {shapes.share(farthest):.0f} %"
 
 
 def figure(results: Results, cases: Collection[str] = ()) -> Figure | None:
@@ -146,8 +148,10 @@ def figure(results: Results, cases: Collection[str] = ()) -> Figure | None:
         ax.tick_params(labelsize=7.5)
     axes[0].set_ylabel("useful GFLOP/s", fontsize=8)
     note = "cases asked for" if cases else "of each kind the case that is farthest from the roof"
-    style.heading(fig, title(cells), f"named: {note}, with its fastest kernel and share of the "
-                                     "roof",
-                  figures.origin(results))  # fmt: skip
+    style.heading(
+        fig, title(cells), f"named: {note}, with its fastest kernel and share of the roof\n"
+        "slopes: the highest and the lowest bandwidth at which memory was read beside the cells",
+        figures.origin(results),
+    )  # fmt: skip
     style.key(fig, looks)
     return fig

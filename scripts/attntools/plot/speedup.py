@@ -96,11 +96,12 @@ def _verdict(s: Speedup) -> str:
 def title(found: Sequence[Speedup]) -> str:
     """How many cells ours win and lose, and the median."""
     count = Counter(map(_verdict, found))
-    return (f"Ours against {others(found)}: faster in {count['ours faster']} of {len(found)} "
-            "cells, "
-            f"slower in {count['ours slower']}, {digits(median(s.ratio for s in found))} times "
-            "as fast "
-            "in the median")  # fmt: skip
+    cells = f"{len(found)} cell{'s'[: len(found) != 1]}"
+    verdicts = f"faster in {count['ours faster']} of {cells}, slower in {count['ours slower']}"
+    if count[TIE] == len(found):
+        verdicts = f"no difference is shown in {cells}"
+    middle = f"{digits(median(s.ratio for s in found))} times as fast in the median"
+    return f"Ours against {others(found)}: {verdicts}, {middle}"
 
 
 def _axis(ax: Axes, reach: tuple[float, float]) -> None:
@@ -161,7 +162,6 @@ def _distribution(
             _axis(ax, limits)
         _histogram(above, part, several)
         _spreads(below, part)
-    style.key(fig, {name: Verdict(colour) for name, colour in VERDICTS.items()})
     return fig, axes
 
 
@@ -203,7 +203,6 @@ def _sorted(
                              gap=(left, 0))  # fmt: skip
     for ax, part in zip(axes, parts, strict=True):
         _panel(ax, part, looks, several, limits)
-    style.key(fig, looks)
     return fig, axes
 
 
@@ -223,6 +222,7 @@ def figure(results: Results) -> Figure | None:
         fig, axes = _sorted(parts, several, looks, reach(found))
         note = f"left of 1 ours is slower; lines: 95 % intervals{hollow}"
     else:
+        looks = {name: Verdict(colour) for name, colour in VERDICTS.items()}
         fig, axes = _distribution(parts, several, span(found))
         note = ("left of 1 ours is slower; below: the middle half of the cells, a line from 5 "
                 "to 95 %, "
@@ -232,4 +232,5 @@ def figure(results: Results) -> Figure | None:
     for ax in axes[-len(counts) :]:
         ax.set_xlabel(f"times as fast as {others(found)}", fontsize=8)
     style.heading(fig, title(found), note, figures.origin(results))
+    style.key(fig, looks)
     return fig

@@ -9,6 +9,7 @@ import logging
 import textwrap
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from unicodedata import east_asian_width
 
@@ -22,6 +23,7 @@ from matplotlib import font_manager
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
@@ -187,7 +189,7 @@ def heading(fig: Figure, title: str, note: str, origin: str) -> None:
     Figures of figure() grow by the room that this takes; those of panels() have it.
     """
     width, engine = fig.get_figwidth(), fig.get_layout_engine()
-    size = 10 if engine else min(11, 1150 / max(1, len(title)) * width / PAGE)
+    size = 10 if engine else 11
     titles = textwrap.wrap(title, int(width * 12)) if engine else [title]
     notes = [line for part in note.split("\n") for line in textwrap.wrap(part, int(width * 17))]
     if engine:
@@ -204,23 +206,44 @@ def heading(fig: Figure, title: str, note: str, origin: str) -> None:
         (0.1, titles, size, INK, "bold"),
         (below, notes, 8, GREY, "normal"),
     ):
-        fig.text(*inches(fig, 0.1, y), "\n".join(lines), fontsize=points, color=colour, va="top",
-                 weight=weight, fontfamily=families("".join(lines)))  # fmt: skip
+        text = fig.text(*inches(fig, 0.1, y), "\n".join(lines), fontsize=points, color=colour,
+                        va="top", weight=weight, fontfamily=families("".join(lines)))  # fmt: skip
+        wide = text.get_window_extent().width / fig.dpi
+        text.set_fontsize(points * min(1, (width - 0.2) / max(wide, 0.1)))
     place = inches(fig, width - 0.06, fig.get_figheight() - 0.04)
     fig.text(*place, origin, fontsize=6.5, color=GREY, ha="right", va="bottom")
 
 
 def key(fig: Figure, looks: Mapping[str, "Look"], *, lines: bool = False) -> None:
-    """Names of series with their looks, in a row at the bottom left."""
+    """Names of series with their looks, in a row at the bottom left.
+
+    After heading(): two rows, and smaller letters, where one has no room beside the source.
+    """
     handles = [
         Line2D([], [], color=look.colour, marker=look.marker, ls=look.line if lines else "",
                lw=1.3, ms=5, label=name)
         for name, look in looks.items()
     ]  # fmt: skip
-    fig.legend(
-        handles=handles, loc="lower left", bbox_to_anchor=inches(fig, 0.02, fig.get_figheight()),
-        ncols=8, columnspacing=1.3, handletextpad=0.4, borderaxespad=0.1,
-    )  # fmt: skip
+    corner = inches(fig, 0.02, fig.get_figheight())
+    most = max(1, min(8, len(handles)))
+    least = max(1, -(-len(handles) // max(2, -(-len(handles) // 8))))
+    for size, columns in product((8, 6.5, 5), range(most, least - 1, -1)):
+        known = fig.legend(
+            handles=handles, loc="lower left", bbox_to_anchor=corner,
+            ncols=columns, columnspacing=1.3, handletextpad=0.4, borderaxespad=0.1, fontsize=size,
+        )  # fmt: skip
+        if _has_room(fig, known) or (size, columns) == (5, least):
+            break
+        known.remove()
+
+
+def _has_room(fig: Figure, known: Legend) -> bool:
+    """Whether a legend lies within the page and on no text of it."""
+    known.draw(fig.canvas.get_renderer())  # places its names
+    texts = [t.get_window_extent() for t in fig.texts]
+    names = [t.get_window_extent() for t in known.get_texts()]
+    within = all(name.x1 < fig.bbox.x1 for name in names)
+    return within and not any(name.overlaps(text) for name in names for text in texts)
 
 
 def interval(

@@ -1,0 +1,72 @@
+"""Long names of cases and series stay on the page; titles of few cells."""
+
+from pathlib import Path
+
+import pytest
+import sample
+from attntools.plot import ceilings, speedup
+from attntools.plot.plot import SESSION
+from attntools.results.cells import Results
+from attntools.results.results import read
+
+
+def row(kernel: str, ms: float, **changes: object) -> sample.Row:
+    return sample.cell([ms * 1e-3] * 6, kernel=kernel, **changes)
+
+
+def long_names(tmp_path: Path) -> Results:
+    """A problem without a name, and series whose environments are long."""
+    problem = "b=1,hq=32,hkv=8,sq=1,skv=1024,d=128,dtype=bf16"
+    rows = [
+        row(kernel, ms, problem=problem, case="h32x8-sq1-skv1024-d128-bf16", threads=threads,
+            environment=environment, fraction_of_fma=0.1 / ms)
+        for threads in (1, 2)
+        for kernel, ms in (("flash", 1.0), ("split_kv", 2.0))
+        for environment in ("", "OMP_WAIT_POLICY=passive KMP_BLOCKTIME=0 GOMP_CPU_AFFINITY=0-1")
+    ]  # fmt: skip
+    return read(sample.write(tmp_path / "long.jsonl", sample.session(), *rows))
+
+
+@pytest.mark.parametrize("name", ["ceiling", "roofline", "threads", "accuracy"])
+def test_long_names_stay_within_the_page(tmp_path: Path, name: str) -> None:
+    fig = SESSION[name](long_names(tmp_path))
+    fig.canvas.draw()
+    names = [t.get_window_extent() for known in fig.legends for t in known.get_texts()]
+    texts = [t.get_window_extent() for t in fig.texts]
+    assert all(fig.bbox.x0 <= box.x0 < box.x1 <= fig.bbox.x1 for box in names + texts)
+    assert not any(box.overlaps(text) for box in names for text in texts)
+
+
+def test_a_shape_is_not_cut(tmp_path: Path) -> None:
+    (label,) = ceilings.figure(long_names(tmp_path)).axes[0].get_yticklabels()
+    assert label.get_text() == "hq=32 hkv=8 sq=1 skv=1024 d=128 dtype=bf16"
+
+
+def test_a_cut_shape_says_so(tmp_path: Path) -> None:
+    problem = f"b=1,hq=32,hkv=8,sq=1,skv=1024,d=128,dtype=bf16,mask=window{'9' * 40}"
+    made = row("flash", 1.0, problem=problem, case=problem)
+    file = read(sample.write(tmp_path / "a.jsonl", sample.session(), made))
+    (label,) = ceilings.figure(file).axes[0].get_yticklabels()
+    assert len(label.get_text()) == ceilings.MOST_LETTERS
+    assert label.get_text().endswith("9…")
+
+
+def test_titles_of_one_shape_have_no_median(tmp_path: Path) -> None:
+    made = row("flash", 1.0, fraction_of_fma=0.12)
+    file = read(sample.write(tmp_path / "a.jsonl", sample.session(), made))
+    drawn = [SESSION[name](file) for name in ("ceiling", "roofline")]
+    assert "slopes: the highest and the lowest bandwidth" in drawn[1].texts[1].get_text()
+    assert [fig.texts[0].get_text() for fig in drawn] == [
+        "The best kernel reaches 12 % of the ceiling on 1 thread",
+        "Roofline: the fastest kernel reaches 12 % of the roof",
+    ]
+
+
+def test_ties_alone_are_no_difference(tmp_path: Path) -> None:
+    """One launch each, of which no interval is."""
+    rows = [sample.cell([ms * 1e-3], kernel=k, s=s)
+            for s in (64, 128) for k, ms in (("flash", 1.0), ("gemm", 2.0))]  # fmt: skip
+    file = read(sample.write(tmp_path / "a.jsonl", sample.session(), *rows))
+    assert speedup.figure(file).texts[0].get_text() == (
+        "Ours against gemm: no difference is shown in 2 cells, 2.00 times as fast in the median"
+    )
