@@ -39,19 +39,29 @@ def standing(cell: Cell, group: Sequence[Ranked]) -> list[str]:
 
 
 def why_not_faster(results: Results, cell: Cell, group: Sequence[Ranked]) -> list[str]:
-    """The fastest row of the case by any kernel on any number of threads, and the library's."""
+    """The fastest row of the case by any kernel on any number of threads, and the library's.
+
+    Without what standing() has said.
+    """
     case, best = of_case(results, cell), fastest(results, cell)
     if best is cell:
         return ["no other row of this case has a lower median"] if len(case) > 1 else []
-    text = f"the lowest median of this case: {_row_text(cell, best)}"
-    if share(best) >= 0:
-        text += f"; {100 * share(best):.0f} % of what {LIMITS[best.bound_by or '']}"
-    if best.chosen:
-        text += "; the library's choice for as many threads"
-    chosen = (r.cell for r in group if r.cell.chosen and r.cell not in (best, cell))
-    if answer_of(group).choice:  # is in the sentence on the group
-        return [text]
-    return [text, *(f"the library chooses {_row_text(cell, c)}" for c in chosen)]
+    mine = next(r for r in group if r.cell is cell)
+    said = winner(group).cell if mine.lo <= mine.hi else None  # with how this row compares
+    found = []
+    if best is not said:
+        text = f"the lowest median of this case: {_row_text(cell, best)}"
+        if share(best) >= 0:
+            text += f"; {100 * share(best):.0f} % of what {LIMITS[best.bound_by or '']}"
+        if best.chosen and best.threads != cell.threads:
+            text += "; the library's choice for as many threads"
+        found.append(text)
+    for r in group:
+        if r.cell.chosen and r.cell is not cell and not answer_of(group).choice:
+            known = r.cell in (said, best)
+            name = r.cell.identity.label if known else _row_text(cell, r.cell)
+            found.append(f"the library chooses {name}")
+    return found
 
 
 def _row_text(cell: Cell, other: Cell) -> str:

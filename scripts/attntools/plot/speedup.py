@@ -99,7 +99,8 @@ def title(found: Sequence[Speedup]) -> str:
     cells = f"{len(found)} cell{'s'[: len(found) != 1]}"
     verdicts = f"faster in {count['ours faster']} of {cells}, slower in {count['ours slower']}"
     if count[TIE] == len(found):
-        verdicts = f"no difference is shown in {cells}"
+        known = any(s.known for s in found)
+        verdicts = f"{'no difference is shown' if known else 'too few launches to tell'} in {cells}"
     middle = f"{digits(median(s.ratio for s in found))} times as fast in the median"
     return f"Ours against {others(found)}: {verdicts}, {middle}"
 

@@ -178,9 +178,24 @@ def test_the_librarys_choice_is_named(tool: Tool, tmp_path: Path) -> None:
         "the library chooses tiled/avx2 on 1 thread, 2.00 ms, 1.50 x as fast as this row",
     ]
     rows[1]["chosen"], rows[2]["chosen"] = True, False
-    assert page(tool, tmp_path, *rows)["others"][-1].endswith(
-        "allow; the library's choice for as many threads"
-    )
+    assert page(tool, tmp_path, *rows)["others"][-1] == "the library chooses split_kv/avx2"
+
+
+def test_a_ratio_is_said_once(tool: Tool, tmp_path: Path) -> None:
+    """Round by round 1.20, by medians too; on two threads another row is the fastest."""
+    rows = [
+        sample.cell(alike(1.2e-3), kernel="tiled", **ROW),
+        sample.cell(alike(1e-3), chosen=True, **ROW),
+    ]
+    this = "this row takes 1.20 x as long, round by round [1.20 to 1.20]"
+    assert page(tool, tmp_path, *rows)["others"][1:] == [this, "the library chooses flash/avx2"]
+    rows.append(sample.cell(alike(0.6e-3), threads=2, chosen=True, **ROW))
+    assert page(tool, tmp_path, *rows)["others"][1:] == [
+        this,
+        "the lowest median of this case: flash/avx2 on 2 threads, 601 us, 2.00 x as fast as this "
+        "row; 50 % of what the multiply-adds allow; the library's choice for as many threads",
+        "the library chooses flash/avx2",
+    ]
 
 
 def test_spreads_are_those_of_the_file(tool: Tool, tmp_path: Path) -> None:

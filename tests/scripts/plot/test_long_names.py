@@ -62,11 +62,20 @@ def test_titles_of_one_shape_have_no_median(tmp_path: Path) -> None:
     ]
 
 
-def test_ties_alone_are_no_difference(tmp_path: Path) -> None:
-    """One launch each, of which no interval is."""
-    rows = [sample.cell([ms * 1e-3], kernel=k, s=s)
-            for s in (64, 128) for k, ms in (("flash", 1.0), ("gemm", 2.0))]  # fmt: skip
+@pytest.mark.parametrize(
+    ("launches", "says"), [(1, "too few launches to tell"), (8, "no difference is shown")]
+)
+def test_ties_alone_are_no_difference(tmp_path: Path, launches: int, says: str) -> None:
+    """Medians of 1 and 2 ms, whose launches vary by as much."""
+    rows = [
+        sample.cell([ms * 1e-3 * x for x in ([1] if launches == 1 else loud)], kernel=k, s=s)
+        for s in (64, 128)
+        for k, ms, loud in (("flash", 1.0, [0.2, 5] * 4), ("gemm", 2.0, [5, 0.2] * 4))
+    ]
     file = read(sample.write(tmp_path / "a.jsonl", sample.session(), *rows))
-    assert speedup.figure(file).texts[0].get_text() == (
-        "Ours against gemm: no difference is shown in 2 cells, 2.00 times as fast in the median"
+    assert (
+        speedup.figure(file)
+        .texts[0]
+        .get_text()
+        .startswith(f"Ours against gemm: {says} in 2 cells, ")
     )
