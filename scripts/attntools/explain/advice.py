@@ -37,9 +37,15 @@ def _faster_beside(results: Results, cell: Cell, field: str) -> Cell | None:
     """The fastest of the rows beside it, if it is so by its interval, and worth a try."""
     others = (c for c in beside(results, cell, field) if c.interval_s)
     best = min(others, key=lambda c: c.median_s, default=None)
-    if not best or not cell.interval_s or cell.interval_s[0] <= best.interval_s[1]:
-        return None
-    return best if cell.median_s / best.median_s > WORTH else None
+    return best if best and _certainly_faster(best, cell) else None
+
+
+def _certainly_faster(other: Cell, cell: Cell) -> bool:
+    """Whether its interval lies below the row's, by as much as is worth a try."""
+    if not cell.interval_s or not other.interval_s:
+        return False
+    apart = cell.interval_s[0] > other.interval_s[1]
+    return apart and cell.median_s / other.median_s > WORTH
 
 
 def _gain(cell: Cell, other: Cell) -> str:
@@ -54,6 +60,15 @@ def _threads(results: Results, cell: Cell, _group: Sequence[Ranked]) -> str:
     if not beside(results, cell, "threads") and cores > cell.threads:
         return f"--threads {cores}: the machine has {cores} cores, and no other number was measured"
     return ""
+
+
+def _both(results: Results, cell: Cell, _group: Sequence[Ranked]) -> str:
+    """Another variant on another number of threads, where its interval lies below the row's."""
+    best = fastest(results, cell)
+    same = best.threads == cell.threads or best.identity.label == cell.identity.label
+    if same or not _certainly_faster(best, cell):
+        return ""
+    return f"--kernel {best.identity.label} --threads {best.threads}: {_gain(cell, best)}"
 
 
 def _waiting(results: Results, cell: Cell, _group: Sequence[Ranked]) -> str:
@@ -144,7 +159,7 @@ def _less_work(results: Results, cell: Cell, group: Sequence[Ranked]) -> str:
 
 Rule = Callable[[Results, Cell, Sequence[Ranked]], str]
 RULES: tuple[Rule, ...] = (
-    *(_variant, _threads, _waiting, _placement, _huge_pages, _memory, _instructions),
+    *(_variant, _threads, _both, _waiting, _placement, _huge_pages, _memory, _instructions),
     *(_less_work, _outside, _launches),
 )
 

@@ -220,6 +220,18 @@ def test_a_faster_neighbour_must_be_certain(tool: Tool, tmp_path: Path) -> None:
     assert not any(line.startswith("--threads") for line in said["try"])
 
 
+def test_another_kernel_on_other_threads(tool: Tool, tmp_path: Path) -> None:
+    """As certain as a change of one of the two must be."""
+    slow = sample.cell(alike(2e-3), kernel="tiled", threads=2, **ROW)
+    fast = sample.cell(alike(1e-3), threads=1)
+    says = "--kernel flash/avx2 --threads 1: 2.00 x as fast in this file"
+    assert says in page(tool, tmp_path, slow, fast)["try"]
+    loud = sample.cell([0.5e-3, 5e-3] * 4, threads=1)
+    assert not any("flash" in line for line in page(tool, tmp_path, slow, loud)["try"])
+    again = sample.cell(alike(1e-3), threads=1, kernel="tiled")
+    assert says.replace("kernel flash/avx2 --", "") in page(tool, tmp_path, slow, again)["try"]
+
+
 def test_what_was_not_measured_is_not_said(tool: Tool, tmp_path: Path) -> None:
     said = page(
         tool, tmp_path, sample.cell(threads=2, ceiling={}, fraction_of_fma=None, prepare_s=None)
