@@ -46,7 +46,8 @@ enum field_unit {
     F(SAMPLES, "time", "samples", COUNT, "samples of all launches", ELSEWHERE)                     \
     F(SPREAD_WITHIN, "time", "spread_within", SHARE,                                               \
       "relative standard deviation of samples within a launch", STATISTIC(spread_within))          \
-    F(SPREAD_BETWEEN, "time", "spread_between", SHARE, "how far the launches' medians lie apart",  \
+    F(SPREAD_BETWEEN, "time", "spread_between", SHARE,                                             \
+      "relative standard deviation of launches beyond what their samples explain",                 \
       STATISTIC(spread_between))                                                                   \
     F(SHARE_BETWEEN, "time", "share_between", SHARE,                                               \
       "share of the variance of samples that lies between launches", STATISTIC(share_between))     \
@@ -70,9 +71,10 @@ enum field_unit {
     F(CEILING_READ_IN_PLACE, "ceiling", "read_in_place_gbytes_per_s", RATE,                        \
       "read bandwidth of K and V on the pages that they lie on", MEDIAN)                           \
     F(PREPARE, NULL, "prepare_s", SECONDS, "what the kernel does once before calls", MEDIAN)       \
-    F(BUSY, NULL, "busy_s", SECONDS, "how long a call's threads worked, on average", MEDIAN)       \
-    F(BARRIER, NULL, "barrier_s", SECONDS,                                                         \
-      "how long a call's threads waited for others, on average", MEDIAN)                           \
+    F(BUSY, NULL, "busy_s", SECONDS, "how long threads worked in a call beside the timed ones",    \
+      MEDIAN)                                                                                      \
+    F(BARRIER, NULL, "barrier_s", SECONDS, "how long threads waited for others in that call",      \
+      MEDIAN)                                                                                      \
     F(USEFUL_FLOPS, NULL, "useful_flops", FLOPS,                                                   \
       "of a call: 2 (D + Dv) for each pair of a query and a key that it sees", WORK(flops))        \
     F(COMPULSORY_BYTES, NULL, "compulsory_bytes", BYTES,                                           \
