@@ -64,3 +64,187 @@ bool config_is_type(const struct config *c, const char *types)
             return true;
     return false;
 }
+
+/* ---- names that are nearly right ------------------------------------------------------------- */
+
+/* What is read, in groups of names for one thing. */
+static const char *const fields[] = {
+    "model_type",
+    "torch_dtype,dtype",
+    "text_config",
+    "is_encoder_decoder",
+    "layer_types",
+    "num_hidden_layers,n_layer,num_layers,n_layers,encoder_layers",
+    "num_attention_heads,n_head,num_heads,encoder_attention_heads",
+    "head_dim,d_kv",
+    "hidden_size,n_embd,n_embed,d_model",
+    "num_key_value_heads,num_kv_heads,n_head_kv",
+    "multi_query",
+    "query_pre_attn_scalar",
+    "attention_multiplier",
+    "attn_logit_softcapping",
+    "sliding_window",
+    "use_sliding_window",
+    "sliding_window_pattern,_sliding_window_pattern",
+    "max_window_layers",
+    "full_attention_interval",
+    "attention_chunk_size",
+    "global_head_dim",
+    "num_global_key_value_heads",
+    "kv_lora_rank",
+    "qk_rope_head_dim",
+    "qk_nope_head_dim",
+    "v_head_dim",
+    "index_topk",
+    "decoder_layers,num_decoder_layers,num_layers",
+    "decoder_attention_heads,num_heads",
+    "max_source_positions",
+};
+
+/* Names of other things, one edit from one of those: all that the classes of transformers 5.24 have. */
+#define OTHER_FIELDS \
+    "n_heads,hidden_sizes,layer_type,sliding_windows,d_head,l_layers,r_layers,x_layers"
+#define OTHER_TYPES                                                                            \
+    "gpt_neo,deepseek_vl,glm4v_moe,llava,mllama,modernvbert,molmo2,pixtral,blip_vision_model," \
+    "xclip_vision_model"
+
+#define SHORTEST 5 /* letters: shorter names differ by one without any error: bert and beit */
+#define NAME 64
+
+static bool has(const char *names, const char *name)
+{
+    struct piece rest = {names, strlen(names)};
+    for (bool more = true; more;)
+        if (piece_is(piece_split(&rest, ",", &more), name))
+            return true;
+    return false;
+}
+
+static bool is_given(const struct config *c, const char *name)
+{
+    return json_object_get(c->own, name) || json_object_get(c->outer, name);
+}
+
+/* The next of some names that is one edit from `given`; false where no further one is. */
+static bool next_near(struct piece *names, const char *given, char name[NAME])
+{
+    const struct piece text = {given, strlen(given)};
+    for (bool more = names->length; more;)
+        if (piece_copy(piece_split(names, ",", &more), name, NAME) && strlen(name) >= SHORTEST &&
+            text.length >= SHORTEST && scan_distance(text, name) == 1)
+            return true;
+    return false;
+}
+
+static bool is_field(const char *name)
+{
+    bool found = has(OTHER_FIELDS, name);
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        found = found || has(fields[i], name);
+    return found;
+}
+
+/* Fails where `key` is nearly a field that the file has under none of its names. */
+static void refuse_near_field(struct config *c, const char *key)
+{
+    char name[NAME], quoted[SCAN_QUOTED];
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        struct piece rest = {fields[i], strlen(fields[i])}, near = rest;
+        bool given = false;
+        if (!next_near(&near, key, name))
+            continue;
+        for (bool more = true; more;) {
+            char other[NAME];
+            given |= piece_copy(piece_split(&rest, ",", &more), other, NAME) && is_given(c, other);
+        }
+        if (!given)
+            config_fail(c, "%s: is '%s' meant?",
+                        scan_quote((struct piece){key, strlen(key)}, quoted), name);
+    }
+}
+
+/* Whether two names differ in digits alone, as those of two versions do. */
+static bool is_version(const char *a, const char *b)
+{
+    for (;; a++, b++) {
+        a += strspn(a, "0123456789");
+        b += strspn(b, "0123456789");
+        if (*a != *b || !*a)
+            return *a == *b;
+    }
+}
+
+static const char known_types[] =
+    CONFIG_DECODERS "," CONFIG_ENCODERS "," CONFIG_OF_T5 "," CONFIG_OF_TEXT "," CONFIG_OF_SOUND;
+
+static void refuse_near_type(struct config *c, const char *type)
+{
+    char name[NAME], quoted[SCAN_QUOTED], near[200] = "";
+    struct piece rest = {known_types, sizeof known_types - 1};
+    bool version = false;
+    while (next_near(&rest, type, name)) {
+        message_add(near, sizeof near, "%s%s", *near ? ", " : "", name);
+        version |= is_version(type, name);
+    }
+    if (*near && !version)
+        config_fail(c, "unknown model_type %s; near it: %s",
+                    scan_quote((struct piece){type, strlen(type)}, quoted), near);
+}
+
+void config_names(struct config *c)
+{
+    static const char *const of_gemma2[] = {"attn_logit_softcapping", "sliding_window"};
+    const json_t *objects[] = {c->own, c->own == c->outer ? NULL : c->outer};
+    const char *type = json_string_value(config_field(c, "model_type")), *key;
+    json_t *value;
+    for (size_t i = 0; i < 2; i++)
+        json_object_foreach ((json_t *)objects[i], key, value)
+            if (!is_field(key))
+                refuse_near_field(c, key);
+    if (type && !has(known_types, type) && !has(OTHER_TYPES, type))
+        refuse_near_type(c, type);
+    for (size_t i = 0; i < 2; i++)
+        if (config_is_type(c, "gemma2") && !is_given(c, of_gemma2[i]))
+            config_fail(c, "no field %s, which gemma2 needs", of_gemma2[i]);
+}
+
+/* ---- what no field says ---------------------------------------------------------------------- */
+
+static void assume(struct config *c, const char *what)
+{
+    char *text = c->model->assumed;
+    message_add(text, sizeof c->model->assumed, "%s%s", *text ? "; " : "", what);
+}
+
+static void assume_layers(struct config *c, const char *type)
+{
+    char quoted[SCAN_QUOTED], text[200];
+    const struct model_kind *first = c->model->kinds;
+    const bool window = first->problem.options & ATTN_OPTION_WINDOW;
+    if (type)
+        snprintf(text, sizeof text, "model_type %s is not known",
+                 scan_quote((struct piece){type, strlen(type)}, quoted));
+    else
+        snprintf(text, sizeof text, "no model_type");
+    message_add(text, sizeof text, ": %s",
+                c->model->count > 1 ? "causal layers of the kinds that other fields name"
+                : window            ? "every layer is causal and has the window"
+                                    : "every layer is causal and sees all before it");
+    assume(c, text);
+}
+
+void config_assumed(struct config *c)
+{
+    const char *type = json_string_value(config_field(c, "model_type"));
+    const bool latent = config_field(c, "kv_lora_rank"),
+               pair = config_is_true(c, "is_encoder_decoder");
+    if (!type || !has(known_types, type))
+        assume_layers(c, type);
+    if (!latent && !pair && !config_field(c, "num_key_value_heads,num_kv_heads,n_head_kv") &&
+        !config_is_true(c, "multi_query"))
+        assume(c, "no num_key_value_heads: as many as query heads");
+    if (!latent && !config_field(c, "head_dim,d_kv"))
+        assume(c, "no head_dim: hidden_size divided by heads");
+    if (!config_field(c, "torch_dtype,dtype"))
+        assume(c, "no torch_dtype: f32");
+}

@@ -20,6 +20,23 @@ struct config {
     bool failed;
 };
 
+/* Known values of model_type.  Of encoders with a decoder T5's have relative positions as a bias, and no
+ * scale; what the encoder has read is as long as the text, or fixed where it is sound.  Those of decoders are
+ * the ones whose other fields say what each layer computes. */
+#define CONFIG_ENCODERS                                                                  \
+    "bert,roberta,xlm-roberta,distilbert,electra,deberta-v2,modernbert,vit,deit,dinov2," \
+    "clip_vision_model,siglip_vision_model"
+#define CONFIG_OF_T5 "t5,mt5,umt5"
+#define CONFIG_OF_TEXT "bart,mbart,m2m_100,marian,pegasus,blenderbot,blenderbot-small"
+#define CONFIG_OF_SOUND "whisper"
+#define CONFIG_DECODERS                                                                           \
+    "llama,llama4,llama4_text,mistral,mistral3,ministral,ministral3,mixtral,gemma,gemma2,gemma3," \
+    "gemma3_text,gemma3n,gemma3n_text,gemma4,gemma4_text,qwen2,qwen2_moe,qwen2_vl,qwen2_5_vl,"    \
+    "qwen3,qwen3_moe,qwen3_next,qwen3_vl,phi,phi3,phimoe,gpt2,gptj,gpt_neox,gpt_bigcode,gpt_oss," \
+    "bloom,falcon,opt,starcoder2,stablelm,granite,granitemoe,cohere,cohere2,olmo,olmo2,olmo3,"    \
+    "olmoe,smollm3,nemotron,internlm2,glm,glm4,glm4_moe,exaone4,ernie4_5,seed_oss,deepseek_v2,"   \
+    "deepseek_v3,deepseek_v32,kimi_k2,RefinedWeb,RefinedWebModel"
+
 /* Notes what is wrong; of several, the first. */
 __attribute__((format(printf, 2, 3))) void config_fail(struct config *c, const char *format, ...);
 
@@ -33,6 +50,13 @@ bool config_is_true(const struct config *c, const char *name);
 
 /* Whether the model is of one of some types, comma separated. */
 bool config_is_type(const struct config *c, const char *types);
+
+/* Fails where a name in the file, of a field or a type, is one typing error from one that is known, or where
+ * a field is missing that files of this type always have. */
+void config_names(struct config *c);
+
+/* Writes what no field said into model->assumed, once there are kinds. */
+void config_assumed(struct config *c);
 
 /* ---- config_layers.c: to kinds of layer ------------------------------------------------------ */
 

@@ -28,7 +28,7 @@ static size_t head_size(struct config *c, size_t heads)
 {
     const size_t given = config_count(c, "head_dim,d_kv", false);
     const size_t hidden =
-        given || c->failed ? 0 : config_count(c, "hidden_size,n_embd,d_model", true);
+        given || c->failed ? 0 : config_count(c, "hidden_size,n_embd,n_embed,d_model", true);
     if (hidden && heads && hidden % heads)
         config_fail(c, "no field head_dim, and num_attention_heads does not divide hidden_size");
     return given ? given : heads ? hidden / heads : 0;
@@ -204,9 +204,7 @@ static void add_latent(struct config *c, size_t layers, const struct attn_proble
 
 static void add_layers(struct config *c, size_t layers, const struct attn_problem *common)
 {
-    const bool encodes = config_is_type(
-        c, "bert,roberta,xlm-roberta,distilbert,electra,deberta-v2,modernbert,vit,deit,"
-           "clip_vision_model,siglip_vision_model,dinov2");
+    const bool encodes = config_is_type(c, CONFIG_ENCODERS);
     const json_t *types = config_field(c, "layer_types");
     if (types && (!json_is_array(types) || json_array_size(types) != layers))
         config_fail(c, "layer_types is no list of num_hidden_layers words");
@@ -236,11 +234,6 @@ void config_layers(struct config *c)
 
 /* ---- encoders with a decoder, as T5, BART and Whisper are ------------------------------------ */
 
-/* Relative positions as a bias, and no scale; what the encoder has read is as long as the text, or fixed. */
-#define OF_T5 "t5,mt5,umt5"
-#define OF_TEXT "bart,mbart,m2m_100,marian,pegasus,blenderbot,blenderbot-small"
-#define OF_SOUND "whisper"
-
 static struct model_kind *add_of_pair(struct config *c, const char *name, size_t layers,
                                       enum model_role role, size_t heads)
 {
@@ -248,16 +241,16 @@ static struct model_kind *add_of_pair(struct config *c, const char *name, size_t
     kind->layers = layers;
     kind->role = role;
     kind->problem = problem_of(c, heads, heads);
-    if (config_is_type(c, OF_T5))
+    if (config_is_type(c, CONFIG_OF_T5))
         kind->problem.scale = 1;
     return kind;
 }
 
 void config_pair(struct config *c)
 {
-    if (!config_is_type(c, OF_T5 "," OF_TEXT "," OF_SOUND)) {
-        config_fail(c, "is_encoder_decoder is true, and model_type is none of " OF_T5 "," OF_TEXT
-                       "," OF_SOUND);
+    if (!config_is_type(c, CONFIG_OF_T5 "," CONFIG_OF_TEXT "," CONFIG_OF_SOUND)) {
+        config_fail(c, "is_encoder_decoder is true, and model_type is none of " CONFIG_OF_T5
+                       "," CONFIG_OF_TEXT "," CONFIG_OF_SOUND);
         return;
     }
     const size_t encoder = config_count(c, "encoder_layers,num_layers", true),
@@ -269,9 +262,9 @@ void config_pair(struct config *c)
     struct model_kind *first = add_of_pair(c, "encoder", encoder, MODEL_ENCODER, encodes),
                       *self = add_of_pair(c, "self", decoder, MODEL_DECODE, decodes),
                       *cross = add_of_pair(c, "cross", decoder, MODEL_DECODE, decodes);
-    if (config_is_type(c, OF_T5))
+    if (config_is_type(c, CONFIG_OF_T5))
         first->problem.mask = self->problem.mask = ATTN_MASK_BIAS;
-    cross->fixed_keys = config_is_type(c, OF_SOUND);
+    cross->fixed_keys = config_is_type(c, CONFIG_OF_SOUND);
     if (cross->fixed_keys)
         cross->problem.kv_len = config_count(c, "max_source_positions", true);
 }

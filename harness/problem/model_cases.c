@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/progress.h"
 #include "base/refuse.h"
 #include "case_text.h"
 #include "model_size.h"
@@ -228,12 +229,15 @@ static bool add_model(struct case_list *list, const struct model_asked *asked, s
     const bool listed = lists_sequences(asked->batch);
     struct numbers prefill, decode, batch = one;
     struct model model;
-    return read_numbers("prefill", asked->prefill, &prefill, message, message_size) &&
-           read_numbers("decode", asked->decode, &decode, message, message_size) &&
-           (!asked->batch || listed ||
-            read_numbers("batch", asked->batch, &batch, message, message_size)) &&
-           models_find(text, &model, message, message_size) &&
-           add_lengths(list, &model, true, &prefill, asked->decode ? &one : &batch, message,
+    if (!read_numbers("prefill", asked->prefill, &prefill, message, message_size) ||
+        !read_numbers("decode", asked->decode, &decode, message, message_size) ||
+        (asked->batch && !listed &&
+         !read_numbers("batch", asked->batch, &batch, message, message_size)) ||
+        !models_find(text, &model, message, message_size))
+        return false;
+    if (*model.assumed)
+        progress_say("%.*s: %s", (int)text.length, text.at, model.assumed);
+    return add_lengths(list, &model, true, &prefill, asked->decode ? &one : &batch, message,
                        message_size) &&
            add_lengths(list, &model, false, &decode, &batch, message, message_size) &&
            (!listed || add_batches(list, &model, asked->batch, message, message_size));

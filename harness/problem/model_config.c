@@ -40,7 +40,11 @@ static void read_whole(struct config *c)
     c->own = json_is_object(text) ? text : c->outer;
     if (!json_is_object(c->outer))
         config_fail(c, "is no JSON object");
-    else if (config_is_true(c, "is_encoder_decoder"))
+    else
+        config_names(c);
+    if (c->failed)
+        return;
+    if (config_is_true(c, "is_encoder_decoder"))
         config_pair(c);
     else
         config_layers(c);
@@ -50,6 +54,8 @@ static void read_whole(struct config *c)
             !attn_problem_valid(&c->model->kinds[i].problem, &why))
             config_fail(c, "num_attention_heads and num_key_value_heads: %s", why);
     }
+    if (!c->failed)
+        config_assumed(c);
 }
 
 bool model_config_read(const char *path, struct model *model, char *message, size_t message_size)

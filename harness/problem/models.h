@@ -27,6 +27,7 @@ struct model {
     char name[48]; /* with "-tp4" of one of four workers */
     struct model_kind kinds[MODEL_KINDS];
     size_t count;
+    char assumed[400]; /* of a config.json: what it leaves open, and how it was read; "" nothing */
 };
 
 /* The model of that name, or of the config.json at that path, with a slash or .json: NAME or NAME:tpN, one of

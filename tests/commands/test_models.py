@@ -1,5 +1,6 @@
 """The attention of models: cases of --model, and what a pass or a token takes in all."""
 
+import json
 import re
 import unittest
 
@@ -82,6 +83,26 @@ class Passes(CommandTest):
             ["run", "--model", "gemma-3-1c", "--prefill", "4"], 2, "did you mean 'gemma-3-1b'?"
         )
         self.refused(["check", "--decode", "4"], 2, "need a --model")
+
+    def test_what_a_config_leaves_open_is_told(self) -> None:
+        config = {
+            "num_hidden_layers": 3, "num_attention_heads": 4, "hidden_size": 64,
+            "model_type": "foo", "torch_dtype": "float32",
+        }  # fmt: skip
+        path = self.directory / "m.json"
+        small = ["--model", str(path), "--decode", "8", "--threads", "1", "--kernel", "split_kv"]
+        path.write_text(json.dumps(config))
+        done = run("check", *small)
+        self.assertEqual(done.returncode, 0, done)
+        self.assertIn(
+            f"attnbench: {path}: model_type 'foo' is not known: every layer is causal and sees all "
+            "before it; no num_key_value_heads: as many as query heads; no head_dim: hidden_size "
+            "divided by heads\n",
+            done.stderr,
+        )
+        path.write_text(json.dumps(config | {"num_key_value_head": 2}))
+        meant = f"{path}: 'num_key_value_head': is 'num_key_value_heads' meant?"
+        self.refused(["run", *small], 2, meant)
 
     def test_a_batch_gives_a_problem_its_lengths(self) -> None:
         problem = ["--problem", "hq=4,hkv=2,d=16|24,mask=causal", "--threads", "1"]
