@@ -39,6 +39,14 @@ if launches == settings.get("queued"):
                      "(--if-busy go-on measures beside it)\\n")
     sys.stderr.flush()
     time.sleep(settings.get("waits", 1))
+must = settings.get("must", [])
+if sys.argv[1] == "run" and "output" in options:  # the pilot, which selects
+    for name, value in zip(must[::2], must[1::2]):
+        if options.get(name[2:]) != value or "suite" in options:
+            sys.exit(2)
+if settings.get("unknown") in options:
+    sys.stderr.write("attnbench: unknown option --" + settings["unknown"] + "\\n")
+    sys.exit(2)
 if settings.get("usage") or set(options.get("kernel", "").split(",")) & set(
         settings.get("lacks", "-").split(",")):
     sys.stderr.write("attnbench: no kernel of this name\\n")
@@ -81,6 +89,7 @@ with open(options.get("output") or options["resume"], "a") as out:
         row["placement"] = options.get("placement", "cores")
         row["memory"] = options.get("memory", "first-touch")
         row["huge_pages"] = "--huge-pages" in sys.argv
+        row["huge_bytes"] = 6291456 if row["huge_pages"] else None
         if settings.get("state", "ok") != "ok" and kernel == settings.get("broken", kernel):
             row["state"], row["why"] = settings["state"], "row 3 is off"
         if launches in settings.get("disturbed", []):

@@ -2,6 +2,7 @@
 
     scripts/gate --base origin/main --new HEAD
     scripts/gate --base OLD/attnbench --new NEW/attnbench --suite quick --kernel flash
+    scripts/gate --base origin/main --new HEAD --model llama-3.1-8b --decode 4k --batch 8
 
 BASE and NEW are commits (built in a git worktree; the programs of the last 20 are kept in
 $XDG_CACHE_HOME/attnbench/gate), programs or build folders; or shared objects, OLD/mine.so and

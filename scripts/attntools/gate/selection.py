@@ -1,12 +1,16 @@
 """Which cells a tool makes the program run: the options of `attnbench run`."""
 
 import argparse
+import re
 from pathlib import Path
 
 from attntools.base.cli import ToolError
 from attntools.results.schema import ABSENT
 
-NAMES = ("suite", "case", "kernel", "isa", "threads", "placement")
+NAMES = (
+    "suite", "model", "prefill", "decode", "batch", "case", "kernel", "isa", "threads", "placement",
+)  # fmt: skip
+WORKERS = re.compile(r":tp\d+$")  # of a model
 
 
 def add_to(p: argparse.ArgumentParser) -> None:
@@ -22,9 +26,11 @@ def refuse_missing(options: argparse.Namespace) -> None:
     """Ends a tool that was given a path where nothing is, before it builds anything.
 
     Raises:
-        ToolError: a plug-in or the file of a suite is not there.
+        ToolError: a plug-in, the file of a suite or a config.json is not there.
     """
     files = [name for name in (options.suite or "").split(",") if "/" in name]
+    models = [WORKERS.sub("", name) for name in (options.model or "").split(",")]
+    files += [name for name in models if "/" in name or name.endswith(".json")]
     # A plug-in is a file, or a program and its arguments.
     files += [p for p in options.plugin if not Path(p.split(" ")[0]).exists()]
     for file in files:
@@ -45,7 +51,8 @@ def words(options: argparse.Namespace, **defaults: str) -> list[str]:
         chosen += [f"--{name}", value] if value else []
     for problem in options.problem:
         chosen += ["--problem", problem]
-    return chosen if options.suite or options.problem else ["--suite", "quick", *chosen]
+    named = options.suite or options.problem or options.model
+    return chosen if named else ["--suite", "quick", *chosen]
 
 
 def add_memory_to(p: argparse.ArgumentParser) -> None:

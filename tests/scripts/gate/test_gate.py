@@ -131,7 +131,10 @@ def test_undecided_is_not_called_no_regression(gated) -> None:  # noqa: ANN001
         f"in 1 of 1 cells; a slow-down of {seen} % would have been seen there\n"
     )
     assert "no regression" not in outcome.out
-    assert f"up to {hi} % possible; a slow-down of {seen} % would have been seen\n" in outcome.out
+    assert (
+        f"up to {hi} % possible; a slow-down of {seen} % would have been seen\n"
+        in outcome.out
+    )
     # Who can live with more says so, and is told what was left open.
     outcome = gated({"noise": 0.02}, "--noise-limit", "10", noise=0.02)
     assert outcome.code == 0
@@ -139,6 +142,21 @@ def test_undecided_is_not_called_no_regression(gated) -> None:  # noqa: ANN001
         "### ⚠️ attnbench gate: no regression of 10 % in 1 cells; undecided above 2 % in 1 of them; "
         f"a slow-down of {seen} % would have been seen there\n"
     )
+
+
+MODEL = ("--model", "llama-3.1-8b", "--decode", "4k", "--batch", "8", "--prefill", "2k")
+
+
+def test_both_sides_are_asked_for_models(gated, tmp_path: Path) -> None:  # noqa: ANN001
+    outcome = gated({"must": MODEL}, *MODEL, must=MODEL)
+    assert outcome.code == 0, outcome
+    assert gated({"must": MODEL}, *MODEL, "--dry-run", must=MODEL).code == 0
+    old = gated({"unknown": "model"}, *MODEL)
+    assert old.code == 5
+    assert "the base cannot run this selection: " in old.err
+    assert "attnbench: unknown option --model" in old.err
+    lacks = gated(None, "--model", f"llama-3.1-8b,{tmp_path}/none.json:tp2", "--decode", "8")
+    assert (lacks.code, f"{tmp_path}/none.json: No such file" in lacks.err) == (4, True)
 
 
 def test_a_kernel_of_the_base_alone(gated) -> None:  # noqa: ANN001
