@@ -56,7 +56,14 @@ from attntools.gate.gate_pairs import NEW, Collected, Plan, Samples
 from attntools.gate.gate_prepare import prepare
 from attntools.gate.gate_sessions import Patience, run_until_clear
 from attntools.gate.gate_summary import Outcome, cell_text, markdown, no_answer
-from attntools.gate.gating import counts_instructions, explain, judge, standing, too_noisy
+from attntools.gate.gating import (
+    counts_instructions,
+    explain,
+    huge_pages,
+    judge,
+    standing,
+    too_noisy,
+)
 from attntools.results.cells import Identity
 
 TOOL = "gate"
@@ -217,6 +224,7 @@ def compare_times(
     collected = measure(plan, cells, "pairs", options, first=True)
     take_failures(collected, outcome)
     outcome.judged = judge(collected.samples, options.threshold)
+    outcome.memory = huge_pages(collected.samples)
     confirm(plan, outcome, options)
 
 

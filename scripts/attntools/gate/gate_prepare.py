@@ -56,18 +56,20 @@ def build_both(options: argparse.Namespace, folder: Path) -> Prepared:
     texts = {"base": options.base, "new": options.new}
     settings = gate_settings.of_both(options)
     fields = settings[0].fields | settings[1].fields
+    of_one = options.base == options.new and bool(fields)
     chosen = {side: resolve(side, text, folder) for side, text in texts.items()}
     base, new = (
         replace(
             build(side, c, folder),
             plugins=tuple(options.plugin),
-            label=f"{c.label} {own}".rstrip(),
+            label=(str(own) or "no options") if of_one else f"{c.label} {own}".rstrip(),
             settings=own,
             set_by_sides=fields,
         )
         for (side, c), own in zip(chosen.items(), settings, strict=True)
     )
     outcome = Outcome(base.label, new.label, options.pairs, options.threshold)
+    outcome.shared = chosen["new"].label if of_one else ""
     outcome.building_s = time.monotonic() - start
     same = base.digests() == new.digests()
     outcome.equal = same and not options.equal
@@ -76,7 +78,9 @@ def build_both(options: argparse.Namespace, folder: Path) -> Prepared:
     changed = left_out(new)
     if changed:
         more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
-        outcome.doubts.append(f"uncommitted changes are not in {new.label}: {changed[0]}{more}")
+        outcome.doubts.append(
+            f"uncommitted changes are not in {chosen['new'].label}: {changed[0]}{more}"
+        )
     return Prepared(Plan((base, new), folder, options.sample_s, options.seed), [], outcome)
 
 

@@ -42,6 +42,8 @@ class Outcome:
     threshold: float
     machine: Row = field(default_factory=dict)
     build: str = ""  # of the new side
+    shared: str = ""  # the build of both sides, where they are settings
+    memory: str = ""  # how much of it was on huge pages
     judged: list[Judged] = field(default_factory=list)
     again: list[Judged] = field(default_factory=list)  # suspects on fresh pairs
     confirmed: list[Judged] = field(default_factory=list)  # those that were slower again
@@ -131,7 +133,7 @@ def seen(judged: Sequence[Judged]) -> str:
     if not least > 0:
         return ""
     if expm1(least) < MOST_PERCENT:
-        return f"; a slow-down of {100 * expm1(least):.1f} % would have been seen"
+        return f"; only a slow-down of {100 * expm1(least):.1f} % or more would have been seen"
     return f"; only what takes {times(least)} as long would have been seen"
 
 
@@ -207,9 +209,11 @@ def _method(outcome: Outcome) -> str:
     if outcome.counted:
         how = "instructions of one call, counted by callgrind,"
     builds = f" ({outcome.building_s:.0f} s of them for builds)" if outcome.building_s >= 1 else ""
+    of_build = f" of `{outcome.shared}`" if outcome.shared else ""
     return (
-        f"`{outcome.new}` against `{outcome.base}`, {how} in {outcome.seconds:.0f} s{builds} on "
-        f"{machine.get('cpu', 'an unknown machine')}, {machine.get('cores', '?')} cores.\n"
+        f"`{outcome.new}` against `{outcome.base}`{of_build}, {how} in {outcome.seconds:.0f} s"
+        f"{builds} on {machine.get('cpu', 'an unknown machine')}, "
+        f"{machine.get('cores', '?')} cores.\n"
     )
 
 
@@ -272,6 +276,7 @@ def markdown(outcome: Outcome) -> str:
     lines = [f"### {icon} attnbench gate: {outcome.headline()}\n"]
     lines += [] if outcome.equal else [_method(outcome)]
     lines += [f"**{doubt[0].upper()}{doubt[1:]}.**\n" for doubt in outcome.doubts]
+    lines += [f"{outcome.memory}.\n"] if outcome.memory else []
     lines += _sensitivity(outcome)
     lines += _list("Confirmed:", _confirmed(outcome))
     lines += _list("Slower once, but not confirmed:", _unconfirmed(outcome))

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from attntools.base import statistics
+from attntools.base.units import size
 from attntools.compare.comparison import Verdict
 from attntools.gate.gate_pairs import Samples, launch_time
 from attntools.results.cells import Identity
@@ -91,6 +92,16 @@ def standing(judged: Iterable[Judged], again: Iterable[Judged]) -> list[Judged]:
 def too_noisy(judged: Judged, limit: float) -> bool:
     """Whether a cell is so noisy that it may have become slower by `limit` (a fraction)."""
     return judged.verdict is not Verdict.SLOWER and not judged.hi < np.log1p(limit)
+
+
+def huge_pages(collected: Mapping[Identity, Samples]) -> str:
+    """How much memory lay on huge pages; empty where neither side asked for them."""
+    sides = zip(*(pair for s in collected.values() for pair in s.pairs), strict=True)
+    found = [[n for c in cells if not np.isnan(n := c.number("huge_bytes"))] for cells in sides]
+    said = [size(float(np.median(side))) if side else "not asked for" for side in found]
+    if not any(found):
+        return ""
+    return f"Memory on huge pages: base {said[0]}, new {said[1]} (median of all launches)"
 
 
 # ---- what changed --------------------------------------------------------------------------------

@@ -128,11 +128,11 @@ def test_undecided_is_not_called_no_regression(gated) -> None:  # noqa: ANN001
     assert outcome.code == 3
     assert outcome.out.startswith(
         "### ⚠️ attnbench gate: undecided, too noisy to tell: a change of 2 % cannot be ruled out "
-        f"in 1 of 1 cells; a slow-down of {seen} % would have been seen there\n"
+        f"in 1 of 1 cells; only a slow-down of {seen} % or more would have been seen there\n"
     )
     assert "no regression" not in outcome.out
     assert (
-        f"up to {hi} % possible; a slow-down of {seen} % would have been seen\n"
+        f"up to {hi} % possible; only a slow-down of {seen} % or more would have been seen\n"
         in outcome.out
     )
     # Who can live with more says so, and is told what was left open.
@@ -140,7 +140,7 @@ def test_undecided_is_not_called_no_regression(gated) -> None:  # noqa: ANN001
     assert outcome.code == 0
     assert outcome.out.startswith(
         "### ⚠️ attnbench gate: no regression of 10 % in 1 cells; undecided above 2 % in 1 of them; "
-        f"a slow-down of {seen} % would have been seen there\n"
+        f"only a slow-down of {seen} % or more would have been seen there\n"
     )
 
 

@@ -28,10 +28,15 @@ def test_a_slower_placement_is_found(settings, tmp_path: Path) -> None:  # noqa:
     outcome = settings("", "--placement threads")
     assert outcome.code == 1, outcome
     assert "1 of 1 cells are slower" in outcome.out
-    assert f"`{tmp_path}/base --placement threads` against `{tmp_path}/base`," in outcome.out
+    assert f"`--placement threads` against `no options` of `{tmp_path}/base`," in outcome.out
+    assert "huge pages" not in outcome.out
     assert "the same program" not in outcome.out
     faster = settings("--placement threads", "--placement cores --huge-pages")
     assert faster.code == 0
+    assert "`--placement cores --huge-pages` against `--placement threads` of `" in faster.out
+    assert "Memory on huge pages: base not asked for, new 6.29 MB (median of all launches).\n" in (
+        faster.out
+    )
     assert "1 of 1 cells are faster" in faster.out or "FASTER" in faster.out
 
 
