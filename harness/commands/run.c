@@ -39,6 +39,7 @@ struct run {
     size_t simplified;  /* drawn problems so far */
     const char *wisdom; /* the file of a tune */
     struct session_time time;
+    double put_off_s; /* by checks, which a session without --seconds has beside its launches */
 };
 
 static const char *command_name(const struct run *run)
@@ -154,7 +155,7 @@ static enum rounds_end run_case(struct run *run, int topology)
     const struct rounds_events events = {run, launching, launched, finished};
     size_t first, count;
     session_cells_of(session, run->at, &first, &count);
-    const double left = session->seconds - (clock_now() - run->record.started);
+    const double left = session->seconds + run->put_off_s - (clock_now() - run->record.started);
     const bool check = run->options.command == COMMAND_CHECK;
     const bool drawn = drawn_is(session, &session->cells[first]);
     struct rounds rounds = {
@@ -171,6 +172,7 @@ static enum rounds_end run_case(struct run *run, int topology)
         .outputs = check && !drawn ? memory_file_create("attnbench-outputs") : -1,
     };
     enum rounds_end end = rounds_run(&rounds);
+    run->put_off_s += rounds.put_off_s;
     run->time.preparing_s += rounds.time.preparing_s;
     run->time.checking_s += rounds.time.checking_s;
     run->time.timing_s += rounds.time.timing_s;

@@ -172,7 +172,8 @@ const struct option options_table[] = {
              "column check then says"},
     {"seconds", "T", .kind = OPTION_SECONDS, .lo = 1e-3, .hi = 1e7, FIELD(seconds),
      .commands = IN(RUN) | IN(TUNE),
-     .help = "session length to aim for (default: enough for six launches per cell)"},
+     .help = "session length to aim for (default: enough for six launches per cell, besides the "
+             "checks)"},
     {"launches", "N", .kind = OPTION_COUNT, .lo = 1, .hi = 1e4, FIELD(launches),
      .commands = IN(RUN) | IN(TUNE),
      .help = "at most this many launches per cell (below 6: no interval); without --seconds no "

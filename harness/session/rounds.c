@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "problem/lengths.h"
 #include "results/launches.h"
+#include "session_needs.h"
 #include "base/random.h"
 #include "base/refuse.h"
 #include "share.h"
@@ -154,6 +155,16 @@ static void group(struct rounds *rounds, size_t *order, size_t n)
 
 /* ---- rounds ---------------------------------------------------------------------------------- */
 
+/* Whether a cell has had its share of the time; it has none before its first launch, and without --seconds none
+ * before its sixth unless that would take too long. */
+static bool is_out_of_time(const struct rounds *rounds, const struct cell *cell, double level)
+{
+    const size_t launches = json_array_size(cell->launches);
+    return launches && cell->cost_s > level &&
+           (launches >= STATS_CI_MIN ||
+            STATS_CI_MIN * cell->cost_s > session_allowance(rounds->session, cell));
+}
+
 /* One launch of every cell that is not done and has time left. */
 static enum rounds_end run_round(struct rounds *rounds, const struct protocol_request *request,
                                  size_t *order, size_t round)
@@ -163,10 +174,9 @@ static enum rounds_end run_round(struct rounds *rounds, const struct protocol_re
     size_t n = 0;
     for (size_t i = 0; i < rounds->count; i++) {
         struct cell *cell = &rounds->cells[i];
-        const size_t launches = json_array_size(cell->launches);
-        if (cell->done || launches > round)
+        if (cell->done || json_array_size(cell->launches) > round)
             continue; /* a resumed cell waits for the others */
-        if (launches && cell->cost_s > level) {
+        if (is_out_of_time(rounds, cell, level)) {
             cell->stop = STOP_CAP;
             cell_end(cell, CELL_OK, "%s", "");
         } else {
@@ -212,6 +222,7 @@ static enum rounds_end run_rounds(struct rounds *rounds, struct protocol_request
 /* With the case's memory files: prepares, and measures if that went well. */
 static enum rounds_end run_prepared(struct rounds *rounds, struct protocol_request *request)
 {
+    const double start = clock_now();
     const struct launch prepared = prepare(rounds, request);
     if (prepared.interrupted)
         return ROUNDS_INTERRUPTED;
@@ -219,6 +230,8 @@ static enum rounds_end run_prepared(struct rounds *rounds, struct protocol_reque
         const enum rounds_end chosen = rounds_choose_cores(rounds, request);
         const enum rounds_end judged =
             chosen == ROUNDS_DONE ? rounds_judge(rounds, request) : chosen;
+        rounds->put_off_s = rounds->session->options->seconds > 0 ? 0 : clock_now() - start;
+        rounds->until += rounds->put_off_s;
         return judged == ROUNDS_DONE && live_cells(rounds) ? run_rounds(rounds, request) : judged;
     }
     for (size_t i = 0; i < rounds->count; i++)

@@ -31,21 +31,42 @@ static double cell_need(const struct cell *cell)
            12e-9 * attn_compulsory_bytes(&cell->c->problem);
 }
 
-/* The seconds that built-in suites are made for, on two cores; other selections get what their
- * cells need. */
+/* The seconds of launches that built-in suites are made for: with their checks quick takes some 20 on two
+ * idle cores, default 180.  Other selections get what their cells need. */
 static const struct {
     const char *suite;
     double seconds;
-} sized[] = {{"quick", 20}, {"default", 180}};
+} sized[] = {{"quick", 14}, {"default", 115}};
 #define SECONDS_PER_CELL 1.0 /* at least */
 
-/* Seconds for a cell of a model's layer at most, where none are asked for: two passes with a kernel and its
- * rival on one and two threads are done in a minute. */
+/* Seconds for the launches of a cell of a model's layer at most, where none are asked for: two passes with a
+ * kernel and its rival on one and two threads are done in a minute. */
 #define SECONDS_PER_LAYER 5.5
+
+/* Launches of a slow kernel, or beside other work, may take so many times as long as estimated. */
+#define SLOWER 4
 
 /* Seconds to check a variant on a case, at all its thread counts: the mean over the default suite, where
  * it took 0.4 to 3 (Intel Xeon, 2 cores, `run --seconds 8`, 2026-11-26). */
 #define SECONDS_PER_CHECK 1.0
+
+static double most_seconds(const struct cell *cell)
+{
+    return cell->c->passes[0].pass ? SECONDS_PER_LAYER : INFINITY;
+}
+
+/* Seconds for six launches of a cell. */
+static double launches_need(const struct cell *cell)
+{
+    return fmin(fmax(SECONDS_PER_CELL, STATS_CI_MIN * launch_need(cell)), most_seconds(cell));
+}
+
+double session_allowance(const struct session *session, const struct cell *cell)
+{
+    if (session->options->seconds > 0)
+        return 0;
+    return fmin(SLOWER * launches_need(cell), most_seconds(cell));
+}
 
 double session_seconds(const struct session *session, const char *suite)
 {
@@ -53,10 +74,7 @@ double session_seconds(const struct session *session, const char *suite)
     double needed = 0;
     for (size_t i = 0; i < session->cell_count; i++)
         if (!session->cells[i].done)
-            needed +=
-                fmax(SECONDS_PER_CELL,
-                     fmin(cell_need(&session->cells[i]),
-                          session->cells[i].c->passes[0].pass ? SECONDS_PER_LAYER : INFINITY));
+            needed += launches_need(&session->cells[i]);
     for (size_t i = 0; suite && i < sizeof sized / sizeof *sized; i++)
         if (strcmp(suite, sized[i].suite) == 0 && !o->kernel && !o->isa && !o->cases &&
             !o->problem_count)
@@ -133,8 +151,9 @@ struct session_needs session_needs(const struct session *session)
     }
     if (session->options->command == COMMAND_CHECK || !needs.cells)
         return needs;
-    needs.seconds = session->limited ? fmax(session->seconds, needs.seconds)
-                                     : least.checks_s + launches * least.launches_s;
+    needs.seconds = session->options->seconds > 0 ? fmax(session->seconds, needs.seconds)
+                    : session->limited            ? least.checks_s + session->seconds
+                                                  : least.checks_s + launches * least.launches_s;
     return needs;
 }
 

@@ -6,8 +6,13 @@
 
 #include "session.h"
 
-/* Seconds that a session without --seconds aims for; `suite` is what its cases are from, NULL: problems. */
+/* Seconds for all launches of a session without --seconds, which its checks do not shorten; `suite` is what its
+ * cases are from, NULL: problems. */
 double session_seconds(const struct session *session, const char *suite);
+
+/* Seconds that six launches of a cell may take even where it has had its share of the session; 0 with
+ * --seconds. */
+double session_allowance(const struct session *session, const struct cell *cell);
 
 /* Seconds that checks and one launch of each cell take, about: no session is shorter. */
 struct session_least {

@@ -9,7 +9,19 @@ import subprocess
 import unittest
 import unittest.mock
 
-from command import BESIDE, BRIEF, HANGS, HOST, SCHEMA, TINY, cells, lines, run, safetensors
+from command import (
+    BESIDE,
+    BRIEF,
+    HANGS,
+    HOST,
+    SCHEMA,
+    TINY,
+    cells,
+    lines,
+    run,
+    safetensors,
+    unless_emulated,
+)
 from command import read_safetensors as read
 from plugins import PluginTest, digest
 
@@ -75,6 +87,21 @@ class Plugins(PluginTest):
         _, rows = self.session("--plugin", self.plugin("right"), problem="h=1,s=16,d=8,dtype=bf16")
         self.assertEqual(rows["right"]["state"], "unsupported")
         self.assertEqual(rows["right"]["why"], "no kernel variant takes dtype=bf16")
+
+    @unless_emulated("starts workers too slowly for six launches in the time granted")
+    def test_a_long_check_leaves_time_for_launches(self) -> None:
+        """It takes 2 s where the session would be 1 s long; --seconds limits both together."""
+        words = ["run", "--plugin", self.plugin("slow"), "--kernel", "slow", "--problem", TINY]
+        words += ["--threads", "1", "--output"]
+        taken = []
+        for n, limit in enumerate(([], ["--seconds", "1"])):
+            output = str(self.directory / f"{n}.jsonl")
+            done = run(*words, output, *limit)
+            self.assertEqual(done.returncode, 0, done)
+            (row,) = cells(output).values()
+            taken.append(row["time"]["launches"])
+        self.assertGreaterEqual(taken[0], 6)
+        self.assertEqual(taken[1], 1)
 
     def test_what_only_its_code_knows(self) -> None:
         for command in ("run", "check"):

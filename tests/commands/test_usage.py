@@ -109,11 +109,12 @@ class Usage(CommandTest):
             self.assertEqual((done.returncode, told), (code, said), done)
 
     def test_a_dry_run_says_what_a_session_takes(self) -> None:
-        """A second for a check in full, 0.06 s for a launch; no file is written."""
+        """A second for a check in full, 0.06 s for a launch or 1 s for all; no file is written."""
         two = ["--problem", TINY, "--problem", "h=1,s=17,d=8", "--output", self.output, "--dry-run"]
         one = [*two, "--kernel", "naive", "--threads", "1"]
         some = ["--launches", "99", "--check", "case"]
         for arguments, said in (
+            (["run", *one], "2 cells of 2 cases: about 4 s, "),
             (["run", *one, "--launches", "4"], "2 cells of 2 cases: about 2 s, "),
             (["run", *one, "--launches", "99"], "2 cells of 2 cases: about 14 s, "),
             (["run", *one, *some], "2 cells of 2 cases: about 12 s, "),
@@ -122,7 +123,7 @@ class Usage(CommandTest):
             (["run", *one, "--seconds", "9e3"], "2 cells of 2 cases: about 2.5 h, "),
             (["check", *one], "2 cells of 2 cases: about 2 s, "),
             (["check", *two, "--kernel", "naive,online", "--threads", "1"], "4 cells of 2 cases: "),
-            (["run", *one, "--problem", "b=1000000,s=1000000"], "2 cells of 2 cases: about 2 s, "),
+            (["run", *one, "--problem", "b=1000000,s=1000000"], "2 cells of 2 cases: about 4 s, "),
         ):  # fmt: skip
             done = run(*arguments)
             self.assertEqual((done.returncode, done.stderr), (0, ""), done)
