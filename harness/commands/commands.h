@@ -64,8 +64,8 @@ json_t *matrix_json(const struct attn_kernel *kernel);
 
 /* ---- beforehand ------------------------------------------------------------------------------ */
 
-/* "8 cells of 4 cases: about 3 min, 1.200 GB of memory; 2 more cannot run" */
-#define BEFOREHAND_TEXT 160
+/* "8 cells of 4 cases: about 3 min, 1.200 GB of memory; 2 more cannot run; 1 launch each, too few to rank them" */
+#define BEFOREHAND_TEXT 256
 void beforehand_text(const struct session *session, const struct session_needs *needs,
                      char text[BEFOREHAND_TEXT]);
 

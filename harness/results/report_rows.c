@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/stats.h"
 #include "fields.h"
 
 void report_wrapped(size_t indent, const char *format, ...)
@@ -84,8 +85,10 @@ bool report_is_ranked(const json_t *row)
 void report_unranked(size_t unranked, size_t all, const char *what)
 {
     if (unranked)
-        report_wrapped(4, "  no rank in %zu of %zu %s: too few launches for a 95 %% interval",
-                       unranked, all, what);
+        report_wrapped(4,
+                       "  no rank in %zu of %zu %s: too few launches for an interval; use "
+                       "--launches %d",
+                       unranked, all, what, STATS_CI_MIN);
 }
 
 bool report_rivals(const struct cell *a, const struct cell *b)

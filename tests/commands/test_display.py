@@ -240,7 +240,7 @@ class Display(CommandTest):
         self.assertEqual(shown.findall(self.measured.stdout), [])
 
     def test_few_launches_rank_nothing(self) -> None:
-        few = "  no rank in {}: too few launches for a 95 % interval"
+        few = "  no rank in {}: too few launches for an interval; use --launches 6"
         for count in ("5", "6"):
             problem = "h=1,s=64,d=16"
             done = run(

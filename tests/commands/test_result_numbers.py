@@ -161,8 +161,8 @@ class Rows(CommandTest):
         cells = ["--problem", TINY, "--kernel", "naive,online", "--threads", "1", "--launches", "1"]
         said = run("run", *cells, "--seconds", "0.5").stderr.splitlines()
         self.assertIn(
-            "attnbench: 0.5 s asked; at least about 2 are needed: checks of 2 variants alone take "
-            "about 2, one launch of each cell 0",
+            "attnbench: 0.5 s asked; at least about 2 s are needed: checks of 2 variants alone take "
+            "about 2 s, one launch of each cell 0 s",
             said[:2],  # behind one of another session on this machine
         )
         for enough in ("2", "5"):  # 2.12 are needed, which reads 2
@@ -171,7 +171,8 @@ class Rows(CommandTest):
     def test_a_long_session_says_so_beforehand(self) -> None:
         """A minute, whatever it then takes."""
         cells = ["--problem", TINY, "--kernel", "naive", "--threads", "1", "--launches", "1"]
-        said = r"(?m)^attnbench: 1 cell of 1 case: about 60 s, [0-9.]+ KB of memory$"
+        said = r"(?m)^attnbench: 1 cell of 1 case: about 60 s, [0-9.]+ KB of memory; 1 launch each, "
+        said += "too few to rank them$"
         self.assertRegex(run("run", *cells, "--seconds", "60").stderr, said)
         self.assertNotIn("about", run("run", *cells, "--seconds", "59").stderr)
 

@@ -128,8 +128,16 @@ class Usage(CommandTest):
             done = run(*arguments)
             self.assertEqual((done.returncode, done.stderr), (0, ""), done)
             self.assertIn(said, done.stdout)
-            self.assertRegex(done.stdout, r"^[^\n]+ [0-9.]+ KB of memory(; 1 more cannot run)?\n$")
+            self.assertRegex(done.stdout, r"^[^\n]+ [0-9.]+ KB of memory(; [^\n]+)?\n$")
             self.assertEqual("more" in done.stdout, "b=1000000,s=1000000" in arguments)
+        for arguments, said in (
+            ([], "KB of memory\n"),
+            (["--launches", "1"], "KB of memory; 1 launch each, too few to rank them\n"),
+            (["--launches", "5"], "KB of memory; 5 launches each, too few to rank them\n"),
+            (["--launches", "6"], "KB of memory; 6 launches each\n"),
+            (["--seconds", "2"], "; no time for 6 launches of each: some get no rank\n"),
+        ):  # fmt: skip
+            self.assertTrue(run("run", *one, *arguments).stdout.endswith(said), arguments)
         drawn = run("check", *one, "--draw", "20").stdout  # of which naive computes some
         count, cases, took = map(int, re.findall(r"\b([0-9]+) (?:cells|cases|s)\b", drawn))
         self.assertTrue(2 < count == cases <= 22, drawn)
