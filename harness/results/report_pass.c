@@ -5,7 +5,11 @@
  * A case without a time is named: the sum of the others is then a lower bound, and is called one.
  */
 
+#include <math.h>
+#include <string.h>
+
 #include "base/refuse.h"
+#include "base/scan.h"
 #include "base/units.h"
 #include "report.h"
 #include "report_rows.h"
@@ -14,7 +18,7 @@
 struct sum {
     double seconds;
     size_t timed; /* layers */
-    char parts[512];
+    char parts[768];
     char missing[512];
 };
 
@@ -37,10 +41,36 @@ static bool is_seen(const struct cell *cells, const struct cell *cell)
     return false;
 }
 
-static void add(struct sum *sum, const struct cell *cells, size_t count, const struct cell *cell,
-                size_t layers)
+/* What stands between the model and the sizes in the case's name, "window": the kind of its layers, "" of a
+ * model's only one.  A case named by another model's pass has its whole name. */
+static struct piece kind_of(const struct problem_case *c, const struct pass *pass)
 {
-    char each[UNITS_TEXT], variant[96];
+    const char *const sizes = pass->name + strlen(pass->model), *name = c->name;
+    const size_t model = strlen(pass->model), all = strlen(name), end = strlen(sizes);
+    if (all < model + end || strncmp(name, pass->model, model) != 0 ||
+        strcmp(name + all - end, sizes) != 0)
+        return piece_from(name, name + all);
+    name += model + (all > model + end); /* and the - */
+    return piece_from(name, c->name + all - end);
+}
+
+/* "146.0 ms +-1.2 %", or (n=1) of too few launches for an interval. */
+static void add_time(const json_t *row, char *text, size_t size)
+{
+    struct table_row whole = {0};
+    const char *const half = whole.text[COLUMN_INTERVAL];
+    const bool known = report_is_ranked(row);
+    report_fill(row, NAN, &whole);
+    message_add(text, size, "%s %s%s%s", whole.text[COLUMN_TIME], known ? "+-" : "(", half,
+                known ? " %" : ")");
+}
+
+static void add(struct sum *sum, const struct cell *cells, size_t count, const struct cell *cell,
+                const struct pass *pass)
+{
+    const size_t layers = layers_in(cell, pass);
+    const struct piece kind = kind_of(cell->c, pass);
+    char variant[96];
     const struct cell *best = cell->row ? report_fastest(cells, count, cell) : NULL;
     if (!best) {
         message_add(sum->missing, sizeof sum->missing, "%s%s", *sum->missing ? ", " : "",
@@ -50,14 +80,15 @@ static void add(struct sum *sum, const struct cell *cells, size_t count, const s
     sum->seconds += (double)layers * report_median(best->row);
     sum->timed += layers;
     cell_variant(best, variant);
-    units_seconds(report_median(best->row), each);
-    message_add(sum->parts, sizeof sum->parts, "%s%zu x %s by %s", *sum->parts ? " + " : "", layers,
-                each, variant);
+    message_add(sum->parts, sizeof sum->parts, "%s%zu %.*s%sx ", *sum->parts ? " + " : "", layers,
+                (int)kind.length, kind.at, kind.length ? " " : "");
+    add_time(best->row, sum->parts, sizeof sum->parts);
+    message_add(sum->parts, sizeof sum->parts, " by %s", variant);
 }
 
 static void print(const struct pass *pass, int threads, const struct sum *sum)
 {
-    char total[UNITS_TEXT], text[1600];
+    char total[UNITS_TEXT], text[2048];
     const size_t left = pass->layers - sum->timed;
     units_seconds(sum->seconds, total);
     snprintf(text, sizeof text, "%s, %s, %d thread%s: attention ", pass->model, pass->what, threads,
@@ -79,11 +110,9 @@ static void report_pass(const struct pass *pass, const struct cell *cells, size_
                         int threads)
 {
     struct sum sum = {0};
-    for (size_t i = 0; i < count; i++) {
-        const size_t layers = layers_in(&cells[i], pass);
-        if (layers && cells[i].threads == threads && !is_seen(cells, &cells[i]))
-            add(&sum, cells, count, &cells[i], layers);
-    }
+    for (size_t i = 0; i < count; i++)
+        if (layers_in(&cells[i], pass) && cells[i].threads == threads && !is_seen(cells, &cells[i]))
+            add(&sum, cells, count, &cells[i], pass);
     print(pass, threads, &sum);
 }
 

@@ -34,7 +34,8 @@ class Passes(CommandTest):
                     row["passes"], [{"name": "gemma-3-1b-decode-600", "layers": layers}]
                 )
         line = self.line(done.stdout, "gemma-3-1b, one token on 600 keys, 1 thread: ")
-        self.assertRegex(line, r" in 26 layers \(4 x [^+]* \+ 22 x [^+]*\)$")
+        few = r"[0-9.]+ \w+ \(n=1\) by \w+/\w+"
+        self.assertRegex(line, rf" in 26 layers \(4 full x {few} \+ 22 window x {few}\)$")
         said = re.search(r"attention takes ([0-9.]+ \w+) in ", line)
         assert said
         self.assertAlmostEqual(seconds(said[1]), total, delta=1e-3 * total)
