@@ -123,6 +123,16 @@ static void offer_models(struct place *at)
         offer(at, name, "");
 }
 
+static void offer_cases(struct place *at)
+{
+    struct case_list list = {0};
+    char message[512];
+    if (cases_load(&list, "all", message, sizeof message))
+        for (size_t i = 0; i < list.count; i++)
+            offer(at, list.items[i].name, "");
+    cases_free(&list);
+}
+
 static void offer_isas(struct place *at)
 {
     for (int isa = 0; isa < ATTN_ISA_COUNT; isa++)
@@ -143,7 +153,7 @@ static const struct {
     void (*offer)(struct place *at);
 } names[] = {
     {"suite", offer_suites}, {"kernel", offer_kernels}, {"model", offer_models},
-    {"isa", offer_isas},     {"blas", offer_blas},
+    {"isa", offer_isas},     {"blas", offer_blas},      {"case", offer_cases},
 };
 
 static int offer_values(struct place *at, const struct option *option)

@@ -8,6 +8,7 @@
 
 #include "base/build.h"
 #include "base/progress.h"
+#include "base/scan.h"
 
 #define WIDTH 78 /* of a line of source */
 
@@ -145,7 +146,13 @@ int man_print(const struct options *options)
     } else if (options_command(options->subject, &command)) {
         put_command(command);
     } else {
-        progress_say("--man takes a command: '%s'", options->subject);
+        char quoted[SCAN_QUOTED], advice[SCAN_ADVICE];
+        struct scan_choice choice = {
+            .given = piece_from(options->subject, options->subject + strlen(options->subject))};
+        for (int i = 0; i < COMMAND_COUNT; i++)
+            scan_offer(&choice, options_commands[i].name);
+        progress_say("--man takes a command, which %s is not; %s", scan_quote(choice.given, quoted),
+                     scan_advice(&choice, "commands are", advice));
         return EXIT_USAGE;
     }
     return fflush(stdout) == 0 ? EXIT_AS_ASKED : EXIT_ENVIRONMENT;

@@ -10,11 +10,13 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/refuse.h"
 #include "case_text.h"
 #include "sweep.h"
 
 #define CASES_MAX 4096 /* keeps the search for duplicates cheap */
 #define GROWTH 64
+#define MOST_ALIKE 6 /* names in a message */
 
 size_t cases_find(const struct case_list *list, const char *name)
 {
@@ -102,6 +104,37 @@ static bool keep_matching(const struct case_list *list, const char *pattern, boo
     return any;
 }
 
+/* How many of the words between the hyphens of a name stand in the other one. */
+static size_t words_in(struct piece name, const char *other)
+{
+    size_t n = 0;
+    for (bool more = true; more;) {
+        char word[sizeof((struct problem_case *)0)->name];
+        const bool whole = piece_copy(piece_split(&name, "-*", &more), word, sizeof word);
+        n += whole && *word && strstr(other, word);
+    }
+    return n;
+}
+
+/* Adds names: those that have the most words of the one that is no case, else the first. */
+static void add_alike(const struct case_list *list, struct piece item, char *message, size_t size)
+{
+    size_t most = 0, told = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        const size_t n = words_in(item, list->items[i].name);
+        most = n > most ? n : most;
+    }
+    for (size_t i = 0; i < list->count && told <= MOST_ALIKE; i++)
+        if (words_in(item, list->items[i].name) == most && told++ < MOST_ALIKE)
+            message_add(message, size, "%s%s",
+                        told > 1 ? ", "
+                        : most   ? "; alike: "
+                                 : "; among them: ",
+                        list->items[i].name);
+    if (told > MOST_ALIKE)
+        message_add(message, size, ", ...");
+}
+
 static void no_such_case(const struct case_list *list, struct piece item, char *message,
                          size_t message_size)
 {
@@ -112,9 +145,11 @@ static void no_such_case(const struct case_list *list, struct piece item, char *
     scan_quote(item, quoted);
     if (choice.nearest)
         snprintf(message, message_size, "no case %s; did you mean '%s'?", quoted, choice.nearest);
-    else
+    else {
         snprintf(message, message_size, "no case %s among the %zu of the suites", quoted,
                  list->count);
+        add_alike(list, item, message, message_size);
+    }
 }
 
 bool cases_select(struct case_list *list, const char *names, char *message, size_t message_size)

@@ -21,6 +21,8 @@ struct numbers {
     size_t of[MOST_NUMBERS], count;
 };
 
+#define BATCH "2q2k,32q1s4k" /* an example */
+
 #define SIZE_SHOWN ((size_t)32) /* bytes of a batch that stand in a name */
 
 /* ---- numbers --------------------------------------------------------------------------------- */
@@ -46,8 +48,12 @@ static bool read_item(const char *option, struct piece item, struct numbers *num
         if (read)
             numbers->of[numbers->count++] = n;
     }
+    scan_quote(at, quoted);
+    if (!read && strcmp(option, "batch") == 0)
+        return refuse(message, size,
+                      "--batch: %s is no number of sequences and no batch such as " BATCH, quoted);
     return read || refuse(message, size, "--%s takes numbers and ranges of them: %s %s", option,
-                          scan_quote(at, quoted), why);
+                          quoted, why);
 }
 
 static bool read_numbers(const char *option, const char *text, struct numbers *numbers,
@@ -248,15 +254,19 @@ bool model_cases_add(struct case_list *list, const struct model_asked *asked, ch
 {
     const bool sized = asked->prefill || asked->decode || lists_sequences(asked->batch);
     struct piece rest = {asked->models, asked->models ? strlen(asked->models) : 0};
+    struct numbers batch;
     if (!asked->models && asked->batch)
         return refuse(message, message_size,
                       "--batch needs a --model, or a --problem such as hq=32,hkv=8,mask=causal");
     if (!asked->models && sized)
         return refuse(message, message_size, "--prefill and --decode need a --model");
+    if (asked->models && !sized && asked->batch &&
+        !read_numbers("batch", asked->batch, &batch, message, message_size))
+        return false;
     if (asked->models && !sized)
         return refuse(message, message_size,
                       "--model needs --prefill S, a pass over S tokens, --decode S, a token on S "
-                      "keys, or a --batch such as 2q2k,32q1s4k");
+                      "keys, or a --batch such as " BATCH);
     for (bool more = asked->models; more;)
         if (!add_model(list, asked, piece_split(&rest, ",", &more), message, message_size))
             return false;

@@ -173,7 +173,7 @@ static bool read_set(const struct parse_key *key, struct piece value, struct att
     unsigned set = 0;
     for (bool more = true; more;) {
         const struct parse_name *found = find_name(key->names, piece_split(&value, "+", &more));
-        *why = "is no such sum";
+        *why = "is unknown";
         if (!found || (!found->value && (set || more)))
             return false;
         *why = "has a part twice";

@@ -84,6 +84,10 @@ class Completion(CommandTest):
                     completed(shell, "check", "--kernel", "naive,onl"), ["naive,online"]
                 )
                 self.assertEqual(completed(shell, "run", "--suite", "pre"), ["prefill"])
+                self.assertEqual(
+                    completed(shell, "run", "--case", "x,decode-bf16-s4096-g4-"),
+                    ["x,decode-bf16-s4096-g4-d128", "x,decode-bf16-s4096-g4-d64"],
+                )
                 self.assertEqual(completed(shell, "tune", "--model", "phi-2"), ["phi-2"])
                 self.assertEqual(completed(shell, "experiment", "rescal"), ["rescale"])
                 self.assertEqual(completed(shell, "completion", ""), ["bash", "fish", "zsh"])
@@ -154,7 +158,10 @@ class Manual(CommandTest):
         overview = run("help", "--man").stdout
         for command in COMMANDS:
             self.assertIn(f".TP\n\\fB{command}\\fR\n", overview)
-        self.refused(["help", "flags", "--man"], 2, "--man takes a command: 'flags'")
+        no_command = "--man takes a command, which 'flags' is not; commands are list, run, check, "
+        self.refused(["help", "flags", "--man"], 2, no_command)
+        said = "--man takes a command, which 'chekc' is not; did you mean 'check'?"
+        self.refused(["help", "chekc", "--man"], 2, said)
 
     def test_pages_are_right_for_man_and_mandoc(self) -> None:
         tools = {

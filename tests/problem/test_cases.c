@@ -4,6 +4,7 @@
 #include "testing.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "loaded_cases.h"
@@ -152,9 +153,16 @@ static void cases_are_selected_by_name_and_pattern(void **state)
     assert_string_equal(list.items[7].name, "short-f32-b32-h12-s64-d64");
     assert_false(cases_select(&list, "tiny-f32-s64-d65", message, sizeof message));
     assert_string_equal(message, "no case 'tiny-f32-s64-d65'; did you mean 'tiny-f32-s64-d64'?");
-    assert_false(cases_select(&list, "*prefill*", message, sizeof message));
-    assert_string_equal(message, "no case '*prefill*' among the 8 of the suites");
     assert_int_equal(list.count, 8);
+    assert_false(cases_select(&list, "*prefill*", message, sizeof message));
+    assert_memory_equal(
+        message, "no case '*prefill*' among the 8 of the suites; among them: tiny-f32-s1-d64, ",
+        76);
+    assert_string_equal(message + strlen(message) - 5, ", ...");
+    assert_false(cases_select(&list, "b32-h12-s1", message, sizeof message));
+    assert_string_equal(
+        message,
+        "no case 'b32-h12-s1' among the 8 of the suites; alike: short-f32-b32-h12-s64-d64");
     cases_free(&list);
 }
 

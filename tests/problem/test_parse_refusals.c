@@ -60,21 +60,21 @@ static const struct refusal {
     {"d=8,kv_dtype=bf16", 4, "kv_dtype=bf16 is neither dtype, which is f32, nor i8"},
     {"kv_dtype=f32,dtype=f64", 0, "kv_dtype=f32 is neither dtype, which is f64, nor i8"},
     {"kv_dtype=bool", 9, "kv_dtype='bool' is no such type; expected dtype or i8"},
-    {"mask=causel", 5, "mask='causel' is no such sum; did you mean 'causal'?"},
-    {"mask=casual", 5, "mask='casual' is no such sum; did you mean 'causal'?"},
-    {"mask=causal+bais", 5, "mask='causal+bais' is no such sum; did you mean 'bias'?"},
+    {"mask=causel", 5, "mask='causel' is unknown; did you mean 'causal'?"},
+    {"mask=casual", 5, "mask='casual' is unknown; did you mean 'causal'?"},
+    {"mask=causal+bais", 5, "mask='causal+bais' is unknown; did you mean 'bias'?"},
     {"mask=diagonal", 5,
-     "mask='diagonal' is no such sum; expected none, or a sum of causal, causal_top_left, bias, "
+     "mask='diagonal' is unknown; expected none, or a sum of causal, causal_top_left, bias, "
      "bool"},
     {"layout=bhds", 7, "layout='bhds' is no such choice; expected bhsd|bshd"},
     {"mask=causal+", 5,
-     "mask='causal+' is no such sum; expected none, or a sum of causal, causal_top_left, bias, "
+     "mask='causal+' is unknown; expected none, or a sum of causal, causal_top_left, bias, "
      "bool"},
     {"mask=none+causal", 5,
-     "mask='none+causal' is no such sum; expected none, or a sum of causal, causal_top_left, "
+     "mask='none+causal' is unknown; expected none, or a sum of causal, causal_top_left, "
      "bias, bool"},
     {"mask=causal+none", 5,
-     "mask='causal+none' is no such sum; expected none, or a sum of causal, causal_top_left, "
+     "mask='causal+none' is unknown; expected none, or a sum of causal, causal_top_left, "
      "bias, bool"},
     {"mask=bias+bias", 5,
      "mask='bias+bias' has a part twice; expected none, or a sum of causal, causal_top_left, "
