@@ -56,6 +56,16 @@ static double share_done(const struct session *session)
     return (double)done / (double)session->cell_count;
 }
 
+/* Whether a comma list of kernels and variants has that name. */
+static bool is_named(const char *list, const char *name)
+{
+    const size_t length = strlen(name);
+    for (const char *at = list; at && *at; at += strcspn(at, ","), at += *at == ',')
+        if (strncmp(at, name, length) == 0 && strchr(",/", at[length]))
+            return true;
+    return false;
+}
+
 /* ---- events of the rounds -------------------------------------------------------------------- */
 
 static void launching(void *context, const struct cell *cell, const char *what)
@@ -143,6 +153,10 @@ static void tell_case(struct run *run, int topology, const struct cell *cells, s
     const bool drawn = drawn_is(&run->session, &cells[0]);
     if (!drawn || bad)
         report_case(cells, count);
+    const char *kernels =
+        run->options.kernel; /* where best is one of several it is not plain which */
+    if (!drawn && is_named(kernels, SELECT_BEST) && strchr(kernels, ','))
+        report_best(cells, count);
     if (drawn && bad && run->simplified++ < MOST_SIMPLIFIED) {
         const struct problem_case simplest = drawn_simplest(&run->session, topology, bad);
         report_simplest(bad, &simplest);
@@ -249,16 +263,6 @@ static int begin(struct run *run, int argc, const char *const *argv)
         progress_say("%s was begun by another build: unfinished cells start over", resumed);
     run->needs = session_needs(&run->session);
     return EXIT_AS_ASKED;
-}
-
-/* Whether a comma list of kernels and variants has that name. */
-static bool is_named(const char *list, const char *name)
-{
-    const size_t length = strlen(name);
-    for (const char *at = list; at && *at; at += strcspn(at, ","), at += *at == ',')
-        if (strncmp(at, name, length) == 0 && strchr(",/", at[length]))
-            return true;
-    return false;
 }
 
 /* Whether a cell is of the kernel, or what the library chose where that is asked for. */

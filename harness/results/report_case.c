@@ -262,3 +262,25 @@ void report_case(const struct cell *cells, size_t count)
     free(sorted);
     free(rows);
 }
+
+/* Whether an earlier cell, under another setting, is the choice for as many threads. */
+static bool is_told(const struct cell *cells, const struct cell *cell)
+{
+    for (const struct cell *other = cells; other < cell; other++)
+        if (other->chosen && other->threads == cell->threads)
+            return true;
+    return false;
+}
+
+void report_best(const struct cell *cells, size_t count)
+{
+    char text[512] = "";
+    for (size_t i = 0; i < count; i++)
+        if (cells[i].chosen && !is_told(cells, &cells[i]))
+            message_add(text, sizeof text, "%s%s/%s on %d thread%s", *text ? ", " : "  best is ",
+                        cells[i].kernel_name, attn_isa_name(cells[i].isa), cells[i].threads,
+                        cells[i].threads == 1 ? "" : "s");
+    if (*text)
+        report_wrapped(4, "%s", text);
+    report_flush();
+}

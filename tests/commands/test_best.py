@@ -27,6 +27,7 @@ class Best(CommandTest):
         rows = cells(self.output).values()
         self.assertEqual([row["kernel"] for row in rows], list(CHOICES.values()))
         self.assertEqual([row["chosen"] for row in rows], [True, True])
+        self.assertNotIn("best is", shown)
         for kernel in CHOICES.values():
             self.assertRegex(shown, rf"(?m)^  {kernel}/{BASELINE} on 1 thread, \S+ .?s")
 
@@ -39,6 +40,7 @@ class Best(CommandTest):
         ]
         self.assertEqual(found, [("flash", 1, True), ("naive", 1, False)])
         self.assertIn("2 of 2 cells: 2 ok", shown)
+        self.assertIn(f"\n  best is flash/{BASELINE} on 1 thread\n", shown)
         heading, *lines = shown[shown.index("kernel/isa") :].splitlines()[:3]
         at = heading.index("regret")
         regrets = {line.split("/")[0].strip(): line[at : at + 6].strip() for line in lines}
