@@ -201,7 +201,7 @@ bool select_refusal(const struct attn_kernel *kernel, const struct attn_problem 
     }
     const int typed = preferred(kernel->name, problem, OF_TYPE);
     if (preferred(kernel->name, problem, ABLE) >= 0) {
-        snprintf(message, message_size, "%s", why);
+        snprintf(message, message_size, "another variant takes %s", why);
         return true;
     }
     if (typed >= 0) {
@@ -209,7 +209,7 @@ bool select_refusal(const struct attn_kernel *kernel, const struct attn_problem 
         of_type =
             taken_in_another_type(kernel->name, problem) ? attn_dtype_name(problem->dtype) : "";
     }
-    snprintf(message, message_size, "no kernel variant takes %s%s%s", why,
+    snprintf(message, message_size, "no variant of it takes %s%s%s", why,
              *of_type ? " with dtype=" : "", of_type);
     return true;
 }

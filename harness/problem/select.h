@@ -49,8 +49,9 @@ bool select_isas(const char *list, unsigned *isas, char *message, size_t message
 unsigned select_variants(const struct selected *selected, unsigned isas,
                          const struct attn_problem *problem);
 
-/* Why the variant does not compute the problem; where no variant of the kernel does, what none of
- * them supports; of one that is not in the catalogue, its own reason.  False: it does compute it. */
+/* Why the variant does not compute the problem: what another variant of the kernel takes and it does not,
+ * or what none of them takes; of one that is not in the catalogue, its own reason.  False: it does compute
+ * it. */
 bool select_refusal(const struct attn_kernel *kernel, const struct attn_problem *problem,
                     char *message, size_t message_size);
 

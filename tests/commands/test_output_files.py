@@ -278,7 +278,7 @@ class Eval(CommandTest):
         safetensors(self.file, {"q": tensor, "k": tensor, "v": tensor})
         self.refused(
             self.arguments("--kernel", "broken_hang", "--problem", "outputs=weights"),
-            *(2, ": unsupported: no kernel variant takes outputs=weights"),
+            *(2, ": unsupported: no variant of it takes outputs=weights"),
             program=HOST,
         )
 

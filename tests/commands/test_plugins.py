@@ -86,7 +86,7 @@ class Plugins(PluginTest):
     def test_capabilities_are_checked_before_it_runs(self) -> None:
         _, rows = self.session("--plugin", self.plugin("right"), problem="h=1,s=16,d=8,dtype=bf16")
         self.assertEqual(rows["right"]["state"], "unsupported")
-        self.assertEqual(rows["right"]["why"], "no kernel variant takes dtype=bf16")
+        self.assertEqual(rows["right"]["why"], "no variant of it takes dtype=bf16")
 
     @unless_emulated("starts workers too slowly for six launches in the time granted")
     def test_a_long_check_leaves_time_for_launches(self) -> None:
@@ -111,7 +111,7 @@ class Plugins(PluginTest):
             )
             self.assertEqual(done.returncode, 0, done)  # a group was named, not the kernel
             self.assertEqual(rows["right"]["state"], "unsupported")
-            self.assertEqual(rows["right"]["why"], "no kernel variant takes an odd head dimension")
+            self.assertEqual(rows["right"]["why"], "no variant of it takes an odd head dimension")
             self.assertIsNone(rows["right"]["time"])
             self.assertEqual(rows["naive"]["state"], "ok")
 

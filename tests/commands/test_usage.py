@@ -95,17 +95,15 @@ class Usage(CommandTest):
         done = run("check", "--kernel", "flash,naive", *words)
         self.assertEqual(done.returncode, 1, done)
         self.assertIn(
-            "nothing of naive was checked: no kernel variant takes dtype=bf16", done.stderr
+            "nothing of naive was checked: no variant of it takes dtype=bf16", done.stderr
         )
         done = run("check", "--kernel", "textbook", *words)
-        self.assertIn(
-            "unsupported: naive/baseline in 2 cases (no kernel variant takes", done.stdout
-        )
+        self.assertIn("unsupported: naive/baseline in 2 cases (no variant of it takes", done.stdout)
         self.assertEqual((done.returncode, done.stdout.count("naive")), (0, 1), done)
         words = ["--problem", "h=1,s=9,d=8,dtype=bf16", "--launches", "1", "--threads", "1"]
         for kernels, code, said in (("naive", 0, 1), ("flash,naive", 0, 0), ("textbook", 0, 0)):
             done = run("run", "--kernel", kernels, *words)
-            told = done.stderr.count("nothing of naive was measured: no kernel variant takes")
+            told = done.stderr.count("nothing of naive was measured: no variant of it takes")
             self.assertEqual((done.returncode, told), (code, said), done)
 
     def test_a_dry_run_says_what_a_session_takes(self) -> None:

@@ -230,18 +230,18 @@ static void refusals_are_of_the_data_type(void **state)
     attn_problem_init(&problem);
     assert_true(select_kernels("typed", selected, &count, message, 512));
     assert_refusal(&typed, problem, NULL);
-    assert_refusal(&typed_bf16, problem, "dtype=f32"); /* which another variant takes */
+    assert_refusal(&typed_bf16, problem, "another variant takes dtype=f32");
     problem.mask = ATTN_MASK_BIAS;
     assert_int_equal(select_variants(&selected[0], 0, &problem), 1u << ATTN_ISA_BASELINE);
-    assert_refusal(&typed, problem, "no kernel variant takes mask=bias");
-    assert_refusal(&typed_bf16, problem, "no kernel variant takes mask=bias");
+    assert_refusal(&typed, problem, "no variant of it takes mask=bias");
+    assert_refusal(&typed_bf16, problem, "no variant of it takes mask=bias");
     problem.mask = ATTN_MASK_NONE;
     problem.outputs = ATTN_OUTPUT_LSE;
     assert_int_equal(select_variants(&selected[0], 0, &problem), 1u << ATTN_ISA_BASELINE);
-    assert_refusal(&typed, problem, "no kernel variant takes outputs=lse with dtype=f32");
+    assert_refusal(&typed, problem, "no variant of it takes outputs=lse with dtype=f32");
     problem.outputs = ATTN_OUTPUT_O;
     problem.dtype = problem.kv_dtype = ATTN_F16;
-    assert_refusal(&typed, problem, "no kernel variant takes dtype=f16");
+    assert_refusal(&typed, problem, "no variant of it takes dtype=f16");
 }
 
 int main(void)
