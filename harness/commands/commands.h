@@ -64,7 +64,7 @@ json_t *matrix_json(const struct attn_kernel *kernel);
 
 /* ---- beforehand ------------------------------------------------------------------------------ */
 
-/* "8 cells of 4 cases: about 3 min, 1.200 GB of memory; 2 more cannot run; 1 launch each, too few to rank them" */
+/* "8 cells of 4 cases: about 3 min, 1.200 GB of memory; 2 more cannot run; 6 launches each" */
 #define BEFOREHAND_TEXT 256
 void beforehand_text(const struct session *session, const struct session_needs *needs,
                      char text[BEFOREHAND_TEXT]);

@@ -13,7 +13,7 @@ void report_open(bool to_stderr);
 /* The finished cells of one case, fastest first at each thread count. */
 void report_case(const struct cell *cells, size_t count);
 
-/* Which variant the library chooses for a case, on each number of threads; nothing where it was not measured. */
+/* Which variant the library chooses for a case, on each number of threads; nothing without it. */
 void report_best(const struct cell *cells, size_t count);
 
 /* The table of the current case, on a terminal with the live display: launches and median so far of cells

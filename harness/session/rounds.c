@@ -155,8 +155,8 @@ static void group(struct rounds *rounds, size_t *order, size_t n)
 
 /* ---- rounds ---------------------------------------------------------------------------------- */
 
-/* Whether a cell has had its share of the time; it has none before its first launch, and without --seconds none
- * before its sixth unless that would take too long. */
+/* Whether a cell has had its share of the time: not before its first launch, and without --seconds not before
+ * its sixth unless those take too long. */
 static bool is_out_of_time(const struct rounds *rounds, const struct cell *cell, double level)
 {
     const size_t launches = json_array_size(cell->launches);

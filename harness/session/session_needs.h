@@ -6,8 +6,8 @@
 
 #include "session.h"
 
-/* Seconds for all launches of a session without --seconds, which its checks do not shorten; `suite` is what its
- * cases are from, NULL: problems. */
+/* Seconds for all launches of a session without --seconds, which its checks do not shorten; `suite` is what
+ * its cases are from, NULL: problems. */
 double session_seconds(const struct session *session, const char *suite);
 
 /* Seconds that six launches of a cell may take even where it has had its share of the session; 0 with
