@@ -58,7 +58,8 @@ class Killed(Sessions):
                 self.assertEqual((row["time"]["launches"], counted[row["case"]]), (3, 3), row)
             else:
                 self.assertEqual((row["state"], row["why"][:7]), ("crashed", "SIGKILL"), row)
-                self.assertLess(counted[row["case"]], 3)
+                # 3: the one that died was to replace a launch that others had disturbed.
+                self.assertLessEqual(counted[row["case"]], 3)
         return len(final) == 3
 
     def test_at_random_moments(self) -> None:
@@ -70,27 +71,28 @@ class Killed(Sessions):
         seed = int(os.environ.get("ATTNBENCH_SEED", time.time_ns()))
         moments, before = random.Random(seed), ""
         kills, sessions = collections.Counter[str](), 0
-        while kills.total() < KILLS or before:
-            process = self.begin_or_go_on()
-            while process.poll() is None:
-                victims = min(("parent", "worker", "both"), key=lambda name: kills[name])
-                try:
-                    process.wait(moments.uniform(0.01, 0.4) if kills.total() < KILLS else HANGS)
-                except subprocess.TimeoutExpired:
-                    kills[victims] += self.strike(process, victims)
-                    if victims != "worker":
-                        break
-            process.communicate()
-            after = self.whole()
-            self.assertEqual(after[: len(before)], before, f"seed {seed}")
-            before = after
-            if process.returncode != -signal.SIGKILL:
-                with self.subTest(seed=seed, kills=kills):
-                    self.assertIn(process.returncode, (0, 1, 3))
-                    if self.assert_nothing_lost():
-                        os.remove(self.output)
-                        before = ""
-                        sessions += 1
+        with self.subTest(seed=seed, kills=kills):
+            while kills.total() < KILLS or before:
+                process = self.begin_or_go_on()
+                while process.poll() is None:
+                    victims = min(("parent", "worker", "both"), key=lambda name: kills[name])
+                    try:
+                        process.wait(moments.uniform(0.01, 0.4) if kills.total() < KILLS else HANGS)
+                    except subprocess.TimeoutExpired:
+                        kills[victims] += self.strike(process, victims)
+                        if victims != "worker":
+                            break
+                process.communicate()
+                after = self.whole()
+                self.assertEqual(after[: len(before)], before)
+                before = after
+                if process.returncode == -signal.SIGKILL:
+                    continue
+                self.assertIn(process.returncode, (0, 1, 3))
+                if self.assert_nothing_lost():
+                    os.remove(self.output)
+                    before = ""
+                    sessions += 1
         print(f"{dict(kills)} in {sessions} sessions")
 
     def test_workers_die_with_the_parent(self) -> None:

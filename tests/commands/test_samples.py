@@ -11,7 +11,7 @@ from command import BESIDE, CommandTest, Row, cells, launches, run
 
 WRONG = os.environ["ATTNBENCH_WRONG"]
 FAST = "h=1,s=3,d=4"  # many calls a sample
-SLOW = "h=1,s=768,d=64"  # a call a sample, about ten milliseconds each
+SLOW = "h=1,s=384,d=64"  # a call a sample, some milliseconds; 25 on a busy machine
 
 
 class Samples(CommandTest):
