@@ -115,10 +115,11 @@ bool resume_cells(const struct journal *journal, struct session *session)
         const json_t *row = journal_find(journal, identity);
         const json_t *wrong = journal_find_wrong(journal, fields);
         json_decref(fields);
-        enum cell_state state;
-        if (row && cell_state_parse(field_word(row, FIELD_STATE), &state)) {
-            if (state != CELL_SKIPPED)
-                restore_row(cell, row, state);
+        enum cell_state state = CELL_SKIPPED; /* which this session may have the memory and time for */
+        if (row)
+            cell_state_parse(field_word(row, FIELD_STATE), &state);
+        if (state != CELL_SKIPPED) {
+            restore_row(cell, row, state);
         } else if (same && !cell->done) {
             restore_launches(cell, journal_check(journal, identity),
                              journal_launches(journal, identity));
