@@ -19,9 +19,9 @@
 #define AGAIN_S 0.5
 #define LEAST_S 1e-9   /* a call: a few cycles; less means that none was made */
 #define SINGLES 3      /* calls on exchanged operands; one where it takes longer than LONGEST_S */
-#define SINGLES_S 2    /* more of them for so long, until one is as fast as it should be */
+#define PAIRS 3        /* of a request and one with more calls */
+#define LOOKED_S 2     /* more of either for so long, until the clock agrees */
 #define BUSY_S 10      /* and for so much longer while others have the CPUs */
-#define PAIRS 3        /* of a request and one with more calls; others for so long as SINGLES_S */
 #define SINGLE_ROWS 16 /* compared of each */
 
 /* Seconds that this thread and the program's first one have been ready to run without getting a CPU, or
@@ -114,11 +114,11 @@ static bool is_busy(const struct program_clock *clock, double waited, double wal
     return waited_s(clock) - waited > BUSY_SHARE * wall_s;
 }
 
-/* Whether a single call may still turn out as fast as it should be, of those made since `start`. */
+/* Whether requests since `start` that do not agree with the clock may yet. */
 static bool has_patience(const struct program_clock *clock, double start, double waited)
 {
     const double passed = clock_now() - start;
-    return passed < SINGLES_S || (passed < SINGLES_S + BUSY_S && is_busy(clock, waited, passed));
+    return passed < LOOKED_S || (passed < LOOKED_S + BUSY_S && is_busy(clock, waited, passed));
 }
 
 /* Calls for so long that interruptions between the program's clock and its answer, of some ms, are a small
@@ -186,20 +186,22 @@ static double single(struct program_clock *clock, size_t set, struct check_resul
 }
 
 /* Whether each call of a request is made, where so many results fall into the same tensors that one of each
- * would do.  The least times count: on a busy machine, where longer ones have grown by interruptions, they
- * take more pairs. */
+ * would do.  The least times count: on a busy machine, where interruptions may have made either longer, they
+ * take more pairs, even after some that agree. */
 static void judge_growth(struct program_clock *clock, size_t calls)
 {
     char why[256];
     double few = INFINITY, many = INFINITY;
     bool grows = false;
-    const double start = clock_now(), until = start + SINGLES_S, waited = waited_s(clock);
-    for (size_t n = 0; n < PAIRS || (clock_now() < until &&
-                                     (!grows || is_busy(clock, waited, clock_now() - start)));
+    const double start = clock_now(), waited = waited_s(clock);
+    double passed = 0;
+    for (size_t n = 0; n < PAIRS || (grows ? passed < LOOKED_S && is_busy(clock, waited, passed)
+                                           : has_patience(clock, start, waited));
          n++) {
         few = fmin(few, measure(clock, 0, calls).said_s);
         many = fmin(many, measure(clock, 0, AUDIT_MORE * calls).said_s);
         grows = audit_grows(few, many, why, sizeof why);
+        passed = clock_now() - start;
     }
     if (!grows)
         worker_abandon(clock->worker, CELL_IMPLAUSIBLE, "%s", why);
