@@ -39,7 +39,7 @@ struct run {
     size_t simplified;  /* drawn problems so far */
     const char *wisdom; /* the file of a tune */
     struct session_time time;
-    double put_off_s; /* by checks, which a session without --seconds has beside its launches */
+    double put_off_s; /* by checks that do not count */
 };
 
 static const char *command_name(const struct run *run)

@@ -115,7 +115,7 @@ bool resume_cells(const struct journal *journal, struct session *session)
         const json_t *row = journal_find(journal, identity);
         const json_t *wrong = journal_find_wrong(journal, fields);
         json_decref(fields);
-        enum cell_state state = CELL_SKIPPED; /* which this session may have the memory and time for */
+        enum cell_state state = CELL_SKIPPED; /* this session may have the memory for it */
         if (row)
             cell_state_parse(field_word(row, FIELD_STATE), &state);
         if (state != CELL_SKIPPED) {

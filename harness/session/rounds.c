@@ -155,8 +155,8 @@ static void group(struct rounds *rounds, size_t *order, size_t n)
 
 /* ---- rounds ---------------------------------------------------------------------------------- */
 
-/* Whether a cell has had its share of the time: not before its first launch, and without --seconds not before
- * its sixth unless those take too long. */
+/* Whether a cell has had its share of the time: not before its first launch, and where its check does not count not
+ * before its sixth unless those take too long. */
 static bool is_out_of_time(const struct rounds *rounds, const struct cell *cell, double level)
 {
     const size_t launches = json_array_size(cell->launches);
@@ -230,7 +230,8 @@ static enum rounds_end run_prepared(struct rounds *rounds, struct protocol_reque
         const enum rounds_end chosen = rounds_choose_cores(rounds, request);
         const enum rounds_end judged =
             chosen == ROUNDS_DONE ? rounds_judge(rounds, request) : chosen;
-        rounds->put_off_s = rounds->session->options->seconds > 0 ? 0 : clock_now() - start;
+        const bool counts = session_counts_checks(rounds->session, rounds->cells[0].c);
+        rounds->put_off_s = counts ? 0 : clock_now() - start;
         rounds->until += rounds->put_off_s;
         return judged == ROUNDS_DONE && live_cells(rounds) ? run_rounds(rounds, request) : judged;
     }

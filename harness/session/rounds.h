@@ -28,9 +28,9 @@ struct rounds {
     int topology;                /* descriptor of the XML, -1 where there is none */
     struct cell *cells;          /* of one case */
     size_t count;
-    double until;      /* clock_now() to aim for; without --seconds put off until all is checked */
-    double put_off_s;  /* out: by how much */
-    double deadline_s; /* of a launch; set by rounds_run() */
+    double until;             /* clock_now() to aim for; put off by checks that do not count */
+    double put_off_s;         /* out: by how much */
+    double deadline_s;        /* of a launch; set by rounds_run() */
     struct session_time time; /* out: where the workers' time went */
     struct cell twin;         /* launched beside cell twin_of; its .c is NULL without one */
     size_t twin_of;

@@ -37,9 +37,8 @@ struct session {
         char environment[SETTING_ENVIRONMENT];
     } words[SESSION_MAX_SETTINGS];
     uint64_t seed;
-    double
-        seconds;  /* to aim for, or to expect: of the whole with --seconds, else of its launches */
-    bool limited; /* whether it is aimed for: not with --launches alone */
+    double seconds; /* to aim for, or to expect, without checks that do not count */
+    bool limited;   /* whether it is aimed for: not with --launches alone */
 };
 
 /* Loads cases, selects kernels, lists the cells; those that cannot run are done already.  Returns

@@ -31,16 +31,16 @@ static double cell_need(const struct cell *cell)
            12e-9 * attn_compulsory_bytes(&cell->c->problem);
 }
 
-/* The seconds of launches that built-in suites are made for: with their checks quick takes some 20 on two
- * idle cores, default 180.  Other selections get what their cells need. */
+/* The seconds of launches that built-in suites are made for: with their checks quick takes 65, default 231 (Zen 3,
+ * two cores, idle, 2026-11-28).  Other selections get what their cells need. */
 static const struct {
     const char *suite;
     double seconds;
 } sized[] = {{"quick", 18}, {"default", 115}};
 #define SECONDS_PER_CELL 1.0 /* at least */
 
-/* Seconds for the launches of a cell of a model's layer at most, where none are asked for: two passes with a
- * kernel and its rival on one and two threads are done in a minute. */
+/* Seconds for a cell of a model's layer at most, check included, where none are asked for: two passes with a kernel
+ * and its rival on one and two threads are done in about a minute. */
 #define SECONDS_PER_LAYER 5.5
 
 /* Launches of a slow kernel, or beside other work, may take so many times as long as estimated. */
@@ -50,22 +50,22 @@ static const struct {
  * it took 0.4 to 3 (Intel Xeon, 2 cores, `run --seconds 8`, 2026-11-26). */
 #define SECONDS_PER_CHECK 1.0
 
-static double most_seconds(const struct cell *cell)
+bool session_counts_checks(const struct session *session, const struct problem_case *c)
 {
-    return cell->c->passes[0].pass ? SECONDS_PER_LAYER : INFINITY;
+    return session->options->seconds > 0 || c->passes[0].pass;
 }
 
-/* Seconds for six launches of a cell. */
-static double launches_need(const struct cell *cell)
+/* Seconds for a cell where none are asked for: six launches, and the check where it counts. */
+static double granted(const struct cell *cell)
 {
-    return fmin(fmax(SECONDS_PER_CELL, STATS_CI_MIN * launch_need(cell)), most_seconds(cell));
+    return cell->c->passes[0].pass
+               ? fmin(fmax(SECONDS_PER_CELL, cell_need(cell)), SECONDS_PER_LAYER)
+               : fmax(SECONDS_PER_CELL, STATS_CI_MIN * launch_need(cell));
 }
 
 double session_allowance(const struct session *session, const struct cell *cell)
 {
-    if (session->options->seconds > 0)
-        return 0;
-    return fmin(SLOWER * launches_need(cell), most_seconds(cell));
+    return session_counts_checks(session, cell->c) ? 0 : SLOWER * granted(cell);
 }
 
 double session_seconds(const struct session *session, const char *suite)
@@ -74,7 +74,7 @@ double session_seconds(const struct session *session, const char *suite)
     double needed = 0;
     for (size_t i = 0; i < session->cell_count; i++)
         if (!session->cells[i].done)
-            needed += launches_need(&session->cells[i]);
+            needed += granted(&session->cells[i]);
     for (size_t i = 0; suite && i < sizeof sized / sizeof *sized; i++)
         if (strcmp(suite, sized[i].suite) == 0 && !o->kernel && !o->isa && !o->cases &&
             !o->problem_count)
@@ -112,8 +112,9 @@ struct session_least session_least(const struct session *session)
         const bool checked = !cell->check && !is_checked_before(session, i);
         const bool full = is_checked_in_full(session, cell);
         least.checks += checked && full;
-        if (checked)
-            least.checks_s += full ? fmax(SECONDS_PER_CHECK, launch_need(cell)) : launch_need(cell);
+        const double check_s = fmax(full ? SECONDS_PER_CHECK : 0, launch_need(cell));
+        least.checks_s += checked ? check_s : 0;
+        least.spared_s += checked && !session_counts_checks(session, cell->c) ? check_s : 0;
         if (timed && !json_array_size(cell->launches))
             least.launches_s += launch_need(cell);
     }
@@ -151,9 +152,8 @@ struct session_needs session_needs(const struct session *session)
     }
     if (session->options->command == COMMAND_CHECK || !needs.cells)
         return needs;
-    const double all_s = session->options->seconds > 0 ? session->seconds
-                         : session->limited            ? least.checks_s + session->seconds
-                                            : least.checks_s + launches * least.launches_s;
+    const double all_s = session->limited ? session->seconds + least.spared_s
+                                          : least.checks_s + launches * least.launches_s;
     needs.seconds = fmax(needs.seconds, all_s);
     return needs;
 }
