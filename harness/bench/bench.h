@@ -21,8 +21,7 @@
 struct bench_options {
     double warmup_s; /* warm up by time */
     double sample_s; /* shortest sample; at least 1000 * clock resolution in any case */
-    double
-        budget_s; /* stop sampling after this long, verifying apart; one sample is always taken */
+    double budget_s; /* stop sampling after this long, verifying apart, but not before a sample */
     size_t max_samples;
     bool cold; /* the caller's sets outgrow the last-level cache and the TLB: bench_cold_sets() */
     uint64_t seed;  /* of the numbers of stray calls */

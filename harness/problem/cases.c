@@ -120,17 +120,17 @@ static size_t words_in(struct piece name, const char *other)
 static void add_alike(const struct case_list *list, struct piece item, char *message, size_t size)
 {
     size_t most = 0, told = 0;
+    const char *before;
     for (size_t i = 0; i < list->count; i++) {
         const size_t n = words_in(item, list->items[i].name);
         most = n > most ? n : most;
     }
+    before = most ? "; alike: " : "; among them: ";
     for (size_t i = 0; i < list->count && told <= MOST_ALIKE; i++)
-        if (words_in(item, list->items[i].name) == most && told++ < MOST_ALIKE)
-            message_add(message, size, "%s%s",
-                        told > 1 ? ", "
-                        : most   ? "; alike: "
-                                 : "; among them: ",
-                        list->items[i].name);
+        if (words_in(item, list->items[i].name) == most && told++ < MOST_ALIKE) {
+            message_add(message, size, "%s%s", before, list->items[i].name);
+            before = ", ";
+        }
     if (told > MOST_ALIKE)
         message_add(message, size, ", ...");
 }

@@ -3,6 +3,7 @@
  */
 #include "config_fields.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,6 +25,59 @@ void config_fail(struct config *c, const char *format, ...)
     c->failed = true;
 }
 
+/* What is read, in groups of names for one thing. */
+static const char *const fields[] = {
+    "model_type",
+    "torch_dtype,dtype",
+    "text_config",
+    "is_encoder_decoder",
+    "layer_types",
+    "num_hidden_layers,n_layer,num_layers,n_layers,encoder_layers",
+    "num_attention_heads,n_head,num_heads,encoder_attention_heads",
+    "head_dim,d_kv",
+    "hidden_size,n_embd,n_embed,d_model",
+    "num_key_value_heads,num_kv_heads,n_head_kv",
+    "multi_query",
+    "alibi",
+    "query_pre_attn_scalar",
+    "attention_multiplier",
+    "attn_logit_softcapping",
+    "sliding_window",
+    "use_sliding_window",
+    "sliding_window_pattern,_sliding_window_pattern",
+    "max_window_layers",
+    "full_attention_interval",
+    "attention_chunk_size",
+    "global_head_dim",
+    "num_global_key_value_heads",
+    "kv_lora_rank",
+    "qk_rope_head_dim",
+    "qk_nope_head_dim",
+    "v_head_dim",
+    "index_topk",
+    "decoder_layers,num_decoder_layers,num_layers",
+    "decoder_attention_heads,num_heads",
+    "max_source_positions",
+};
+
+static bool has(const char *names, const char *name)
+{
+    struct piece rest = {names, strlen(names)};
+    for (bool more = true; more;)
+        if (piece_is(piece_split(&rest, ",", &more), name))
+            return true;
+    return false;
+}
+
+/* Whether a field of that name is read. */
+static bool is_read(const char *name)
+{
+    bool found = false;
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        found = found || has(fields[i], name);
+    return found;
+}
+
 const json_t *config_field(const struct config *c, const char *names)
 {
     char name[64];
@@ -31,6 +85,7 @@ const json_t *config_field(const struct config *c, const char *names)
     for (bool more = true; more;) {
         if (!piece_copy(piece_split(&rest, ",", &more), name, sizeof name))
             continue;
+        assert(is_read(name) && "else a name that is nearly right goes unnoticed");
         const json_t *value = json_object_get(c->own, name);
         value = value ? value : json_object_get(c->outer, name);
         if (value && !json_is_null(value))
@@ -67,40 +122,6 @@ bool config_is_type(const struct config *c, const char *types)
 
 /* ---- names that are nearly right ------------------------------------------------------------- */
 
-/* What is read, in groups of names for one thing. */
-static const char *const fields[] = {
-    "model_type",
-    "torch_dtype,dtype",
-    "text_config",
-    "is_encoder_decoder",
-    "layer_types",
-    "num_hidden_layers,n_layer,num_layers,n_layers,encoder_layers",
-    "num_attention_heads,n_head,num_heads,encoder_attention_heads",
-    "head_dim,d_kv",
-    "hidden_size,n_embd,n_embed,d_model",
-    "num_key_value_heads,num_kv_heads,n_head_kv",
-    "multi_query",
-    "query_pre_attn_scalar",
-    "attention_multiplier",
-    "attn_logit_softcapping",
-    "sliding_window",
-    "use_sliding_window",
-    "sliding_window_pattern,_sliding_window_pattern",
-    "max_window_layers",
-    "full_attention_interval",
-    "attention_chunk_size",
-    "global_head_dim",
-    "num_global_key_value_heads",
-    "kv_lora_rank",
-    "qk_rope_head_dim",
-    "qk_nope_head_dim",
-    "v_head_dim",
-    "index_topk",
-    "decoder_layers,num_decoder_layers,num_layers",
-    "decoder_attention_heads,num_heads",
-    "max_source_positions",
-};
-
 /* Names of other things, one edit from one of those: all that the classes of transformers 5.24 have. */
 #define OTHER_FIELDS \
     "n_heads,hidden_sizes,layer_type,sliding_windows,d_head,l_layers,r_layers,x_layers"
@@ -110,15 +131,6 @@ static const char *const fields[] = {
 
 #define SHORTEST 5 /* letters: shorter names differ by one without any error: bert and beit */
 #define NAME 64
-
-static bool has(const char *names, const char *name)
-{
-    struct piece rest = {names, strlen(names)};
-    for (bool more = true; more;)
-        if (piece_is(piece_split(&rest, ",", &more), name))
-            return true;
-    return false;
-}
 
 static bool is_given(const struct config *c, const char *name)
 {
@@ -134,14 +146,6 @@ static bool next_near(struct piece *names, const char *given, char name[NAME])
             text.length >= SHORTEST && scan_distance(text, name) == 1)
             return true;
     return false;
-}
-
-static bool is_field(const char *name)
-{
-    bool found = has(OTHER_FIELDS, name);
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
-        found = found || has(fields[i], name);
-    return found;
 }
 
 /* Fails where `key` is nearly a field that the file has under none of its names. */
@@ -199,7 +203,7 @@ void config_names(struct config *c)
     json_t *value;
     for (size_t i = 0; i < 2; i++)
         json_object_foreach ((json_t *)objects[i], key, value)
-            if (!is_field(key))
+            if (!is_read(key) && !has(OTHER_FIELDS, key))
                 refuse_near_field(c, key);
     if (type && !has(known_types, type) && !has(OTHER_TYPES, type))
         refuse_near_type(c, type);

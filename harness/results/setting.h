@@ -11,15 +11,16 @@
 #define SETTING_TEXT (4 * SETTING_ENVIRONMENT + 128)
 
 struct setting {
-    const char
-        *name; /* "base" or "new" in a session of two, one string for all cells; NULL: it has one */
+    /* "base" or "new" in a session of two, one string for all cells; NULL: it has one setting. */
+    const char *name;
     enum placement placement;
     enum memory_policy memory;
     bool huge_pages; /* requested */
     bool cold;
-    const char *environment; /* its variables as words of a shell: "A=1 B='x y'"; NULL: none */
-    const char *const
-        *variables; /* the same, each "NAME=value", NULL behind the last; NULL: none */
+    /* Its variables as words of a shell, "A=1 B='x y'", and each as "NAME=value", NULL behind the
+     * last.  NULL: none. */
+    const char *environment;
+    const char *const *variables;
 };
 
 /* Whether everything but the name is the same. */

@@ -6,6 +6,8 @@
 
 #include "rounds.h"
 
+#define ROUNDS_WARM_SETS 2 /* of operands, where caches stay warm */
+
 /* Cell number `index`; the twin is number rounds->count. */
 static inline struct cell *rounds_cell(struct rounds *rounds, size_t index)
 {
@@ -23,7 +25,6 @@ static inline const char *rounds_core(const struct cell *cell)
 }
 
 /* Names the cell's kernel in a request, the core type that its library runs as, and the cell's setting. */
-#define ROUNDS_WARM_SETS 2 /* of operands, where caches stay warm */
 void rounds_name(const struct cell *cell, struct protocol_request *request);
 
 /* A worker's deadline for a request, in seconds: longer where a program has a library to load. */
