@@ -99,16 +99,18 @@ bool check_adversaries(struct checker *checker, const struct attn_problem *small
 
 bool check_full_length(struct checker *checker)
 {
-    const struct attn_problem *p = &checker->c->problem;
-    const struct problem_case c = check_case_of(checker, p);
+    const struct attn_problem p =
+        check_narrow(&checker->c->problem, checker->limit, CHECK_SAMPLED_ROWS);
+    const struct problem_case c = check_case_of(checker, &p);
+    const size_t rows = CHECK_SAMPLED_ROWS;
     size_t edges[CHECK_NEEDLES];
-    const size_t count = check_edges(p->kv_len, checker->threads, edges, CHECK_NEEDLES);
-    const size_t heads = p->batch * p->kv_heads;
+    const size_t count = check_edges(p.kv_len, checker->threads, edges, CHECK_NEEDLES);
+    const size_t heads = p.batch * p.kv_heads;
     if (heads > 1 && checker->depth != CHECK_THOROUGH)
-        return run(checker, &adversary_needle_or_negative, &c, edges, count, 0, 64);
+        return run(checker, &adversary_needle_or_negative, &c, edges, count, 0, rows);
     const size_t rounds = checker->depth == CHECK_THOROUGH ? 4 : 2;
-    bool right = run(checker, &adversary_negative, &c, edges, count, 0, 64);
+    bool right = run(checker, &adversary_negative, &c, edges, count, 0, rows);
     for (size_t n = 0; right && n < rounds; n++)
-        right = run(checker, &adversary_needle, &c, edges, count, n * heads, 64);
+        right = run(checker, &adversary_needle, &c, edges, count, n * heads, rows);
     return right;
 }

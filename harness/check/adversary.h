@@ -18,12 +18,19 @@ bool check_adversaries(struct checker *checker, const struct attn_problem *small
 /* Scales, masks, options, outputs, lengths and layouts that the problem does not use. */
 bool check_variations(struct checker *checker, const struct attn_problem *small);
 
-/* Needles and negative rows at the case's own lengths, rows sampled. */
+/* Needles and negative rows at the lengths of the case, on check_narrow() heads, rows sampled. */
 bool check_full_length(struct checker *checker);
 
 /* The problem, or a smaller one with the same heads ratio (at most two KV heads), dimensions,
  * types, mask and the same tails: lengths and their difference are the same modulo every tile size
  * up to the largest power of two that keeps multiply-adds below `limit`. */
 struct attn_problem check_shrink(const struct attn_problem *problem, double limit);
+
+/* Rows compared at depth CHECK_INVARIANT, and at full length but for the case's own input. */
+#define CHECK_SAMPLED_ROWS 64
+
+/* The problem, or where it has more multiply-adds than `limit` one with fewer heads and sequences:
+ * enough for so many rows, at least two KV heads and sequences where it has them. */
+struct attn_problem check_narrow(const struct attn_problem *problem, double limit, size_t rows);
 
 #endif

@@ -25,7 +25,14 @@ static size_t shorten(size_t n, size_t base)
     return n <= 2 * base ? n : base + n % base;
 }
 
-struct attn_problem check_shrink(const struct attn_problem *problem, double limit)
+/* As many of n as are needed, but no fewer than `least`. */
+static size_t fewer(size_t n, size_t least, size_t needed)
+{
+    const size_t enough = needed > least ? needed : least;
+    return n < enough ? n : enough;
+}
+
+struct attn_problem check_narrow(const struct attn_problem *problem, double limit, size_t rows)
 {
     struct attn_problem p = *problem;
     if (multiply_adds(&p) <= limit)
@@ -33,9 +40,15 @@ struct attn_problem check_shrink(const struct attn_problem *problem, double limi
     const size_t group = p.q_heads / p.kv_heads;
     const unsigned own_lengths = ATTN_OPTION_RAGGED | ATTN_OPTION_PACKED;
     const size_t sequences = p.options & own_lengths ? 4 : 2; /* of two, one may be empty */
-    p.batch = p.batch > sequences ? sequences : p.batch;
-    p.kv_heads = p.kv_heads > 2 ? 2 : p.kv_heads;
+    p.kv_heads = fewer(p.kv_heads, 2, (rows - 1) / (p.batch * group * p.q_len) + 1);
     p.q_heads = p.kv_heads * group;
+    p.batch = fewer(p.batch, sequences, (rows - 1) / (p.q_heads * p.q_len) + 1);
+    return p;
+}
+
+struct attn_problem check_shrink(const struct attn_problem *problem, double limit)
+{
+    struct attn_problem p = check_narrow(problem, limit, 1);
     for (size_t base = 512; base >= 32 && multiply_adds(&p) > limit; base /= 2) {
         p.page_size = shorten(problem->page_size, base);
         if (problem->kv_len >= problem->q_len) {

@@ -48,6 +48,34 @@ static void long_pages_are_shortened(void **state)
     assert_int_equal(small.page_size, 512 + 200016 % 512);
 }
 
+/* As many heads and sequences as have the rows, no fewer than two of each or four of different lengths,
+ * and never more than the case's; lengths stay. */
+static void narrow_cases_have_rows_enough(void **state)
+{
+    static const struct {
+        const char *problem;
+        size_t rows, batch, q_heads, kv_heads;
+    } table[] = {
+        {"b=8,hq=32,hkv=8,sq=1,skv=16384,d=128", 64, 8, 8, 2},
+        {"b=64,hq=32,hkv=8,sq=1,skv=16384,d=128", 64, 8, 8, 2},
+        {"b=8,hq=32,hkv=8,sq=1,skv=16384,d=128", 200, 8, 28, 7},
+        {"b=8,hq=32,hkv=8,sq=1,skv=16384,d=128", 9999, 8, 32, 8},
+        {"b=1,hq=32,hkv=8,sq=2048,skv=2048,d=128", 64, 1, 8, 2},
+        {"b=9,hq=4,hkv=4,sq=2048,skv=2048,d=128,ragged=1", 64, 4, 2, 2},
+        {"b=3,hq=4,hkv=4,sq=2048,skv=2048,d=128,ragged=1", 64, 3, 2, 2},
+        {"b=8,hq=32,hkv=8,sq=1,skv=16,d=128", 64, 8, 32, 8},
+    };
+    (void)state;
+    for (size_t n = 0; n < COUNT(table); n++) {
+        const struct problem_case c = case_of(table[n].problem, "normal:1");
+        const struct attn_problem s = check_narrow(&c.problem, 5e7, table[n].rows);
+        assert_int_equal(s.batch, table[n].batch);
+        assert_int_equal(s.q_heads, table[n].q_heads);
+        assert_int_equal(s.kv_heads, table[n].kv_heads);
+        assert_true(s.q_len == c.problem.q_len && s.kv_len == c.problem.kv_len);
+    }
+}
+
 /* A small case has every option of the large one, four sequences where lengths differ, and lengths in
  * proportion. */
 static void smaller_cases_keep_their_options(void **state)
@@ -159,6 +187,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(smaller_problems_keep_their_tails),
         cmocka_unit_test(long_pages_are_shortened),
+        cmocka_unit_test(narrow_cases_have_rows_enough),
         cmocka_unit_test(smaller_cases_keep_their_options),
         cmocka_unit_test(adversaries_of_decode_are_small),
         cmocka_unit_test(rows_are_picked_everywhere),
