@@ -33,9 +33,9 @@ static const char *const fields[] = {
     "is_encoder_decoder",
     "layer_types",
     "num_hidden_layers,n_layer,num_layers,n_layers,encoder_layers",
-    "num_attention_heads,n_head,num_heads,encoder_attention_heads",
+    "num_attention_heads,n_head,num_heads,n_heads,encoder_attention_heads",
     "head_dim,d_kv",
-    "hidden_size,n_embd,n_embed,d_model",
+    "hidden_size,n_embd,n_embed,d_model,dim",
     "num_key_value_heads,num_kv_heads,n_head_kv",
     "multi_query",
     "alibi",
@@ -124,7 +124,7 @@ bool config_is_type(const struct config *c, const char *types)
 
 /* Names of other things, one edit from one of those: all that the classes of transformers 5.24 have. */
 #define OTHER_FIELDS \
-    "n_heads,hidden_sizes,layer_type,sliding_windows,d_head,l_layers,r_layers,x_layers"
+    "hidden_sizes,layer_type,sliding_windows,d_head,l_layers,r_layers,x_layers"
 #define OTHER_TYPES                                                                            \
     "gpt_neo,deepseek_vl,glm4v_moe,llava,mllama,modernvbert,molmo2,pixtral,blip_vision_model," \
     "xclip_vision_model"

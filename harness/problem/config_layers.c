@@ -28,7 +28,7 @@ static size_t head_size(struct config *c, size_t heads)
 {
     const size_t given = config_count(c, "head_dim,d_kv", false);
     const size_t hidden =
-        given || c->failed ? 0 : config_count(c, "hidden_size,n_embd,n_embed,d_model", true);
+        given || c->failed ? 0 : config_count(c, "hidden_size,n_embd,n_embed,d_model,dim", true);
     if (hidden && heads && hidden % heads)
         config_fail(c, "no field head_dim, and num_attention_heads does not divide hidden_size");
     return given ? given : heads ? hidden / heads : 0;
@@ -222,7 +222,7 @@ static void add_layers(struct config *c, size_t layers, const struct attn_proble
 void config_layers(struct config *c)
 {
     const size_t layers = config_count(c, "num_hidden_layers,n_layer,num_layers,n_layers", true);
-    const size_t heads = config_count(c, "num_attention_heads,n_head,num_heads", true);
+    const size_t heads = config_count(c, "num_attention_heads,n_head,num_heads,n_heads", true);
     const struct attn_problem p = problem_of(c, heads, kv_heads(c, heads));
     if (c->failed)
         return;

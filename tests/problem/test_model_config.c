@@ -46,6 +46,9 @@ static void fields_say_what_layers_compute(void **state)
          {{"m-prefill-64", "b=1,hq=2,hkv=2,sq=64,skv=64,d=32,mask=causal,alibi=1", 3}}},
         {TEXT("\"model_type\": \"bert\", \"dtype\": \"float16\""),
          {{"m-prefill-64", B "hkv=4,sq=64,skv=64,d=16,dtype=f16", 6}}},
+        {"{\"model_type\": \"distilbert\", \"n_layers\": 3, \"n_heads\": 2, \"dim\": 64, "
+         "\"hidden_dim\": 256}",
+         {{"m-prefill-64", "b=1,hq=2,hkv=2,sq=64,skv=64,d=32", 3}}},
         {TEXT("\"head_dim\": 24, \"multi_query\": true, \"alibi\": true"),
          {{"m-prefill-64", B "hkv=1,sq=64,skv=64,d=24,mask=causal,alibi=1", 6}}},
         {TEXT("\"model_type\": \"mistral\", \"sliding_window\": 8"),
@@ -196,7 +199,7 @@ static void a_file_that_lacks_something_is_refused_with_the_field(void **state)
          "m.json: no field num_hidden_layers,n_layer,num_layers,n_layers"},
         {"{\"n_layer\": 4, \"n_embd\": 64}", "m.json: no field num_attention_heads,n_head"},
         {"{\"n_layer\": 4, \"n_head\": 4}", "m.json: no field hidden_size,n_embd,n_embed,d_model"},
-        {"{\"n_layer\": 4, \"n_head\": \"4\"}", "n_head,num_heads is not a whole number from 1"},
+        {"{\"n_layer\": 4, \"n_head\": \"4\"}", "n_head,num_heads,n_heads is not a whole number from 1"},
         {"{\"n_layer\": 0, \"n_head\": 4}", "num_layers,n_layers is not a whole number from 1"},
         {"{\"n_layer\": 4, \"n_head\": 3, \"n_embd\": 64}", "does not divide hidden_size"},
         {TEXT("\"num_key_value_heads\": 3"), "q_heads is not a multiple of kv_heads"},
