@@ -33,18 +33,20 @@ static const struct {
              "        { compopt -o default; return; }\n"
              "    [[ -z $found ]] || mapfile -t COMPREPLY <<<\"$found\"\n"
              "    COMPREPLY=(\"${COMPREPLY[@]%%$'\\t'*}\")\n"
+             "    [[ ${COMPREPLY[0]} != *= ]] || compopt -o nospace\n"
              "}\n"
              "complete -F _attnbench attnbench\n"},
     {"zsh", "#compdef attnbench\n"
             "_attnbench() {\n"
             "    local found\n"
-            "    local -a lines\n"
+            "    local -a lines behind\n"
             "    found=$(\"${(Q)words[1]}\" complete \"${(@Q)words[2,CURRENT]}\" 2>/dev/null) ||\n"
             "        { _files; return }\n"
             "    lines=(\"${(@f)found}\")\n"
             "    lines=(\"${(@)lines//:/\\\\:}\")\n"
             "    lines=(\"${(@)lines/$'\\t'/:}\")\n"
-            "    _describe attnbench lines\n"
+            "    [[ $found != *=$'\\t'* ]] || behind=(-S '')\n"
+            "    _describe attnbench lines \"${behind[@]}\"\n"
             "}\n"
             "if [[ $funcstack[1] == _attnbench ]]; then\n"
             "    _attnbench \"$@\"\n"
@@ -88,6 +90,7 @@ int completion_command(const struct options *options, int argc, const char *cons
 struct place {
     const char *word;
     size_t kept, offered;
+    bool value; /* of a key of a problem, up to a comma */
 };
 
 static void offer(struct place *at, const char *name, const char *what)
@@ -147,6 +150,16 @@ static void offer_blas(struct place *at)
         offer(at, select_blas_name(i), "");
 }
 
+static void offer_keys(struct place *at)
+{
+    const struct parse_key_help *key;
+    for (size_t i = 0; (key = parse_key_help(i)); i++) {
+        char name[32];
+        snprintf(name, sizeof name, "%s=", key->name);
+        offer(at, name, key->meaning);
+    }
+}
+
 /* Values of options that are names of something, comma separated. */
 static const struct {
     const char *option;
@@ -154,6 +167,7 @@ static const struct {
 } names[] = {
     {"suite", offer_suites}, {"kernel", offer_kernels}, {"model", offer_models},
     {"isa", offer_isas},     {"blas", offer_blas},      {"case", offer_cases},
+    {"problem", offer_keys},
 };
 
 static int offer_values(struct place *at, const struct option *option)
@@ -163,6 +177,8 @@ static int offer_values(struct place *at, const struct option *option)
     const char *comma = strrchr(at->word + at->kept, ',');
     if (comma && option->kind != OPTION_WORD)
         at->kept = (size_t)(comma + 1 - at->word);
+    else if (at->value)
+        return 0;
     for (; word && *word; word++)
         offer(at, *word, "");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -219,20 +235,26 @@ static const struct option *option_of(const char *word, enum command command,
     return NULL;
 }
 
-/* The option whose value the last word is; bash has the = between them as a word of its own. */
+/* The option whose value the last word is; bash has each = as a word of its own, those between keys of a problem
+ * and their values too. */
 static const struct option *option_before(int count, const char *const *words, struct place *at,
                                           enum command command, const struct option *own)
 {
     const char *equals = strchr(at->word, '=');
     int option = count - 2;
-    if (equals == at->word) {
+    bool split = equals == at->word;
+    if (split) {
         at->word++;
     } else if (equals && strncmp(at->word, "--", 2) == 0) {
         at->kept = (size_t)(equals + 1 - at->word);
         option = count - 1;
     } else if (count > 2 && strcmp(words[option], "=") == 0) {
         option--;
+        split = true;
     }
+    at->value = split && strncmp(words[option], "--", 2) != 0;
+    while (split && option > 1 && strncmp(words[option], "--", 2) != 0)
+        option -= strcmp(words[option - 1], "=") == 0 ? 2 : 1;
     return option_of(words[option], command, own);
 }
 

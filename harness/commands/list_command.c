@@ -79,21 +79,35 @@ static json_t *preference_json(void)
     return names;
 }
 
+static json_t *cases_json(const struct case_list *list)
+{
+    char problem[PARSE_TEXT], input[PARSE_TEXT];
+    json_t *cases = json_array();
+    for (size_t i = 0; i < list->count; i++) {
+        parse_print_problem(&list->items[i].problem, problem);
+        parse_print_input(&list->items[i].input, input);
+        json_array_append_new(cases, json_pack("{s:s, s:s, s:s}", "name", list->items[i].name,
+                                               "problem", problem, "input", input));
+    }
+    return cases;
+}
+
 static json_t *suite_json(const struct suite *suite)
 {
     struct case_list list = {0};
-    char message[256], problem[PARSE_TEXT], input[PARSE_TEXT];
-    json_t *cases = json_array();
-    if (cases_load(&list, suite->name, message, sizeof message))
-        for (size_t i = 0; i < list.count; i++) {
-            parse_print_problem(&list.items[i].problem, problem);
-            parse_print_input(&list.items[i].input, input);
-            json_array_append_new(cases, json_pack("{s:s, s:s, s:s}", "name", list.items[i].name,
-                                                   "problem", problem, "input", input));
-        }
+    char message[256];
+    cases_load(&list, suite->name, message, sizeof message);
+    json_t *cases = cases_json(&list);
     cases_free(&list);
     return json_pack("{s:s, s:s, s:o}", "name", suite->name, "summary", suite->summary, "cases",
                      cases);
+}
+
+static bool print_whole(json_t *json)
+{
+    const bool printed = json_dumpf(json, stdout, JSON_INDENT(1)) == 0 && putchar('\n') != EOF;
+    json_decref(json);
+    return printed;
 }
 
 static bool print_json(void)
@@ -118,9 +132,7 @@ static bool print_json(void)
     json_t *all = json_pack("{s:o, s:o, s:o, s:o, s:o}", "kernels", kernels, "isa_preference",
                             preference_json(), "suites", suites, "models", models, "experiments",
                             experiments);
-    const bool printed = json_dumpf(all, stdout, JSON_INDENT(1)) == 0 && putchar('\n') != EOF;
-    json_decref(all);
-    return printed;
+    return print_whole(all);
 }
 
 /* ---- text ------------------------------------------------------------------------------------ */
@@ -265,12 +277,41 @@ static void print_text(void)
     list_keys();
 }
 
+/* The cases of suites or suite files. */
+static bool print_cases(const struct case_list *list, bool json)
+{
+    char problem[PARSE_TEXT], input[PARSE_TEXT];
+    if (json)
+        return print_whole(json_pack("{s:o}", "cases", cases_json(list)));
+    for (size_t i = 0; i < list->count; i++) {
+        parse_print_problem(&list->items[i].problem, problem);
+        parse_print_input(&list->items[i].input, input);
+        report_wrapped(4, "%s", list->items[i].name);
+        report_wrapped(4, "    %s input=%s", problem, input);
+    }
+    return true;
+}
+
+static int list_cases(const struct options *options)
+{
+    struct case_list list = {0};
+    char message[256];
+    const bool loaded = cases_load(&list, options->suite, message, sizeof message);
+    const bool printed = loaded && print_cases(&list, options->json) && fflush(stdout) == 0;
+    cases_free(&list);
+    if (!printed)
+        progress_say("%s", loaded ? "cannot write to standard output" : message);
+    return printed ? EXIT_AS_ASKED : loaded ? EXIT_ENVIRONMENT : EXIT_USAGE;
+}
+
 int list_command(const struct options *options, int argc, const char *const *argv)
 {
     (void)argc;
     (void)argv;
     bool printed = true;
     report_open(false);
+    if (options->suite)
+        return list_cases(options);
     if (!guests_load(options->plugins, options->plugin_count, "rivals", 0) || !libraries_ask())
         return EXIT_INTERRUPTED;
     process_end_with_reader();

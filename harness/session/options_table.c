@@ -102,7 +102,8 @@ const struct options_command options_commands[COMMAND_COUNT] = {
 };
 
 const struct option options_table[] = {
-    {"suite", "NAME|FILE", .kind = OPTION_TEXT, FIELD(suite), .commands = SELECTS | IN(TUNE),
+    {"suite", "NAME|FILE", .kind = OPTION_TEXT, FIELD(suite),
+     .commands = SELECTS | IN(TUNE) | IN(LIST),
      .help = "cases to use: built-in suites or suite files, comma separated; or all"},
     {"problem", "P", .kind = OPTION_PROBLEMS, .commands = SELECTS | IN(TUNE),
      .help = "a problem, as in b=1,hq=8,hkv=8,s=1024,d=64,mask=causal; repeatable"},

@@ -171,6 +171,20 @@ class Lists(CommandTest):
         self.assertIn(f"preferred on this host: {preferred} ", f"{shown} ")
         quick = next(s for s in listed["suites"] if s["name"] == "quick")
         self.assertTrue(all("problem" in case for case in quick["cases"]))
+        alone = json.loads(run("list", "--suite", "quick", "--json").stdout)
+        self.assertEqual(alone, {"cases": quick["cases"]})
+
+    def test_list_of_a_suite_has_its_cases(self) -> None:
+        """Of a file here, as of a built-in one."""
+        path = self.directory / "my.suite"
+        path.write_text("one: h=2,s=64,d=8 input=uniform:3\ntwo: b=2,s=9,d=4\n", encoding="utf-8")
+        done = run("list", "--suite", str(path))
+        expected = (
+            "one\n    b=1,hq=2,hkv=2,sq=64,skv=64,d=8 input=uniform:3\n"
+            "two\n    b=2,hq=1,hkv=1,sq=9,skv=9,d=4 input=normal:1\n"
+        )
+        self.assertEqual((done.returncode, done.stdout), (0, expected), done)
+        self.refused(["list", "--suite", "quik"], 2, "quik")
 
 
 class Display(CommandTest):
