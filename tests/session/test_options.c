@@ -81,7 +81,7 @@ static void refuses_with_a_reason(void **state)
         {{"check", "--huge-pages"}, "check has no option '--huge-pages'; "},
         {{"run", "--suite", ""}, "--suite is empty: ''"},
         {{"check", "--seconds", "3"}, "check has no option '--seconds'; "},
-        {{"list", "quick"}, "list has no option 'quick'; it has plugin, json, matrix, help"},
+        {{"list", "quik"}, "list has no option 'quik'; it has suite, plugin, json, matrix, help"},
         {{"eval", "-k", "naive"}, "eval has no option '-k'; "},
         {{"eval", "--threads", "0"}, "--threads takes a whole number from 1 to 4096: '0'"},
         {{"help", "flags", "states"}, "help takes one topic"},
