@@ -127,16 +127,31 @@ void lengths_free(struct lengths *lengths)
     *lengths = (struct lengths){0};
 }
 
-double lengths_least_bytes(const struct problem_case *c)
+static void add_work(struct attn_work *work, const struct attn_problem *p)
+{
+    work->pairs += attn_visible_pairs(p);
+    work->flops += attn_useful_flops(p);
+    work->bytes += attn_compulsory_bytes(p);
+}
+
+struct attn_work lengths_work(const struct problem_case *c)
 {
     const struct attn_problem *p = &c->problem;
-    const double bytes = attn_compulsory_bytes(p);
+    const bool vary = lengths_vary_q(p) || lengths_vary_kv(p);
+    struct attn_problem one = *p;
+    struct attn_work work = {0};
     struct lengths lengths;
-    double keys = 0;
-    if (!lengths_vary_kv(p) || c->input.kind == INPUT_FILE || !lengths_of(c, &lengths))
-        return bytes;
-    for (size_t b = 0; b < p->batch; b++)
-        keys += (double)lengths.kv[b];
+    if (!vary || c->input.kind == INPUT_FILE || !lengths_of(c, &lengths)) {
+        add_work(&work, p);
+        return work;
+    }
+    one.batch = 1;
+    one.options &= ~(unsigned)(ATTN_OPTION_RAGGED | ATTN_OPTION_PACKED | ATTN_OPTION_PAGED);
+    for (size_t b = 0; b < p->batch; b++) {
+        one.q_len = lengths.q[b];
+        one.kv_len = lengths.kv[b];
+        add_work(&work, &one);
+    }
     lengths_free(&lengths);
-    return fmax(1, bytes * keys / ((double)p->batch * (double)p->kv_len));
+    return work;
 }

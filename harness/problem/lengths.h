@@ -36,8 +36,8 @@ struct lengths {
 bool lengths_of(const struct problem_case *c, struct lengths *lengths);
 void lengths_free(struct lengths *lengths);
 
-/* Least bytes that a call touches: the compulsory ones, scaled by the sequences' share of the problem's
- * keys.  Needs no operands. */
-double lengths_least_bytes(const struct problem_case *c);
+/* What a call computes and touches as far as problem and lengths say, summed over the sequences: a mask
+ * in the operands may leave less.  Needs no operands. */
+struct attn_work lengths_work(const struct problem_case *c);
 
 #endif

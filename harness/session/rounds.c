@@ -40,7 +40,7 @@ static size_t sets_for(const struct rounds *rounds)
 {
     const struct session *session = rounds->session;
     const struct problem_case *c = rounds->cells[0].c;
-    const double bytes = lengths_least_bytes(c);
+    const double bytes = fmax(1, lengths_work(c).bytes);
     const double most = floor((double)machine_memory_available() / 4 / tensors_case_bytes(c));
     bool cold = false;
     for (size_t i = 0; i < rounds->count; i++)

@@ -1,6 +1,7 @@
 /*
  * session_cells: the cells of a session: each variant on each case, thread count and setting.
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +53,7 @@ static bool has_places(const struct session *session, const struct cell *cell, c
 static void refuse_variant(const struct session *session, struct cell *cell, bool one_thread_asked)
 {
     char why[160];
-    const double bytes = lengths_least_bytes(cell->c);
+    const double bytes = fmax(1, lengths_work(cell->c).bytes);
     const size_t cold_sets = cell->setting.cold ? bench_cold_sets(session->machine, bytes) : 0;
     if (!cell->kernel) {
         refuse_unbuilt(cell);

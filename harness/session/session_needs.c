@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/stats.h"
+#include "problem/lengths.h"
 #include "problem/tensors.h"
 #include "share.h"
 
@@ -20,15 +21,13 @@
  */
 static double launch_need(const struct cell *cell)
 {
-    const double flops = attn_useful_flops(&cell->c->problem);
-    const double bytes = attn_compulsory_bytes(&cell->c->problem);
-    return 0.06 + 2 * flops / 20e9 + 2e-9 * bytes;
+    const struct attn_work work = lengths_work(cell->c);
+    return 0.06 + 2 * work.flops / 20e9 + 2e-9 * work.bytes;
 }
 
 static double cell_need(const struct cell *cell)
 {
-    return STATS_CI_MIN * launch_need(cell) + 0.2 +
-           12e-9 * attn_compulsory_bytes(&cell->c->problem);
+    return STATS_CI_MIN * launch_need(cell) + 0.2 + 12e-9 * lengths_work(cell->c).bytes;
 }
 
 /* The seconds of launches that built-in suites are made for: with their checks quick takes 65, default 231 (Zen 3,
@@ -46,9 +45,9 @@ static const struct {
 /* Launches of a slow kernel, or beside other work, may take so many times as long as estimated. */
 #define SLOWER 4
 
-/* Seconds to check a variant on a case, at all its thread counts: the mean over the default suite, where
- * it took 0.4 to 3 (Intel Xeon, 2 cores, `run --seconds 8`, 2026-11-26). */
-#define SECONDS_PER_CHECK 1.0
+/* Seconds to check a variant on a case, at all its thread counts, besides one launch: the mean over suite
+ * quick; 2 to 5 for layers of 8 billion parameters (Zen 3, two cores, 2026-11-28). */
+#define SECONDS_PER_CHECK 2.0
 
 bool session_counts_checks(const struct session *session, const struct problem_case *c)
 {
@@ -112,7 +111,7 @@ struct session_least session_least(const struct session *session)
         const bool checked = !cell->check && !is_checked_before(session, i);
         const bool full = is_checked_in_full(session, cell);
         least.checks += checked && full;
-        const double check_s = fmax(full ? SECONDS_PER_CHECK : 0, launch_need(cell));
+        const double check_s = (full ? SECONDS_PER_CHECK : 0) + launch_need(cell);
         least.checks_s += checked ? check_s : 0;
         least.spared_s += checked && !session_counts_checks(session, cell->c) ? check_s : 0;
         if (timed && !json_array_size(cell->launches))

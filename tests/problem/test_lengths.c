@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "filled_tensors.h"
+#include "problem/batch_cases.h"
 #include "problem/lengths.h"
 
 static struct lengths found(const struct problem_case *c)
@@ -218,6 +219,27 @@ static void rows_are_those_that_there_are(void **state)
     }
 }
 
+/* What the sequences have, not what the largest has so many times: two prompts of 4 tokens and three
+ * queries on 16 keys each. */
+static void work_is_that_of_the_sequences(void **state)
+{
+    (void)state;
+    struct case_list list = {0};
+    char message[256];
+    assert_true(batch_cases_add(&list, "hq=4,hkv=2,d=8,mask=causal", "2q4,3q1s16:page8", message,
+                                sizeof message));
+    const struct attn_work work = lengths_work(&list.items[0]);
+    const double pairs = 4 * (2 * (1 + 2 + 3 + 4) + 3 * 16), keys = 2 * 4 + 3 * 16,
+                 rows = 2 * 4 + 3;
+    assert_true(work.pairs == pairs);
+    assert_true(work.flops == pairs * 2 * (8 + 8));
+    assert_true(work.bytes == 4 * (rows * 4 * (8 + 8) + keys * 2 * (8 + 8)));
+    cases_free(&list);
+    const struct problem_case c = case_of("b=2,hq=4,hkv=2,sq=3,skv=5,d=8", "normal");
+    assert_true(lengths_work(&c).flops == attn_useful_flops(&c.problem));
+    assert_true(lengths_work(&c).bytes == attn_compulsory_bytes(&c.problem));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -228,6 +250,7 @@ int main(void)
         cmocka_unit_test(sequences_one_by_one_are_as_they_are_written),
         cmocka_unit_test(sequences_that_do_not_fit_are_spread),
         cmocka_unit_test(rows_are_those_that_there_are),
+        cmocka_unit_test(work_is_that_of_the_sequences),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
