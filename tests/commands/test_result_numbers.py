@@ -157,15 +157,15 @@ class Rows(CommandTest):
         self.assertEqual(re.findall(r"[0-9.]+%", said), shares)
 
     def test_too_few_seconds_are_said_beforehand(self) -> None:
-        """A second is granted to each check and 0.06 s to each launch of something tiny."""
+        """2.06 s are granted to each check and 0.06 s to each launch of something tiny."""
         cells = ["--problem", TINY, "--kernel", "naive,online", "--threads", "1", "--launches", "1"]
         said = run("run", *cells, "--seconds", "0.5").stderr.splitlines()
         self.assertIn(
-            "attnbench: 0.5 s asked; at least about 2 s are needed: checks of 2 variants alone "
-            "take about 2 s, one launch of each cell 0 s",
+            "attnbench: 0.5 s asked; at least about 4 s are needed: checks of 2 variants alone "
+            "take about 4 s, one launch of each cell 0 s",
             said[:2],  # behind one of another session on this machine
         )
-        for enough in ("2", "5"):  # 2.12 are needed, which reads 2
+        for enough in ("4", "9"):  # 4.24 are needed, which reads 4
             self.assertNotIn("asked", run("run", *cells, "--seconds", enough).stderr)
 
     def test_a_long_session_says_so_beforehand(self) -> None:
