@@ -123,8 +123,7 @@ bool config_is_type(const struct config *c, const char *types)
 /* ---- names that are nearly right ------------------------------------------------------------- */
 
 /* Names of other things, one edit from one of those: all that the classes of transformers 5.24 have. */
-#define OTHER_FIELDS \
-    "hidden_sizes,layer_type,sliding_windows,d_head,l_layers,r_layers,x_layers"
+#define OTHER_FIELDS "hidden_sizes,layer_type,sliding_windows,d_head,l_layers,r_layers,x_layers"
 #define OTHER_TYPES                                                                            \
     "gpt_neo,deepseek_vl,glm4v_moe,llava,mllama,modernvbert,molmo2,pixtral,blip_vision_model," \
     "xclip_vision_model"

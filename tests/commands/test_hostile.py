@@ -25,8 +25,8 @@ OBJECTS = pathlib.Path(os.environ["ATTNBENCH_HOSTILE"])
 SANITIZED = os.environ["ATTNBENCH_SANITIZED"] == "ON"
 
 PROBLEM = "h=2,sq=17,skv=33,d=8"
-# The limit where a kernel never answers, and honest ones are checked on a single input: in full it would
-# take them as long on a busy machine.
+# The limit where a kernel never answers.  Honest ones are checked on a single input there: in full
+# it would take them as long on a busy machine.
 SECONDS = "15" if SANITIZED else "5" if EMULATED else "2"
 TIMEOUT = f"no answer within {SECONDS} s, while checking at threads="
 MEMORY = 1 << 30  # bytes: more than a worker needs, less than what is tried
