@@ -99,8 +99,7 @@ bool check_adversaries(struct checker *checker, const struct attn_problem *small
 
 bool check_full_length(struct checker *checker)
 {
-    const struct attn_problem p =
-        check_narrow(&checker->c->problem, checker->limit, CHECK_SAMPLED_ROWS);
+    const struct attn_problem p = check_unshortened(checker);
     const struct problem_case c = check_case_of(checker, &p);
     const size_t rows = CHECK_SAMPLED_ROWS;
     size_t edges[CHECK_NEEDLES];

@@ -18,7 +18,7 @@ bool check_adversaries(struct checker *checker, const struct attn_problem *small
 /* Scales, masks, options, outputs, lengths and layouts that the problem does not use. */
 bool check_variations(struct checker *checker, const struct attn_problem *small);
 
-/* Needles and negative rows at the lengths of the case, on check_narrow() heads, rows sampled. */
+/* Needles and negative rows at the case's own lengths, rows sampled. */
 bool check_full_length(struct checker *checker);
 
 /* The problem, or a smaller one with the same heads ratio (at most two KV heads), dimensions,
@@ -32,5 +32,9 @@ struct attn_problem check_shrink(const struct attn_problem *problem, double limi
 /* The problem, or where it has more multiply-adds than `limit` one with fewer heads and sequences:
  * enough for so many rows, at least two KV heads and sequences where it has them. */
 struct attn_problem check_narrow(const struct attn_problem *problem, double limit, size_t rows);
+
+/* What is looked at beside the case's own input at its own lengths: the problem as it is at depth
+ * CHECK_THOROUGH, otherwise narrow, with rows enough for CHECK_SAMPLED_ROWS. */
+struct attn_problem check_unshortened(const struct checker *checker);
 
 #endif

@@ -65,14 +65,12 @@ static bool check_case(struct checker *checker, const char *phase, const struct 
     return right;
 }
 
-/* Precision is judged on N(0, 1), at the case's own lengths but on no more heads and sequences than
- * have the rows; with LSE where the kernel has it, and with the guard page at the other end than in
- * the first run. */
+/* Precision is judged on N(0, 1), at the case's own lengths; with LSE where the kernel has it, and
+ * with the guard page at the other end than in the first run. */
 static bool check_normal(struct checker *checker)
 {
-    const struct attn_problem narrow =
-        check_narrow(&checker->c->problem, checker->limit, CHECK_SAMPLED_ROWS);
-    struct problem_case normal = check_case_of(checker, &narrow);
+    const struct attn_problem p = check_unshortened(checker);
+    struct problem_case normal = check_case_of(checker, &p);
     normal.input.seed = 1;
     normal.problem.outputs |= checker->kernel->caps.outputs & ATTN_OUTPUT_LSE;
     checker->trials |= 1;

@@ -46,6 +46,13 @@ struct attn_problem check_narrow(const struct attn_problem *problem, double limi
     return p;
 }
 
+struct attn_problem check_unshortened(const struct checker *checker)
+{
+    const struct attn_problem *p = &checker->c->problem;
+    return checker->depth == CHECK_THOROUGH ? *p
+                                            : check_narrow(p, checker->limit, CHECK_SAMPLED_ROWS);
+}
+
 struct attn_problem check_shrink(const struct attn_problem *problem, double limit)
 {
     struct attn_problem p = check_narrow(problem, limit, 1);

@@ -235,8 +235,8 @@ static const struct option *option_of(const char *word, enum command command,
     return NULL;
 }
 
-/* The option whose value the last word is; bash has each = as a word of its own, those between keys of a problem
- * and their values too. */
+/* The option whose value the last word is; bash has each = as a word of its own, also those between keys of a
+ * problem and their values. */
 static const struct option *option_before(int count, const char *const *words, struct place *at,
                                           enum command command, const struct option *own)
 {

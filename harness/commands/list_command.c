@@ -295,8 +295,9 @@ static bool print_cases(const struct case_list *list, bool json)
 static int list_cases(const struct options *options)
 {
     struct case_list list = {0};
-    char message[256];
-    const bool loaded = cases_load(&list, options->suite, message, sizeof message);
+    char message[256] = "list takes --suite or --matrix, not both";
+    const bool loaded =
+        !options->matrix && cases_load(&list, options->suite, message, sizeof message);
     const bool printed = loaded && print_cases(&list, options->json) && fflush(stdout) == 0;
     cases_free(&list);
     if (!printed)
@@ -310,8 +311,10 @@ int list_command(const struct options *options, int argc, const char *const *arg
     (void)argv;
     bool printed = true;
     report_open(false);
-    if (options->suite)
+    if (options->suite) {
+        process_end_with_reader();
         return list_cases(options);
+    }
     if (!guests_load(options->plugins, options->plugin_count, "rivals", 0) || !libraries_ask())
         return EXIT_INTERRUPTED;
     process_end_with_reader();

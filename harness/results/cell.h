@@ -44,11 +44,12 @@ struct cell {
     char why[640]; /* empty where ok */
     int failed_at; /* threads on which the variant failed, where that is another cell; else 0 */
     enum stop stop;
-    double dependence;     /* of neighbouring launches, stats_dependence_of(); NaN unknown */
-    struct attn_work work; /* as counted in the operands; bytes 0: not yet */
-    json_t *check;         /* of the first launch; owned, NULL before */
-    json_t *launches;      /* their records, in the order taken; owned */
-    json_t *row;           /* the finished line; owned, NULL before */
+    double dependence;         /* of neighbouring launches, stats_dependence_of(); NaN unknown */
+    struct attn_work estimate; /* lengths_work() of the case, for sharing time and memory */
+    struct attn_work work;     /* as counted in the operands; bytes 0: not yet */
+    json_t *check;             /* of the first launch; owned, NULL before */
+    json_t *launches;          /* their records, in the order taken; owned */
+    json_t *row;               /* the finished line; owned, NULL before */
     json_t *blas; /* "blas" of row and launches: the library's core type; owned, NULL none */
     char *log;    /* what it printed: in the worker that ended it, or first; owned, NULL none */
     size_t memory_limit_bytes; /* of its workers; 0: none */

@@ -12,7 +12,6 @@
 
 #include "bench/bench.h"
 #include "base/clock.h"
-#include "problem/lengths.h"
 #include "results/launches.h"
 #include "session_needs.h"
 #include "base/random.h"
@@ -40,7 +39,7 @@ static size_t sets_for(const struct rounds *rounds)
 {
     const struct session *session = rounds->session;
     const struct problem_case *c = rounds->cells[0].c;
-    const double bytes = fmax(1, lengths_work(c).bytes);
+    const double bytes = fmax(1, rounds->cells[0].estimate.bytes);
     const double most = floor((double)machine_memory_available() / 4 / tensors_case_bytes(c));
     bool cold = false;
     for (size_t i = 0; i < rounds->count; i++)
@@ -155,8 +154,8 @@ static void group(struct rounds *rounds, size_t *order, size_t n)
 
 /* ---- rounds ---------------------------------------------------------------------------------- */
 
-/* Whether a cell has had its share of the time: not before its first launch, and where its check does not count not
- * before its sixth unless those take too long. */
+/* Whether a cell has had its share of the time: not before its first launch, and where its check does not
+ * count not before its sixth unless those take too long. */
 static bool is_out_of_time(const struct rounds *rounds, const struct cell *cell, double level)
 {
     const size_t launches = json_array_size(cell->launches);

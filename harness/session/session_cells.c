@@ -53,7 +53,7 @@ static bool has_places(const struct session *session, const struct cell *cell, c
 static void refuse_variant(const struct session *session, struct cell *cell, bool one_thread_asked)
 {
     char why[160];
-    const double bytes = fmax(1, lengths_work(cell->c).bytes);
+    const double bytes = fmax(1, cell->estimate.bytes);
     const size_t cold_sets = cell->setting.cold ? bench_cold_sets(session->machine, bytes) : 0;
     if (!cell->kernel) {
         refuse_unbuilt(cell);
@@ -80,7 +80,9 @@ static struct cell *append_cell(struct session *session, const struct problem_ca
                                 const struct setting *setting)
 {
     struct cell *cell = &session->cells[session->cell_count++];
+    const struct cell *before = session->cell_count > 1 ? cell - 1 : NULL;
     cell_init(cell, c, name, isa);
+    cell->estimate = before && before->c == c ? before->estimate : lengths_work(c);
     cell->threads = threads;
     cell->setting = *setting;
     return cell;

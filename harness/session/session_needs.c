@@ -9,7 +9,6 @@
 
 #include "base/alloc.h"
 #include "base/stats.h"
-#include "problem/lengths.h"
 #include "problem/tensors.h"
 #include "share.h"
 
@@ -21,25 +20,24 @@
  */
 static double launch_need(const struct cell *cell)
 {
-    const struct attn_work work = lengths_work(cell->c);
-    return 0.06 + 2 * work.flops / 20e9 + 2e-9 * work.bytes;
+    return 0.06 + 2 * cell->estimate.flops / 20e9 + 2e-9 * cell->estimate.bytes;
 }
 
 static double cell_need(const struct cell *cell)
 {
-    return STATS_CI_MIN * launch_need(cell) + 0.2 + 12e-9 * lengths_work(cell->c).bytes;
+    return STATS_CI_MIN * launch_need(cell) + 0.2 + 12e-9 * cell->estimate.bytes;
 }
 
-/* The seconds of launches that built-in suites are made for: with their checks quick takes 65, default 231 (Zen 3,
- * two cores, idle, 2026-11-28).  Other selections get what their cells need. */
+/* The seconds of launches that built-in suites are made for: with their checks quick takes 65, default 231
+ * (Zen 3, two cores, idle, 2026-11-28).  Other selections get what their cells need. */
 static const struct {
     const char *suite;
     double seconds;
 } sized[] = {{"quick", 18}, {"default", 115}};
 #define SECONDS_PER_CELL 1.0 /* at least */
 
-/* Seconds for a cell of a model's layer at most, check included, where none are asked for: two passes with a kernel
- * and its rival on one and two threads are done in about a minute. */
+/* Seconds for a cell of a model's layer at most, check included, where none are asked for: two passes with a
+ * kernel and its rival on one and two threads are done in about a minute. */
 #define SECONDS_PER_LAYER 5.5
 
 /* Launches of a slow kernel, or beside other work, may take so many times as long as estimated. */

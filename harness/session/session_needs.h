@@ -6,16 +6,16 @@
 
 #include "session.h"
 
-/* Whether the check of a case counts towards the length of the session: with --seconds, and for layers of models, of
- * which one asks within a minute.  Elsewhere checks come on top and do not shorten the launches. */
+/* Whether the check of a case counts towards the length of the session: with --seconds, and for layers of
+ * models.  Elsewhere checks come on top and do not shorten the launches. */
 bool session_counts_checks(const struct session *session, const struct problem_case *c);
 
-/* Seconds for a session without --seconds, but for the checks that do not count; `suite` is what its cases are from,
- * NULL: problems. */
+/* Seconds for a session without --seconds, but for the checks that do not count; `suite` is what its cases are
+ * from, NULL: problems. */
 double session_seconds(const struct session *session, const char *suite);
 
-/* Seconds that six launches of a cell may take even where it has had its share of the session; 0 where its check
- * counts. */
+/* Seconds that six launches of a cell may take even where it has had its share of the session; 0 where its
+ * check counts. */
 double session_allowance(const struct session *session, const struct cell *cell);
 
 /* Seconds that checks and one launch of each cell take, about: no session is shorter. */

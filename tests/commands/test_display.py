@@ -185,6 +185,7 @@ class Lists(CommandTest):
         )
         self.assertEqual((done.returncode, done.stdout), (0, expected), done)
         self.refused(["list", "--suite", "quik"], 2, "quik")
+        self.refused(["list", "--suite", "quick", "--matrix"], 2, "--suite or --matrix, not both")
 
 
 class Display(CommandTest):

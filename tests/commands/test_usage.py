@@ -132,7 +132,8 @@ class Usage(CommandTest):
             done = run(*arguments)
             self.assertEqual((done.returncode, done.stderr), (0, ""), done)
             self.assertIn(said, done.stdout)
-            self.assertRegex(done.stdout, r"^[^\n]+ [0-9.]+ [KM]B of memory(; [^\n]+)?\n$")
+            unit = "MB" if "--model" in arguments else "KB"
+            self.assertRegex(done.stdout, rf"^[^\n]+ [0-9.]+ {unit} of memory(; [^\n]+)?\n$")
             self.assertEqual("more" in done.stdout, "b=1000000,s=1000000" in arguments)
         for arguments, said in (
             ([], "KB of memory\n"),

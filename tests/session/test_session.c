@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "problem/lengths.h"
 #include "session/session_needs.h"
 
 enum { CHEAP = 2, DEAR = 3 }; /* cells */
@@ -19,8 +20,10 @@ static int two_cases(void **state)
     struct parse_error error;
     const bool parsed = parse_problem("s=64", &cases[0].problem, &error) &&
                         parse_problem("h=8,s=2048", &cases[1].problem, &error);
-    for (size_t i = 0; i < CHEAP + DEAR; i++)
-        cells[i] = (struct cell){.c = &cases[i >= CHEAP]};
+    for (size_t i = 0; i < CHEAP + DEAR; i++) {
+        const struct problem_case *c = &cases[i >= CHEAP];
+        cells[i] = (struct cell){.c = c, .estimate = lengths_work(c)};
+    }
     return parsed ? 0 : -1;
 }
 
