@@ -48,7 +48,9 @@ class Rival:
         file = memory_file.MemoryFile(whole(request, "file", 0, FILE))
         masks = importlib.import_module("rivals.masks")
         count = whole(request, "sets", 1, 1)
-        sets = [masks.complete(problem, file.operands(problem, n)) for n in range(count)]
+        sets = [file.operands(problem, n) for n in range(count)]
+        if not getattr(adapter, "LENGTHS", False):
+            sets = [masks.complete(problem, s) for s in sets]
         operation = adapter.prepare(name, problem, sets, threads, cpus)
         operation.execute(0)
         operations = importlib.import_module("rivals.operation")

@@ -71,7 +71,12 @@ def numpy(threads: int, _cpus: list[int]) -> dict[str, str]:
     return {"OPENBLAS_NUM_THREADS": str(threads)}
 
 
-ENVIRONMENTS = {f.__name__: f for f in (torch, onnxruntime, openvino, jax, ggml, numpy)}
+def vllm(threads: int, cpus: list[int]) -> dict[str, str]:
+    """GNU OpenMP bound to cores, as its VLLM_CPU_OMP_THREADS_BIND does (docs.vllm.ai, CPU)."""
+    return openmp(threads, cpus)
+
+
+ENVIRONMENTS = {f.__name__: f for f in (torch, onnxruntime, openvino, jax, ggml, numpy, vllm)}
 
 
 def environment(library: str, threads: int, cpus: list[int]) -> dict[str, str]:

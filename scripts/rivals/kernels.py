@@ -5,6 +5,7 @@ docs/rivals.md says what each calls and why it is set up so.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from rivals.venvs import LIBRARIES, Library, label
@@ -16,6 +17,17 @@ EMPTY = [LEAKS, "empty_rows"]  # -inf less -inf, or a mask of large finite numbe
 BIASES = ["alibi", "ragged"]  # as a bias that the worker makes: masks.py
 INFINITE = [LEAKS, "infinite_scores"]  # -inf less -inf in Q K; or a mask of finite numbers
 VANISHES = [LEAKS, "nan_vanishes"]  # a maximum that passes NaN over
+
+
+TRUNCATES = "rounds results in bf16 towards zero on processors without AVX512_BF16"
+
+
+def truncates() -> bool:
+    """Whether vLLM has no instruction here that rounds to bf16."""
+    try:
+        return "avx512_bf16" not in Path("/proc/cpuinfo").read_text().split()
+    except OSError:
+        return True
 
 
 def caps(dtypes: list[str], masks: list[str], **others: Any) -> dict[str, Any]:
@@ -164,6 +176,21 @@ KERNELS = {
                 ["f32"],
                 [*CAUSAL, "bool", "bias"],
                 options=["window", "softcap", *BIASES, "sinks", "shared_kv"],
+                caveats=EMPTY,
+            ),
+        ),
+        kernel(
+            "vllm",
+            "vllm",
+            "cpu_attention_with_kv_cache, the operator of its CPU backend, on blocks of a cache",
+            "vLLM, csrc/cpu/cpu_attn_impl.hpp",
+            caps(
+                FLOATS,
+                ["causal"],
+                options=["window", "softcap", "alibi", "ragged", "packed", "paged"],
+                compute="bf16",
+                bound_factor=3 if truncates() else 0,
+                bound_reason=TRUNCATES if truncates() else None,
                 caveats=EMPTY,
             ),
         ),

