@@ -116,6 +116,23 @@ static double *log_ratios(const double *a, const double *b, size_t rounds)
     return logs;
 }
 
+/* Mean -+ t s / sqrt(n): of so few values no ranks cover 95 %. */
+static bool student_ci95(const double *x, size_t n, double *lo, double *hi)
+{
+    static const double student[STATS_CI_MIN] = {[3] = 4.302653, [4] = 3.182446, [5] = 2.776445};
+    double mean = 0, squares = 0;
+    if (n < STATS_RATIO_MIN)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        mean += x[i] / (double)n;
+    for (size_t i = 0; i < n; i++)
+        squares += (x[i] - mean) * (x[i] - mean);
+    const double half = student[n] * sqrt(squares / (double)(n - 1) / (double)n);
+    *lo = mean - half;
+    *hi = mean + half;
+    return true;
+}
+
 struct stats_ratio stats_paired_ratio(const double *a, const double *b, size_t rounds)
 {
     struct stats_ratio r = {NAN, NAN, NAN, false};
@@ -123,7 +140,8 @@ struct stats_ratio stats_paired_ratio(const double *a, const double *b, size_t r
     if (!logs || rounds == 0)
         goto done;
     r.ratio = exp(stats_median(logs, rounds));
-    r.interval = stats_median_ci95(logs, rounds, &r.lo, &r.hi);
+    r.interval = rounds < STATS_CI_MIN ? student_ci95(logs, rounds, &r.lo, &r.hi)
+                                       : stats_median_ci95(logs, rounds, &r.lo, &r.hi);
     if (r.interval) {
         r.lo = exp(r.lo);
         r.hi = exp(r.hi);

@@ -30,9 +30,13 @@ bool stats_median_ranks(size_t n, size_t *lo, size_t *hi, double *coverage);
  * the binomial distribution.  False below 6 values. */
 bool stats_median_ci95(const double *sorted, size_t n, double *lo, double *hi);
 
+/* Fewest rounds that give the interval of a ratio. */
+#define STATS_RATIO_MIN 3
+
 /* Ratio b / a of two cells measured side by side, one value of each per round: the median of
- * the rounds' ratios and its interval, both from the order statistics of log(b / a).  With fewer
- * than STATS_CI_MIN rounds `interval` is false and lo, hi are NaN. */
+ * the rounds' ratios and its 95 % interval, both from log(b / a).  From STATS_CI_MIN rounds on that of the
+ * order statistics; below, that of Student's t; below STATS_RATIO_MIN `interval` is false and lo, hi are
+ * NaN.  As scripts/attntools/base/statistics.py, paired_interval(); docs/measuring.md, "few launches". */
 struct stats_ratio {
     double ratio, lo, hi;
     bool interval;

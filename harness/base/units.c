@@ -55,6 +55,19 @@ void units_number(double x, char text[UNITS_TEXT])
         snprintf(text, UNITS_TEXT, "%.*f", fabs(x) < 9.995 ? 2 : fabs(x) < 99.95, x);
 }
 
+void units_span(double s, char text[UNITS_TEXT])
+{
+    static const struct {
+        double from_s, unit_s;
+        int digits;
+        const char *name;
+    } spans[] = {{7200, 3600, 1, "h"}, {120, 60, 0, "min"}, {-INFINITY, 1, 0, "s"}};
+    size_t u = 0;
+    while (s < spans[u].from_s)
+        u++;
+    snprintf(text, UNITS_TEXT, "%.*f %s", spans[u].digits, s / spans[u].unit_s, spans[u].name);
+}
+
 void units_clock(double s, char text[UNITS_TEXT])
 {
     const long t = s > 0 && s < 1e9 ? lround(s) : 0;

@@ -14,6 +14,9 @@ void units_flops(double flops, char text[UNITS_TEXT]);
 /* Three digits: "0.412", "93.1", "1204"; "" for NaN. */
 void units_number(double x, char text[UNITS_TEXT]);
 
+/* How long something takes, about: "45 s", "12 min", "2.5 h" */
+void units_span(double s, char text[UNITS_TEXT]);
+
 /* "1:05", "2:03:00" */
 void units_clock(double s, char text[UNITS_TEXT]);
 

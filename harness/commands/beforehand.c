@@ -13,13 +13,7 @@
 
 #define LONG_S 60 /* from here on a user may want to know, and to do something else meanwhile */
 
-static const struct {
-    double from_s, unit_s;
-    int digits;
-    const char *name;
-} spans[] = {{7200, 3600, 1, "h"}, {120, 60, 0, "min"}, {-INFINITY, 1, 0, "s"}};
-
-/* "; 4 launches each, too few to rank them", of a session that measures. */
+/* "; 4 launches each, too few for intervals of their times", of a session that measures. */
 static void add_launches(const struct session *session, const struct session_needs *needs,
                          char text[BEFOREHAND_TEXT])
 {
@@ -31,24 +25,23 @@ static void add_launches(const struct session *session, const struct session_nee
     if (asked)
         message_add(text, BEFOREHAND_TEXT, "; %zu launch%s each", asked, asked == 1 ? "" : "es");
     if (asked && asked < STATS_CI_MIN)
-        message_add(text, BEFOREHAND_TEXT, ", too few to rank them");
+        message_add(text, BEFOREHAND_TEXT, ", too few %s",
+                    asked < STATS_RATIO_MIN ? "to rank them" : "for intervals of their times");
     else if (session->limited && rint(left) < rint(STATS_CI_MIN * least.launches_s))
-        message_add(text, BEFOREHAND_TEXT, "; no time for %d launches of each: some get no rank",
-                    STATS_CI_MIN);
+        message_add(text, BEFOREHAND_TEXT,
+                    "; no time for %d launches of each: some get no interval", STATS_CI_MIN);
 }
 
 void beforehand_text(const struct session *session, const struct session_needs *needs,
                      char text[BEFOREHAND_TEXT])
 {
     const size_t rest = session->cell_count - needs->cells;
-    char bytes[UNITS_TEXT];
-    size_t u = 0;
-    while (needs->seconds < spans[u].from_s)
-        u++;
+    char bytes[UNITS_TEXT], span[UNITS_TEXT];
+    units_span(needs->seconds, span);
     units_bytes(needs->memory_bytes, bytes);
-    snprintf(text, BEFOREHAND_TEXT, "%zu cell%s of %zu case%s: about %.*f %s, %s of memory",
+    snprintf(text, BEFOREHAND_TEXT, "%zu cell%s of %zu case%s: about %s, %s of memory",
              needs->cells, needs->cells == 1 ? "" : "s", needs->cases, needs->cases == 1 ? "" : "s",
-             spans[u].digits, needs->seconds / spans[u].unit_s, spans[u].name, bytes);
+             span, bytes);
     if (rest)
         message_add(text, BEFOREHAND_TEXT, "; %zu more cannot run%s", rest,
                     session->options->resume ? " or are done" : "");

@@ -14,6 +14,7 @@
 
 #include "base/refuse.h"
 #include "base/clock.h"
+#include "base/number.h"
 #include "problem/outputs.h"
 #include "problem/select.h"
 #include "base/progress.h"
@@ -303,7 +304,7 @@ static int finish(struct run *run, enum rounds_end end)
         report_absent_cases(run->session.cells, run->session.cell_count);
     if (run->session.first_drawn < run->session.cases.count)
         report_drawn(run->session.cases.count - run->session.first_drawn, run->session.seed);
-    report_summary(run->session.cells, run->session.cell_count);
+    report_summary(run->session.cells, run->session.cell_count, number_at(ended, NULL, "wall_s"));
     report_noise(run->noise);
     if (session_worked(&run->time) > 0)
         report_time(ended);

@@ -43,17 +43,6 @@ bool tune_begin(struct options *options, const char **path, char *message, size_
     return true;
 }
 
-/* Time of a over that of b, round by round. */
-static struct stats_ratio ratio_of(const struct cell *a, const struct cell *b)
-{
-    double *x, *y;
-    const size_t n = launches_medians(a, &x), m = launches_medians(b, &y);
-    const struct stats_ratio ratio = stats_paired_ratio(y, x, n < m ? n : m);
-    free(x);
-    free(y);
-    return ratio;
-}
-
 /* What won against each choice of the rules that was measured; *overruled: how often it was another. */
 static size_t points_of(const struct cell *cells, size_t count, struct attn_wisdom_point *points,
                         size_t *overruled)
@@ -62,13 +51,12 @@ static size_t points_of(const struct cell *cells, size_t count, struct attn_wisd
     *overruled = 0;
     for (size_t i = 0; i < count && n < ATTN_WISDOM_POINTS; i++) {
         const struct cell *chosen, *fastest;
-        if (!cells[i].row || !report_is_chosen(cells[i].row) ||
-            isnan(report_regret(cells, count, &cells[i], &chosen, &fastest)))
+        if (!cells[i].row || !report_is_chosen(cells[i].row))
             continue;
-        const struct stats_ratio ratio = ratio_of(fastest, chosen);
-        if (!ratio.interval)
+        const struct stats_ratio regret = report_regret(cells, count, &cells[i], &chosen, &fastest);
+        if (!regret.interval)
             continue;
-        const bool other = fastest != chosen && ratio.hi < 1;
+        const bool other = regret.lo > 1;
         *overruled += other;
         points[n++] = (struct attn_wisdom_point){&cells[i].c->problem, cells[i].threads,
                                                  other ? fastest->kernel : chosen->kernel};
@@ -98,7 +86,7 @@ bool tune_write(const struct cell *cells, size_t count, const char *path, char *
         n = points_of(cells, count, points, &overruled);
     if (written && !n)
         written = refuse(message, message_size,
-                         "nothing to write: six launches of a choice and of another are needed");
+                         "nothing to write: three launches of a choice and of another are needed");
     if (written) {
         attn_wisdom_print(points, n, text, TEXT_MOST);
         written = write_text(path, text, message, message_size);

@@ -18,6 +18,7 @@
 #include "report_answer.h"
 #include "report_rows.h"
 #include "report_settings.h"
+#include "base/stats.h"
 #include "base/units.h"
 
 #define DEFAULT_WIDTH 80
@@ -108,8 +109,8 @@ static const int summary_from[] = {-1,          COLUMN_THREADS, COLUMN_MARK, COL
 static const char *mark(const struct cell *cells, size_t count, const struct cell *best)
 {
     for (size_t i = 0; i < count; i++)
-        if (&cells[i] != best && report_rivals(&cells[i], best) && cells[i].state == CELL_OK &&
-            report_meets(cells[i].row, best->row))
+        if (&cells[i] != best && report_rivals(&cells[i], best) &&
+            report_tie(report_ratio(best, &cells[i])))
             return "=";
     return report_is_contested(cells, count, best) ? "*" : "";
 }
@@ -120,17 +121,17 @@ static void summary_row(const struct cell *cells, size_t count, const struct cel
     struct table_row whole = {0};
     const struct cell *chosen, *fastest;
     report_fill(cell->row, report_gemm(cells, count, cell), &whole);
-    units_number(report_regret(cells, count, cell, &chosen, &fastest), whole.text[COLUMN_REGRET]);
+    units_number(report_regret(cells, count, cell, &chosen, &fastest).ratio,
+                 whole.text[COLUMN_REGRET]);
     snprintf(whole.text[COLUMN_MARK], TABLE_CELL, "%s", marked);
     for (size_t c = 0; c < sizeof summary_from / sizeof *summary_from; c++)
         snprintf(row->text[c], TABLE_CELL, "%s",
                  summary_from[c] < 0 ? cell->c->name : whole.text[summary_from[c]]);
 }
 
-/* One line per case and thread count, in the order in which they first come; returns how many.
- * *unranked: of how many the lowest median has no interval, and nothing is called the fastest. */
-static size_t summary_rows(const struct cell *cells, size_t count, struct table_row *rows,
-                           size_t *unranked)
+/* One line per case and thread count of which a cell has a rank, in the order in which they first come; returns
+ * how many. */
+static size_t summary_rows(const struct cell *cells, size_t count, struct table_row *rows)
 {
     size_t n = 0;
     for (size_t i = 0; i < count; i++) {
@@ -138,9 +139,7 @@ static size_t summary_rows(const struct cell *cells, size_t count, struct table_
         for (size_t j = 0; j < i; j++)
             seen |= cells[j].c == cells[i].c && cells[j].threads == cells[i].threads;
         const struct cell *best = seen ? NULL : report_fastest(cells, count, &cells[i]);
-        if (best && !report_is_ranked(best->row))
-            (*unranked)++;
-        else if (best)
+        if (best && report_is_ranked(cells, count, best))
             summary_row(cells, count, best, mark(cells, count, best), &rows[n++]);
     }
     return n;
@@ -214,11 +213,24 @@ static void print_caveats(const struct cell *cells, size_t count)
     }
 }
 
-void report_summary(const struct cell *cells, size_t count)
+/* "; with --launches 6 this session takes about 3 min": what it took, and the launches that are missing. */
+static void advise(const struct cell *cells, size_t count, double wall_s, char text[96])
+{
+    char span[UNITS_TEXT];
+    for (size_t i = 0; i < count; i++) {
+        const size_t launches = json_array_size(cells[i].launches);
+        if (launches && launches < STATS_CI_MIN)
+            wall_s += (double)(STATS_CI_MIN - launches) * cells[i].cost_s;
+    }
+    units_span(wall_s, span);
+    snprintf(text, 96, "; with --launches %d this session takes about %s", STATS_CI_MIN, span);
+}
+
+void report_summary(const struct cell *cells, size_t count, double wall_s)
 {
     struct table_row *rows = alloc_zeroed(count + 1, sizeof *rows);
-    size_t unranked = 0;
-    const size_t n = rows ? summary_rows(cells, count, rows, &unranked) : 0;
+    char advice[96];
+    const size_t n = rows ? summary_rows(cells, count, rows) : 0;
     const struct table table = {.columns = summary_columns,
                                 .column_count = sizeof summary_columns / sizeof *summary_columns,
                                 .rows = rows,
@@ -230,7 +242,8 @@ void report_summary(const struct cell *cells, size_t count)
         report_saw(&table,
                    table_print(report_output.out, &table, report_output.width, report_output.color),
                    summary_from);
-    report_unranked(unranked, n + unranked, "cases");
+    advise(cells, count, wall_s, advice);
+    const size_t unranked = report_unranked(cells, count, advice);
     report_choices(cells, count);
     report_verdicts(cells, count);
     if (n || unranked) {

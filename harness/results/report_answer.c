@@ -36,10 +36,10 @@ static void add_limit(const struct report_answer *a, char *text, size_t size)
 
 static void add_others(const struct report_answer *a, char *text, size_t size)
 {
-    if (isnan(a->half))
+    if (!a->ranked)
         message_add(text, size, "; %d launch%s, too few to rank it", a->launches,
                     a->launches == 1 ? "" : "es");
-    if (isnan(a->half) || !a->others)
+    if (!a->ranked || !a->others)
         return;
     if (*a->next)
         message_add(text, size, "; %.*f x %s, the next", a->ratio < 9.995 ? 2 : 0, a->ratio,
@@ -49,7 +49,8 @@ static void add_others(const struct report_answer *a, char *text, size_t size)
     else if (a->untold < a->others)
         message_add(text, size, "; no tie");
     if (a->untold)
-        message_add(text, size, "; %zu more with too few launches to tell", a->untold);
+        message_add(text, size, "; %zu more with too few launches in the same rounds to tell",
+                    a->untold);
 }
 
 void report_answer_text(const struct report_answer *a, char *text, size_t size)
@@ -60,7 +61,7 @@ void report_answer_text(const struct report_answer *a, char *text, size_t size)
         message_add(text, size, " +-%.*f %%", decimals(100 * a->half), 100 * a->half);
     add_limit(a, text, size);
     add_others(a, text, size);
-    if (*a->choice && isfinite(a->half))
+    if (*a->choice && a->ranked)
         message_add(text, size, "; the library chooses %s, %.2f x as long%s", a->choice, a->regret,
                     a->choice_ties ? ", a tie" : "");
     if (*a->doubts)
@@ -85,11 +86,12 @@ static void take_doubts(const json_t *row, struct report_answer *a)
                 add_word(a->doubts, sizeof a->doubts, noise_words[w].word);
 }
 
-/* The first of `sorted` and what is known of it alone. */
-static struct report_answer answer_of(const struct cell *cell)
+/* The fastest and what is known of it alone. */
+static struct report_answer answer_of(const struct cell *cell, bool ranked)
 {
     const json_t *row = cell->row;
-    struct report_answer a = {.threads = cell->threads, .ratio = NAN, .regret = NAN};
+    struct report_answer a = {
+        .threads = cell->threads, .ranked = ranked, .ratio = NAN, .regret = NAN};
     const double median = report_median(row);
     cell_variant(cell, a.variant);
     units_seconds(median, a.time);
@@ -101,32 +103,32 @@ static struct report_answer answer_of(const struct cell *cell)
     return a;
 }
 
-/* What the others of its case and threads add, fastest first. */
-static void take_others(const struct cell *const *sorted, size_t count, struct report_answer *a)
+/* What the others of its case and threads add, by time. */
+static void take_others(const struct cell *fastest, const struct cell *const *sorted, size_t count,
+                        struct report_answer *a)
 {
-    const json_t *first = sorted[0]->row;
     size_t ties = 0;
-    for (size_t i = 1; i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         const json_t *row = sorted[i]->row;
         char variant[96];
-        if (isnan(report_median(row)))
+        if (sorted[i] == fastest || isnan(report_median(row)))
             continue;
-        const bool tie = report_meets(row, first);
-        const double ratio = report_median(row) / report_median(first);
+        const struct stats_ratio ratio = report_ratio(fastest, sorted[i]);
+        const bool tie = report_tie(ratio);
         cell_variant(sorted[i], variant);
         a->others++;
-        if (!report_is_ranked(row))
+        if (!ratio.interval)
             a->untold++;
         else if (tie && ties++ < MOST_TIES)
             add_word(a->ties, sizeof a->ties, variant);
         else if (!tie && !*a->next) {
             memcpy(a->next, variant, sizeof variant);
-            a->ratio = ratio;
+            a->ratio = ratio.ratio;
         }
-        const bool same_setting = sorted[i]->setting.name == sorted[0]->setting.name;
-        if (report_is_chosen(row) && report_is_ranked(row) && same_setting) {
+        const bool same_setting = sorted[i]->setting.name == fastest->setting.name;
+        if (report_is_chosen(row) && ratio.interval && same_setting) {
             memcpy(a->choice, variant, sizeof variant);
-            a->regret = ratio;
+            a->regret = ratio.ratio;
             a->choice_ties = tie;
         }
     }
@@ -134,16 +136,18 @@ static void take_others(const struct cell *const *sorted, size_t count, struct r
         message_add(a->ties, sizeof a->ties, " and %zu more", ties - MOST_TIES);
 }
 
-void report_answers(const struct cell *const *sorted, size_t count)
+void report_answers(const struct cell *cells, size_t count, const struct cell *const *sorted,
+                    size_t n)
 {
-    for (size_t i = 0, end; i < count; i = end) {
-        for (end = i + 1; end < count && report_rivals(sorted[i], sorted[end]); end++)
+    for (size_t i = 0, end; i < n; i = end) {
+        const struct cell *fastest = report_fastest(cells, count, sorted[i]);
+        for (end = i + 1; end < n && report_rivals(sorted[i], sorted[end]); end++)
             ;
-        if (isnan(report_median(sorted[i]->row)))
+        if (!fastest)
             continue;
         char text[1024];
-        struct report_answer answer = answer_of(sorted[i]);
-        take_others(sorted + i, end - i, &answer);
+        struct report_answer answer = answer_of(fastest, report_is_ranked(cells, count, fastest));
+        take_others(fastest, sorted + i, end - i, &answer);
         report_answer_text(&answer, text, sizeof text);
         report_wrapped(4, "  %s", text);
     }
@@ -151,15 +155,15 @@ void report_answers(const struct cell *const *sorted, size_t count)
 
 /* ---- the library's choices ------------------------------------------------------------------ */
 
-/* "flash/avx512 takes 1.07 x as long as split_kv/avx512 in decode-1k on 2 threads", the worst. */
-static void name_worst(const struct cell *chosen, const struct cell *fastest, char text[512])
+/* "flash/avx512, 1.07 x as long as split_kv/avx512 in decode-1k on 2 threads", the worst. */
+static void name_worst(const struct cell *chosen, const struct cell *fastest, double regret,
+                       char text[512])
 {
     char of_choice[96], of_fastest[96];
     cell_variant(chosen, of_choice);
     cell_variant(fastest, of_fastest);
-    snprintf(text, 512, "%s, %.2f x as long as %s in %s on %d thread%s", of_choice,
-             report_median(chosen->row) / report_median(fastest->row), of_fastest, chosen->c->name,
-             chosen->threads, chosen->threads == 1 ? "" : "s");
+    snprintf(text, 512, "%s, %.2f x as long as %s in %s on %d thread%s", of_choice, regret,
+             of_fastest, chosen->c->name, chosen->threads, chosen->threads == 1 ? "" : "s");
 }
 
 void report_choices(const struct cell *cells, size_t count)
@@ -169,16 +173,16 @@ void report_choices(const struct cell *cells, size_t count)
     char worst[512] = "";
     for (size_t i = 0; regrets && i < count; i++) {
         const struct cell *chosen, *fastest;
-        if (!cells[i].row || !report_is_chosen(cells[i].row) || !report_is_ranked(cells[i].row))
+        if (!cells[i].row || !report_is_chosen(cells[i].row))
             continue;
-        const double regret = report_regret(cells, count, &cells[i], &chosen, &fastest);
-        if (isnan(regret) || !report_is_ranked(fastest->row))
+        const struct stats_ratio regret = report_regret(cells, count, &cells[i], &chosen, &fastest);
+        if (!regret.interval || !report_is_ranked(cells, count, fastest))
             continue;
-        regrets[n++] = regret;
-        ties += report_meets(chosen->row, fastest->row);
-        if (regret > most) {
-            most = regret;
-            name_worst(chosen, fastest, worst);
+        regrets[n++] = regret.ratio;
+        ties += report_tie(regret);
+        if (regret.ratio > most) {
+            most = regret.ratio;
+            name_worst(chosen, fastest, most, worst);
         }
     }
     if (n)

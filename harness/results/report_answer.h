@@ -14,13 +14,14 @@
 struct report_answer {
     char variant[96], time[32]; /* "flash/avx512", "2.05 ms" */
     int threads, launches;
-    double half; /* of the interval, over the time; NaN: too few launches to rank it */
+    double half; /* of the interval, over the time; NaN: too few launches for one */
+    bool ranked;
     char bound[16];
     double share;             /* of what bounds it */
     size_t others;            /* that have a time */
-    char ties[256], next[96]; /* with which intervals overlap; the fastest of those behind */
+    char ties[256], next[96]; /* from which no difference shows; the fastest of those behind */
     double ratio;             /* time of the next over its own */
-    size_t untold;            /* of the others, that have too few launches */
+    size_t untold;            /* of the others, that have too few launches in the same rounds */
     char choice[96],
         doubts[256]; /* the library's where it is another; flags that make it uncertain */
     double regret;   /* time of the choice over its own */
@@ -32,8 +33,10 @@ struct report_answer {
  * tests/data/answers.txt. */
 void report_answer_text(const struct report_answer *answer, char *text, size_t size);
 
-/* Prints it for each number of threads: of cells with a row, sorted by threads, then by time. */
-void report_answers(const struct cell *const *sorted, size_t count);
+/* Prints it for each number of threads of a case; `sorted`: its `n` cells with a row, by threads, then by
+ * time. */
+void report_answers(const struct cell *cells, size_t count, const struct cell *const *sorted,
+                    size_t n);
 
 /* Prints how far what the library chose is from the fastest, over all cases where both have a rank. */
 void report_choices(const struct cell *cells, size_t count);

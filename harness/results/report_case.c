@@ -50,7 +50,7 @@ static int compare(const void *a, const void *b)
 static const char *mark(const struct cell *cell, const struct cell *fastest, bool beats)
 {
     if (cell != fastest)
-        return report_meets(cell->row, fastest->row) ? "=" : "";
+        return report_tie(report_ratio(fastest, cell)) ? "=" : "";
     return beats ? "*" : "";
 }
 
@@ -133,34 +133,22 @@ static size_t present(const struct cell *cells, size_t count, const struct cell 
 static void fill_rows(const struct cell *cells, size_t cell_count, const struct cell *const *sorted,
                       size_t count, struct table_row *rows)
 {
-    const struct cell *fastest = NULL, *chosen, *first;
+    const struct cell *chosen, *first;
     for (size_t i = 0; i < count; i++) {
         const struct cell *cell = sorted[i];
         const bool timed = !isnan(report_median(cell->row));
-        if (timed && (!fastest || fastest->threads != cell->threads))
-            fastest = cell;
-        const bool beats = cell == fastest && report_is_ranked(cell->row) &&
+        const struct cell *fastest = timed ? report_fastest(cells, cell_count, cell) : NULL;
+        const bool beats = cell == fastest && report_is_ranked(cells, cell_count, cell) &&
                            report_is_contested(cells, cell_count, cell);
         report_fill(cell->row, report_gemm(cells, cell_count, cell), &rows[i]);
         if (timed && report_is_chosen(cell->row))
-            units_number(report_regret(cells, cell_count, cell, &chosen, &first),
+            units_number(report_regret(cells, cell_count, cell, &chosen, &first).ratio,
                          rows[i].text[COLUMN_REGRET]);
         if (timed)
             snprintf(rows[i].text[COLUMN_MARK], TABLE_CELL, "%s", mark(cell, fastest, beats));
         const enum cell_state state = report_state(cell->row);
         rows[i].style = state != CELL_OK ? TABLE_BAD : beats ? TABLE_STRONG : TABLE_PLAIN;
     }
-}
-
-static void print_unranked(const struct cell *const *sorted, size_t count)
-{
-    size_t timed = 0, unranked = 0;
-    for (size_t i = 0; i < count; i++) {
-        const bool has_time = !isnan(report_median(sorted[i]->row));
-        timed += has_time;
-        unranked += has_time && !report_is_ranked(sorted[i]->row);
-    }
-    report_unranked(unranked, timed, "rows");
 }
 
 /* "  memory: interleave, in place; on huge pages: 2.097 MB to 4.194 MB", where a setting asks for either. */
@@ -246,8 +234,8 @@ void report_case(const struct cell *cells, size_t count)
                 &table,
                 table_print(report_output.out, &table, report_output.width, report_output.color),
                 NULL);
-        report_answers(sorted, n);
-        print_unranked(sorted, n);
+        report_answers(cells, count, sorted, n);
+        report_unranked(cells, count, "");
         report_settings(cells, count);
         print_memory(sorted, n, &cells[0].setting);
         if (other)

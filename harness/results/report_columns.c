@@ -139,7 +139,8 @@ static const struct {
     [COLUMN_GEMM] = {{"x gemm", 2, false},
                      .live = 5,
                      .field = FIELD_NONE,
-                     .meaning = "speed-up over the kernel gemm: two library GEMMs and a softmax"},
+                     .meaning = "speed-up over the kernel gemm, two library GEMMs and a softmax, "
+                                "round by round"},
     [COLUMN_ERROR] = {{"err/bnd", 4, false},
                       .live = 4,
                       .show = show_error,
@@ -152,7 +153,7 @@ static const struct {
     [COLUMN_REGRET] = {{"regret", 5, false},
                        .field = FIELD_NONE,
                        .meaning = "time of the variant that the library chooses, over the "
-                                  "fastest's"},
+                                  "fastest's, round by round"},
     [COLUMN_BOUND] = {{"bound by", 11, true},
                       .show = show_bound,
                       .meaning = "the nearer limit by the roofline model, multiply-adds (compute) "
@@ -210,7 +211,7 @@ void report_fill(const json_t *row, double gemm, struct table_row *out)
     }
     snprintf(out->note, sizeof out->note, "%s", field_word(row, FIELD_WHY));
     if (ok)
-        units_number(gemm / report_median(row), out->text[COLUMN_GEMM]);
+        units_number(gemm, out->text[COLUMN_GEMM]);
     else /* instead of a time, whatever an older row may hold */
         snprintf(out->text[COLUMN_TIME], TABLE_CELL, "%s", field_word(row, FIELD_STATE));
 }

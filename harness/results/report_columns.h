@@ -45,7 +45,7 @@ const char *report_column_meaning(int column, bool all);
 /* The column that shows the number of a row; COLUMN_COUNT where none does. */
 int report_column_of(enum field field);
 
-/* Fills a table row; `gemm` is the median of gemm at the same thread count, NaN where there is none. */
+/* Fills a table row; `gemm` is what report_gemm() returns, NaN where there is none. */
 void report_fill(const json_t *row, double gemm, struct table_row *out);
 
 #endif

@@ -16,7 +16,7 @@ static const struct {
     const char *meaning;
 } marks[] = {
     {'*', "fastest at its thread count"},
-    {'=', "tied: intervals overlap"},
+    {'=', "tied: no difference shown, round by round"},
 };
 
 /* What the tables so far have shown: signs and letters by their character. */

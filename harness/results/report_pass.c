@@ -59,7 +59,7 @@ static void add_time(const json_t *row, char *text, size_t size)
 {
     struct table_row whole = {0};
     const char *const half = whole.text[COLUMN_INTERVAL];
-    const bool known = report_is_ranked(row);
+    const bool known = isfinite(report_bound(row, 0));
     report_fill(row, NAN, &whole);
     message_add(text, size, "%s %s%s%s", whole.text[COLUMN_TIME], known ? "+-" : "(", half,
                 known ? " %" : ")");

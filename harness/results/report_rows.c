@@ -6,8 +6,10 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/stats.h"
 #include "fields.h"
 
@@ -72,42 +74,98 @@ double report_bound(const json_t *row, size_t side)
     return json_is_array(ci) ? json_number_value(json_array_get(ci, side)) : NAN;
 }
 
-bool report_meets(const json_t *row, const json_t *fastest)
-{
-    return report_bound(row, 0) <= report_bound(fastest, 1);
-}
-
-bool report_is_ranked(const json_t *row)
-{
-    return report_meets(row, row);
-}
-
-void report_unranked(size_t unranked, size_t all, const char *what)
-{
-    if (unranked)
-        report_wrapped(4,
-                       "  no rank in %zu of %zu %s: too few launches for an interval; use "
-                       "--launches %d",
-                       unranked, all, what, STATS_CI_MIN);
-}
-
 bool report_rivals(const struct cell *a, const struct cell *b)
 {
     return a->c == b->c && a->threads == b->threads && a->row && b->row;
 }
 
-const struct cell *report_fastest(const struct cell *cells, size_t count, const struct cell *like)
+/* Medians of a row's launches, in the order of the rounds; free() them. */
+static size_t medians_of(const json_t *row, double **medians)
+{
+    const json_t *found = field_json(row, FIELD_MEDIANS);
+    const size_t n = json_array_size(found);
+    *medians = alloc_zeroed(n + 1, sizeof **medians);
+    for (size_t i = 0; *medians && i < n; i++)
+        (*medians)[i] = json_number_value(json_array_get(found, i));
+    return *medians ? n : 0;
+}
+
+/* Whether launch k of both was in the same round: rows of an earlier session come without launches. */
+static bool same_rounds(const struct cell *a, const struct cell *b)
+{
+    return !json_array_size(a->launches) == !json_array_size(b->launches);
+}
+
+struct stats_ratio report_ratio(const struct cell *base, const struct cell *cell)
+{
+    double *a, *b;
+    const size_t n = medians_of(base->row, &a), m = medians_of(cell->row, &b);
+    struct stats_ratio ratio = {report_median(cell->row) / report_median(base->row), NAN, NAN,
+                                false};
+    if (cell == base)
+        ratio = (struct stats_ratio){1, 1, 1, true};
+    else if (same_rounds(base, cell) && n && m)
+        ratio = stats_paired_ratio(a, b, n < m ? n : m);
+    free(a);
+    free(b);
+    return ratio;
+}
+
+bool report_tie(struct stats_ratio ratio)
+{
+    return ratio.lo <= 1 && ratio.hi >= 1;
+}
+
+bool report_is_ranked(const struct cell *cells, size_t count, const struct cell *cell)
+{
+    bool ranked = false, alone = true;
+    for (size_t i = 0; i < count && !ranked; i++)
+        if (&cells[i] != cell && report_rivals(&cells[i], cell) &&
+            !isnan(report_median(cells[i].row))) {
+            alone = false;
+            ranked = report_ratio(&cells[i], cell).interval;
+        }
+    return ranked || (alone && isfinite(report_bound(cell->row, 0)));
+}
+
+size_t report_unranked(const struct cell *cells, size_t count, const char *advice)
+{
+    size_t timed = 0, unranked = 0;
+    for (size_t i = 0; i < count; i++) {
+        const bool has_time = cells[i].row && !isnan(report_median(cells[i].row));
+        timed += has_time;
+        unranked += has_time && !report_is_ranked(cells, count, &cells[i]);
+    }
+    if (unranked)
+        report_wrapped(4, "  no rank for %zu of %zu cells: too few launches for an interval%s",
+                       unranked, timed, advice);
+    return unranked;
+}
+
+/* Among the rivals of a cell and itself, under its setting alone or under any. */
+static const struct cell *fastest_of(const struct cell *cells, size_t count,
+                                     const struct cell *like, bool one_setting)
 {
     const struct cell *best = NULL;
+    bool best_ranked = false;
     for (size_t i = 0; i < count; i++) {
         const struct cell *cell = &cells[i];
-        if (!report_rivals(cell, like))
+        if (!report_rivals(cell, like) || isnan(report_median(cell->row)) ||
+            (one_setting && cell->setting.name != like->setting.name))
             continue;
-        const double median = report_median(cell->row);
-        if (cell->state == CELL_OK && median > 0 && !(best && report_median(best->row) <= median))
+        const bool ranked = report_is_ranked(cells, count, cell);
+        if (!best || ranked > best_ranked ||
+            (ranked == best_ranked && report_median(cell->row) < report_median(best->row))) {
             best = cell;
+            best_ranked = ranked;
+        }
     }
     return best;
+}
+
+const struct cell *report_fastest(const struct cell *cells, size_t count, const struct cell *like)
+{
+    return fastest_of(cells, count, like, false);
 }
 
 bool report_is_contested(const struct cell *cells, size_t count, const struct cell *cell)
@@ -124,11 +182,12 @@ bool report_is_chosen(const json_t *row)
     return json_is_true(field_json(row, FIELD_CHOSEN));
 }
 
-double report_regret(const struct cell *cells, size_t count, const struct cell *like,
-                     const struct cell **chosen, const struct cell **fastest)
+struct stats_ratio report_regret(const struct cell *cells, size_t count, const struct cell *like,
+                                 const struct cell **chosen, const struct cell **fastest)
 {
     size_t timed = 0;
-    *chosen = *fastest = NULL;
+    *chosen = NULL;
+    *fastest = fastest_of(cells, count, like, true);
     for (size_t i = 0; i < count; i++) {
         const struct cell *cell = &cells[i];
         if (!report_rivals(cell, like) || cell->setting.name != like->setting.name ||
@@ -137,11 +196,9 @@ double report_regret(const struct cell *cells, size_t count, const struct cell *
         timed++;
         if (report_is_chosen(cell->row))
             *chosen = cell;
-        if (!*fastest || report_median(cell->row) < report_median((*fastest)->row))
-            *fastest = cell;
     }
-    return *chosen && timed > 1 ? report_median((*chosen)->row) / report_median((*fastest)->row)
-                                : NAN;
+    return *chosen && timed > 1 ? report_ratio(*fastest, *chosen)
+                                : (struct stats_ratio){NAN, NAN, NAN, false};
 }
 
 double report_share(const json_t *row)
@@ -157,10 +214,11 @@ double report_share(const json_t *row)
 
 double report_gemm(const struct cell *cells, size_t count, const struct cell *like)
 {
-    double best = NAN;
+    const struct cell *best = NULL;
     for (size_t i = 0; i < count; i++)
         if (report_rivals(&cells[i], like) && cells[i].setting.name == like->setting.name &&
-            strcmp(cells[i].kernel_name, "gemm") == 0)
-            best = fmin(best, report_median(cells[i].row));
-    return best;
+            strcmp(cells[i].kernel_name, "gemm") == 0 && !isnan(report_median(cells[i].row)) &&
+            !(best && report_median(best->row) <= report_median(cells[i].row)))
+            best = &cells[i];
+    return best && !isnan(report_median(like->row)) ? report_ratio(like, best).ratio : NAN;
 }

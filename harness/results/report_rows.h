@@ -5,6 +5,7 @@
 #define HARNESS_RESULTS_REPORT_ROWS_H
 
 #include "cell.h"
+#include "base/stats.h"
 #include "base/table.h"
 #include "report_columns.h"
 
@@ -40,24 +41,31 @@ bool report_absent(const json_t *row);
 /* An end of the 95 % interval, 0 the lower; NaN where there is none. */
 double report_bound(const json_t *row, size_t side);
 
-/* Whether the interval of a row overlaps the fastest one's; false where one of them has none. */
-bool report_meets(const json_t *row, const json_t *fastest);
+/* Time of a finished cell over that of another, round by round: launch k of both was part of round k.  Without
+ * an interval between a row of this session and one of an earlier session, which shared no round. */
+struct stats_ratio report_ratio(const struct cell *base, const struct cell *cell);
 
-/* Whether it has an interval, without which it has no rank; and the line that counts what has none, if
- * any. */
-bool report_is_ranked(const json_t *row);
-void report_unranked(size_t unranked, size_t all, const char *what);
+/* Whether the interval of a ratio holds 1: the two tie. */
+bool report_tie(struct stats_ratio ratio);
+
+/* Whether its ratio to a rival has an interval, without which it has no rank; one without rivals needs that
+ * of its median.  And the line that counts the cells that have a time and no rank, if any, ended by
+ * `advice`; returns how many. */
+bool report_is_ranked(const struct cell *cells, size_t count, const struct cell *cell);
+size_t report_unranked(const struct cell *cells, size_t count, const char *advice);
 
 /* Whether two finished cells are of one case and thread count. */
 bool report_rivals(const struct cell *a, const struct cell *b);
 
-/* The fastest ok cell among the rivals of a cell, itself included; NULL where there is none. */
+/* The fastest ok cell among the rivals of a cell, itself included, of those with a rank if any has one; NULL
+ * where there is none. */
 const struct cell *report_fastest(const struct cell *cells, size_t count, const struct cell *like);
 
 /* Whether another cell of the case and thread count has a time; without one, nothing is beaten. */
 bool report_is_contested(const struct cell *cells, size_t count, const struct cell *cell);
 
-/* Median of the fastest gemm among the rivals of a cell, under its setting; NaN where there is none. */
+/* Time of the fastest gemm among the rivals of a cell, under its setting, over the cell's; NaN where there is
+ * none. */
 double report_gemm(const struct cell *cells, size_t count, const struct cell *like);
 
 /* Notes what a table has shown, for the legend: `shown` is what table_print() returned, which[]
@@ -74,10 +82,10 @@ void report_variant_text(const json_t *row, char *text, size_t size);
 bool report_is_chosen(const json_t *row);
 
 /* Time of the library's choice over that of the fastest, among the rivals of a cell and itself under its
- * setting; NaN where the choice has no time, or is the only one that has.  *chosen, *fastest: which two; NULL:
- * unknown. */
-double report_regret(const struct cell *cells, size_t count, const struct cell *like,
-                     const struct cell **chosen, const struct cell **fastest);
+ * setting; a ratio of NaN where the choice has no time, or is the only one that has.  *chosen, *fastest: which
+ * two; NULL: unknown. */
+struct stats_ratio report_regret(const struct cell *cells, size_t count, const struct cell *like,
+                                 const struct cell **chosen, const struct cell **fastest);
 
 /* The share that was reached of the ceiling that bounds the row; NaN where none was measured. */
 double report_share(const json_t *row);

@@ -5,11 +5,8 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
-#include "base/alloc.h"
 #include "base/refuse.h"
-#include "base/stats.h"
 #include "fields.h"
 #include "report.h"
 #include "report_rows.h"
@@ -70,27 +67,6 @@ static const struct cell *partner_of(const struct cell *cells, size_t count,
     return NULL;
 }
 
-/* Medians of a row's launches, in the order of the rounds; free() them. */
-static size_t medians_of(const json_t *row, double **medians)
-{
-    const json_t *found = field_json(row, FIELD_MEDIANS);
-    const size_t n = json_array_size(found);
-    *medians = alloc_zeroed(n + 1, sizeof **medians);
-    for (size_t i = 0; *medians && i < n; i++)
-        (*medians)[i] = json_number_value(json_array_get(found, i));
-    return *medians ? n : 0;
-}
-
-static struct stats_ratio ratio_of(const struct cell *base, const struct cell *new)
-{
-    double *a, *b;
-    const size_t n = medians_of(base->row, &a), m = medians_of(new->row, &b);
-    const struct stats_ratio ratio = stats_paired_ratio(a, b, n < m ? n : m);
-    free(a);
-    free(b);
-    return ratio;
-}
-
 /* "new (--placement threads) against base (--placement cores)" */
 static void name_both(const struct cell *base, const struct cell *new, char *text, size_t size)
 {
@@ -113,7 +89,7 @@ void report_settings(const struct cell *cells, size_t count)
             report_wrapped(4, "  %s:", text);
             titled = true;
         }
-        const struct stats_ratio ratio = ratio_of(&cells[i], new);
+        const struct stats_ratio ratio = report_ratio(&cells[i], new);
         const enum verdict verdict = report_judge(ratio.ratio, ratio.lo, ratio.hi, why, sizeof why);
         snprintf(text, sizeof text, "%s/%s on %d thread%s: %+.1f %%", cells[i].kernel_name,
                  attn_isa_name(cells[i].isa), cells[i].threads, cells[i].threads == 1 ? "" : "s",
@@ -134,7 +110,7 @@ void report_verdicts(const struct cell *cells, size_t count)
         const struct cell *new = partner_of(cells, count, &cells[i]);
         if (!new)
             continue;
-        const struct stats_ratio ratio = ratio_of(&cells[i], new);
+        const struct stats_ratio ratio = report_ratio(&cells[i], new);
         counts[report_judge(ratio.ratio, ratio.lo, ratio.hi, why, sizeof why)]++;
         all++;
     }

@@ -144,7 +144,8 @@ static void interval_takes_values_at_the_ranks(void **state)
     assert_near(hi, 17);
 }
 
-/* [numpy]: exp of the median and of the 1st and 8th smallest of log(b / a). */
+/* [numpy]: exp of the median and of the 1st and 8th smallest of log(b / a); [scipy] of five values
+ * t.interval(0.95, 4, mean, sem). */
 static void paired_ratio_is_by_round(void **state)
 {
     (void)state;
@@ -157,9 +158,13 @@ static void paired_ratio_is_by_round(void **state)
     assert_near(r.hi, 1.0408163265306123);
 
     const struct stats_ratio few = stats_paired_ratio(a, b, 5);
-    assert_false(few.interval);
+    assert_true(few.interval);
     assert_near(few.ratio, 1.03);
-    assert_true(isnan(few.lo) && isnan(few.hi));
+    assert_true(fabs(few.lo - 1.0169248) < 1e-6 && fabs(few.hi - 1.0426177) < 1e-6);
+
+    const struct stats_ratio two = stats_paired_ratio(a, b, 2);
+    assert_false(two.interval);
+    assert_true(isnan(two.lo) && isnan(two.hi));
 }
 
 /* [numpy]: every one of the 6^6 and 7^7 resamples of the rounds listed, and 2e6 of the 9^9. */

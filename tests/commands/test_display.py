@@ -255,8 +255,8 @@ class Display(CommandTest):
         self.assertEqual(shown.findall(self.measured.stdout), [])
 
     def test_few_launches_rank_nothing(self) -> None:
-        few = "  no rank in {}: too few launches for an interval; use --launches 6"
-        for count in ("5", "6"):
+        few = "  no rank for 2 of 2 cells: too few launches for an interval"
+        for count in ("2", "3"):
             problem = "h=1,s=64,d=16"
             done = run(
                 *("run", "--problem", problem, "--kernel", "naive,tiled", "--threads", "1"),
@@ -266,13 +266,16 @@ class Display(CommandTest):
             marks = re.findall(r"(?m)^(.)  (?:naive|tiled)/", done.stdout)
             summary = re.findall(r"(?m)^h1-s64-d16 +1 +(\S) +(?:naive|tiled)/", done.stdout)
             lines = [line for line in done.stdout.splitlines() if line.startswith("  no rank")]
-            if count == "5":
+            if count == "2":
                 self.assertEqual((marks, summary), ([], []))
-                self.assertEqual(lines, [few.format("2 of 2 rows"), few.format("1 of 1 cases")])
+                self.assertEqual(lines[0], few)
+                advice = r"; with --launches 6 this session takes about \d+ s"
+                self.assertRegex(" ".join(done.stdout.split()), re.escape(few.strip()) + advice)
                 self.assertIn("2 of 2 cells: 2 ok", done.stdout)
             else:
                 self.assertEqual((marks[0], lines), ("*", []))
                 self.assertEqual(summary, ["=" if marks[1] == "=" else "*"])
+                self.assertRegex(done.stdout, r"(?m)^ +n=3 |  n=3  ")
 
     def test_one_kernel_alone_beats_nothing(self) -> None:
         """Nor does one beside kernels without a time, in the table and in the summary."""

@@ -138,9 +138,9 @@ class Usage(CommandTest):
         for arguments, said in (
             ([], "KB of memory\n"),
             (["--launches", "1"], "KB of memory; 1 launch each, too few to rank them\n"),
-            (["--launches", "5"], "KB of memory; 5 launches each, too few to rank them\n"),
+            (["--launches", "5"], "KB of memory; 5 launches each, too few for intervals of their times\n"),
             (["--launches", "6"], "KB of memory; 6 launches each\n"),
-            (["--seconds", "2"], "; no time for 6 launches of each: some get no rank\n"),
+            (["--seconds", "2"], "; no time for 6 launches of each: some get no interval\n"),
         ):  # fmt: skip
             self.assertTrue(run("run", *one, *arguments).stdout.endswith(said), arguments)
         drawn = run("check", *one, "--draw", "20").stdout  # of which naive computes some

@@ -1,7 +1,8 @@
 """What a ranking comes to: a sentence on each case, and how good the library's choices are.
 
-The program says the same below its tables (harness/results/report_answer.c); the words of both are
-held to tests/data/answers.txt.  Here launches are compared round by round, so there are fewer ties.
+The program says the same below its tables (harness/results/report_answer.c), by the same ratios
+round by round.  Its words and these are held to tests/data/answers.txt, numbers and ties to
+tests/data/rounds.jsonl.
 """
 
 import math
@@ -65,7 +66,7 @@ def _others(a: Answer) -> list[str]:
     elif a.untold < a.others:
         parts.append("no tie")
     if a.untold:
-        parts.append(f"{a.untold} more with too few launches to tell")
+        parts.append(f"{a.untold} more with too few launches in the same rounds to tell")
     if a.choice:
         tie = ", a tie" if a.choice_ties else ""
         parts.append(f"the library chooses {a.choice}, {a.regret:.2f} x as long{tie}")

@@ -80,14 +80,13 @@ Pair = tuple[Sequence[float], Sequence[float], bool]
 def ratios(pairs: Sequence[Pair]) -> np.ndarray:
     """Ratio b / a, lo and hi of each pair, as rows of three; NaN where there is no interval.
 
-    Launches that ran side by side (three or more) are compared in pairs, by
-    statistics.paired_interval(); others as two independent samples, by the interval of Moses, which
-    assumes that the two sides' noise has the same shape.
+    Launches that ran side by side are compared in pairs, by statistics.paired_interval(); others as
+    two independent samples, by the interval of Moses, which assumes that the two sides' noise has
+    the same shape.
     """
     shapes: dict[tuple[int, int, bool], list[int]] = defaultdict(list)
     for i, (a, b, paired) in enumerate(pairs):
         n = min(len(a), len(b))
-        paired = paired and n >= min(statistics.STUDENT)
         shapes[(n, n, True) if paired else (len(a), len(b), False)].append(i)
     out = np.full((len(pairs), 3), np.nan)
     for (n, m, paired), which in shapes.items():

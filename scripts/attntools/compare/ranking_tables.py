@@ -75,9 +75,9 @@ def answers(ranking: Sequence[Sequence[Ranked]]) -> dict[str, str]:
 
 
 def unranked(ranking: Sequence[Sequence[Ranked]]) -> str:
-    """The line that says how many rows have no rank; empty where all have one."""
+    """The line that says how many cells have no rank; empty where all have one."""
     ranks = [r.rank for group in ranking for r in group]
-    few = "-: no rank in {} of {} rows, too few launches for a 95 % interval\n\n"
+    few = "-: no rank for {} of {} cells: too few launches for an interval\n\n"
     return few.format(ranks.count(None), len(ranks)) if None in ranks else ""
 
 

@@ -42,7 +42,7 @@ def test_too_few_launches_rank_nothing(tool: Tool, tmp_path: Path) -> None:
         (None, "too few launches (1) to tell from 1 of the others")
     ] * 2
     assert headline.fastest(results).startswith("No kernel is called the fastest")
-    line = "-: no rank in 2 of 2 rows, too few launches for a 95 % interval"
+    line = "-: no rank for 2 of 2 cells: too few launches for an interval"
     for form, row in (("text", " -  a/avx2  "), ("markdown", " | - | a/avx2 | ")):
         outcome = tool(compare, one, "--format", form)
         assert outcome.out.splitlines().count(line) == 1
@@ -63,7 +63,7 @@ def test_those_with_launches_are_ranked_beside_one_without(tool: Tool, tmp_path:
     assert [(r.cell.identity.kernel, r.rank) for r in group] == [("b", 1), ("c", 2), ("a", None)]
     assert group[0].ratio == 1
     assert headline.fastest(results).startswith("b is fastest in 1 of 1 case on 1 thread")
-    assert "-: no rank in 1 of 3 rows" in tool(compare, path).out
+    assert "-: no rank for 1 of 3 cells" in tool(compare, path).out
 
 
 def test_one_kernel_has_a_rank_if_it_has_an_interval(tmp_path: Path) -> None:
@@ -170,7 +170,7 @@ def test_csv_has_numbers(tool: Tool, tmp_path: Path) -> None:
     assert (last["kernel"], last["rank"]) == ("gemm", "2")
     ratios = [float(last[key]) for key in ("ratio", "ratio_lo", "ratio_hi")]
     assert ratios == pytest.approx([2, 2, 2])
-    assert float(alone["ratio"]) == pytest.approx(3e-3 / 1.0035e-3)
+    assert float(alone["ratio"]) == pytest.approx(3)  # of its only round
     assert (alone["gflops"], alone["ratio_lo"], alone["ratio_hi"]) == ("", "", "")
 
 
