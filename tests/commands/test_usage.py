@@ -138,7 +138,7 @@ class Usage(CommandTest):
         for arguments, said in (
             ([], "KB of memory\n"),
             (["--launches", "1"], "KB of memory; 1 launch each, too few to rank them\n"),
-            (["--launches", "5"], "KB of memory; 5 launches each, too few for intervals of their times\n"),
+            (["--launches", "5"], "; 5 launches each, too few for intervals of their times\n"),
             (["--launches", "6"], "KB of memory; 6 launches each\n"),
             (["--seconds", "2"], "; no time for 6 launches of each: some get no interval\n"),
         ):  # fmt: skip

@@ -103,6 +103,13 @@ def ratios(pairs: Sequence[Pair]) -> np.ndarray:
     return np.exp(out)
 
 
+def ratio_of(base: Cell, cell: Cell) -> tuple[float, float, float]:
+    """Time of a cell over that of another, with its interval: as ratios() of one pair."""
+    pair = (base.launch_medians_s, cell.launch_medians_s, same_rounds(base, cell))
+    ratio, lo, hi = ratios([pair])[0].tolist()
+    return ratio, lo, hi
+
+
 def judge(ratio: float, lo: float, hi: float, threshold: float) -> tuple[Verdict, str]:
     """The verdict on a ratio and its interval, and why."""
     limit = 1 + threshold

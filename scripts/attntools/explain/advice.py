@@ -4,14 +4,15 @@ from collections.abc import Callable, Sequence
 
 from attntools.base.units import digits
 from attntools.compare.answer import share, winner
+from attntools.compare.comparison import ratio_of
 from attntools.compare.ranking import Ranked
+from attntools.explain.causes import WAITING, waiting
 from attntools.explain.standing import fastest, of_case
 from attntools.results.cells import Cell, Results
 
 # A difference that is worth a try: twice what a build differs from itself (compare's THRESHOLD).
 WORTH = 1.05
 NEAR = 0.9  # of a ceiling: what is left is less than most sessions' noise
-WAITING = 0.1  # of the threads' time
 BUSY = frozenset(("preempted", "migrated", "oversubscribed", "halted"))
 OUTSIDE = frozenset(("steal", "throttled", "frequency", "paged"))
 
@@ -34,22 +35,19 @@ def _variant(results: Results, cell: Cell, group: Sequence[Ranked]) -> str:
 
 
 def _faster_beside(results: Results, cell: Cell, field: str) -> Cell | None:
-    """The fastest of the rows beside it, if it is so by its interval, and worth a try."""
-    others = (c for c in beside(results, cell, field) if c.interval_s)
-    best = min(others, key=lambda c: c.median_s, default=None)
+    """The fastest of the rows beside it, if it is certainly faster, and worth a try."""
+    best = min(beside(results, cell, field), key=lambda c: c.median_s, default=None)
     return best if best and _certainly_faster(best, cell) else None
 
 
 def _certainly_faster(other: Cell, cell: Cell) -> bool:
-    """Whether its interval lies below the row's, by as much as is worth a try."""
-    if not cell.interval_s or not other.interval_s:
-        return False
-    apart = cell.interval_s[0] > other.interval_s[1]
-    return apart and cell.median_s / other.median_s > WORTH
+    """Whether the interval of their ratio says so, by as much as is worth a try."""
+    ratio, lo, _ = ratio_of(other, cell)
+    return lo > 1 and ratio > WORTH
 
 
 def _gain(cell: Cell, other: Cell) -> str:
-    return f"{cell.median_s / other.median_s:.2f} x as fast in this file"
+    return f"{ratio_of(other, cell)[0]:.2f} x as fast in this file"
 
 
 def _threads(results: Results, cell: Cell, _group: Sequence[Ranked]) -> str:
@@ -63,7 +61,7 @@ def _threads(results: Results, cell: Cell, _group: Sequence[Ranked]) -> str:
 
 
 def _both(results: Results, cell: Cell, _group: Sequence[Ranked]) -> str:
-    """Another variant on another number of threads, where its interval lies below the row's."""
+    """Another variant on another number of threads, where it is certainly faster."""
     best = fastest(results, cell)
     same = best.threads == cell.threads or best.identity.label == cell.identity.label
     if same or not _certainly_faster(best, cell):
@@ -73,8 +71,7 @@ def _both(results: Results, cell: Cell, _group: Sequence[Ranked]) -> str:
 
 def _waiting(results: Results, cell: Cell, _group: Sequence[Ranked]) -> str:
     """Only what the file has not measured: of the rest it says itself what is faster."""
-    busy, barrier = cell.number("busy_s"), cell.number("barrier_s")
-    if cell.threads < 2 or not barrier / (busy + barrier) > WAITING:
+    if not waiting(cell) > WAITING:
         return ""
     ways = []
     if all(c.threads >= cell.threads for c in beside(results, cell, "threads")):
@@ -83,8 +80,8 @@ def _waiting(results: Results, cell: Cell, _group: Sequence[Ranked]) -> str:
         ways.append("split_kv, which splits keys")
     if not ways:
         return ""
-    waited = 100 * barrier / (busy + barrier)
-    return f"{', or '.join(ways)}: the threads wait for each other {waited:.0f} % of the time"
+    waited = f"the threads wait for each other {100 * waiting(cell):.0f} % of the time"
+    return f"{', or '.join(ways)}: {waited}"
 
 
 def _placement(results: Results, cell: Cell, _group: Sequence[Ranked]) -> str:

@@ -30,6 +30,7 @@ from attntools.base.cli import Exit, ToolError, guard, parser, refuse_over, say
 from attntools.base.files import write_text
 from attntools.base.units import digits, seconds
 from attntools.compare.answer import share
+from attntools.compare.comparison import ratio_of
 from attntools.compare.ranking import rank
 from attntools.explain.advice import advice, beside
 from attntools.explain.standing import standing, why_not_faster
@@ -79,8 +80,8 @@ def numbered(results: Results) -> list[Cell | None]:
     return found
 
 
-def listing(rows: Sequence[Cell | None]) -> str:
-    """All rows that count, with their numbers."""
+def listing(rows: Sequence[Cell | None], width: int | None) -> str:
+    """All rows that count, with their numbers; below the names of cases where they are too wide."""
     lines = [
         (
             *(str(i), cell.case, cell.identity.series, str(cell.threads)),
@@ -89,7 +90,12 @@ def listing(rows: Sequence[Cell | None]) -> str:
         for i, cell in enumerate(rows, 1)
         if cell
     ]
-    return tables.text(HEAD, lines, NUMERIC, colours=False)
+    text = tables.text(HEAD, lines, NUMERIC, colours=False)
+    if width is None or max(map(len, text.splitlines())) <= width:
+        return text
+    head, numeric = (HEAD[1], HEAD[0], *HEAD[2:]), (NUMERIC[1], NUMERIC[0], *NUMERIC[2:])
+    titled = [(case, row, *rest) for row, case, *rest in lines]
+    return tables.titled(head, titled, numeric, width, colours=False)
 
 
 def row_of(results: Results, number: int) -> Cell:
@@ -117,7 +123,7 @@ def limit(cell: Cell) -> list[str]:
     if intensity >= 0 and ridge >= 0:
         found[0] += (
             f": {digits(intensity)} flops for each byte that must be moved, and here the "
-            f"multiply-adds bind from {digits(ridge)} on"
+            f"multiply-adds bind from {digits(ridge)} flops a byte on"
         )
     for key, rate, ceiling, of in (
         ("fraction_of_fma", "gflops", "fma_gflops", "GFLOP/s of the multiply-adds"),
@@ -131,8 +137,20 @@ def limit(cell: Cell) -> list[str]:
         most, got = cell.number(f"ceiling.{ceiling}"), cell.number(rate)
         part = got / most if key == "from_l1" else cell.number(key)
         if part >= 0 and most > 0:
-            found.append(f"{100 * part:.0f} %: {digits(got)} of {digits(most)} {of}")
+            found.append(_share_text(part, got, most, of))
     return found
+
+
+def _share_text(part: float, got: float, most: float, of: str) -> str:
+    """A share, which is the median over launches, beside two medians that may divide otherwise."""
+    text = f"{100 * part:.0f} %: {digits(got)} of {digits(most)} {of}"
+    apart = f"{100 * got / most:.0f} %"
+    if text.startswith(f"{apart}:"):
+        return text
+    return (
+        f"{100 * part:.0f} % of the {of}, launch by launch; the medians of both, {digits(got)} and "
+        f"{digits(most)}, divide to {apart}"
+    )
 
 
 def how_sure(cell: Cell) -> list[str]:
@@ -172,10 +190,10 @@ def team(results: Results, cell: Cell) -> list[str]:
             text += f"; the busiest works {max(each) / min(each):.2f} x as long as the idlest"
         found.append(text)
     for other in beside(results, cell, "threads"):
-        speed = cell.median_s / other.median_s
         found.append(
             f"on {other.threads} thread{'s'[: other.threads != 1]} it takes "
-            f"{seconds(other.median_s)}: {speed:.2f} x as fast as on {cell.threads}"
+            f"{seconds(other.median_s)}: {ratio_of(other, cell)[0]:.2f} x as fast as on "
+            f"{cell.threads}, round by round"
         )
     return found
 
@@ -269,7 +287,7 @@ def run(argv: Sequence[str] | None = None) -> int:
         say(TOOL, note)
     width = tables.width_of(sys.stdout) if options.output == "-" else None
     if options.row is None:
-        write_text(options.output, listing(numbered(results)))
+        write_text(options.output, listing(numbered(results), width))
     else:
         text = explained(results, row_of(results, options.row), width)
         write_text(options.output, text)

@@ -4,7 +4,9 @@ from collections.abc import Sequence
 
 from attntools.base.units import seconds
 from attntools.compare.answer import LIMITS, answer_of, sentence, share, winner
+from attntools.compare.comparison import ratio_of
 from attntools.compare.ranking import Ranked
+from attntools.explain.causes import causes
 from attntools.results.cells import Cell, Identity, Results
 
 
@@ -31,6 +33,13 @@ def standing(cell: Cell, group: Sequence[Ranked]) -> list[str]:
     if mine is not best and mine.lo <= mine.hi:
         lo, hi = f"{mine.lo:.2f}", f"{mine.hi:.2f}"
         found.append(f"this row takes {mine.ratio:.2f} x as long, round by round [{lo} to {hi}]")
+        if mine.lo > 1 and (why := causes(cell, best.cell)):
+            found.append(f"what differs: {why}")
+    behind = [r for r in group if r.lo > 1]
+    if mine is best and behind:
+        second = min(behind, key=lambda r: r.cell.median_s).cell
+        if why := causes(second, cell):
+            found.append(f"{second.identity.label} differs: {why}")
     if mine.note:
         found.append(f"this row: {mine.note}")
     if cell.chosen:
@@ -68,5 +77,5 @@ def _row_text(cell: Cell, other: Cell) -> str:
     """Another row by name and time, against this one."""
     return (
         f"{other.identity.label} on {other.threads} thread{'s'[: other.threads != 1]}, "
-        f"{seconds(other.median_s)}, {cell.median_s / other.median_s:.2f} x as fast as this row"
+        f"{seconds(other.median_s)}, {ratio_of(other, cell)[0]:.2f} x as fast as this row"
     )

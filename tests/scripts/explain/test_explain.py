@@ -58,18 +58,22 @@ def test_a_row_that_could_be_faster(tool: Tool, tmp_path: Path) -> None:
     )  # fmt: skip
     assert said["limit"][0] == (
         "compute bound: 128 flops for each byte that must be moved, and here the multiply-adds "
-        "bind from 5.90 on"
+        "bind from 5.90 flops a byte on"
     )
-    assert said["limit"][1].startswith("50 %: ")
+    assert said["limit"][1] == (
+        "50 % of the GFLOP/s of the multiply-adds, launch by launch; the medians of both, 447 and "
+        "236, divide to 189 %"
+    )
     assert said["threads"] == [
         "in an extra sample of each launch, apart from those of the time, they work 75 % and wait "
         "25 % for each other; the busiest works 1.25 x as long as the idlest",
-        "on 1 thread it takes 801 us: 1.50 x as fast as on 2",
+        "on 1 thread it takes 801 us: 1.50 x as fast as on 2, round by round",
     ]
     assert [line.split(":")[0] for line in said["disturbed"]] == ["preempted", "outliers"]
     assert said["others"][0].startswith("flash/avx2 on 2 threads, 1.00 ms")
     assert said["others"][1:] == [
         "this row takes 1.20 x as long, round by round [1.20 to 1.20]",
+        "what differs: it alone was disturbed: preempted",
         "this is the variant that the library chooses",
         "the lowest median of this case: tiled/avx2 on 1 thread, 801 us, 1.50 x as fast as this "
         "row; 50 % of what the multiply-adds allow",
@@ -198,6 +202,39 @@ def test_a_ratio_is_said_once(tool: Tool, tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("slow", "fast", "says"),
+    [
+        ({"counters": {"instructions": 3e6}}, {"counters": {"instructions": 2e6}},
+         "it executes 1.50 x as many instructions"),
+        ({"busy_s": 1e-3, "barrier_s": 1e-3}, {"busy_s": 1.9e-3, "barrier_s": 1e-4},
+         "its threads wait 50 % of the time, those of the other 5 %"),
+        ({"workspace_bytes": 65536}, {"workspace_bytes": 4096},
+         "its workspace of 65.5 KB exceeds the last-level cache, 32.8 KB"),
+        ({"isa": "avx2", "ceiling": {"fma_gflops": 100}},
+         {"isa": "avx512", "ceiling": {"fma_gflops": 200}},
+         "avx512 multiplies 2.00 x as fast as its avx2"),
+        ({"flags": ["steal", "outliers"]}, {}, "it alone was disturbed: steal"),
+        ({"flags": ["steal"]}, {"flags": ["steal"]}, None),
+        ({}, {}, None),
+    ],
+)  # fmt: skip
+def test_a_cause_is_named_where_both_rows_show_it(
+    tool: Tool, tmp_path: Path, slow: sample.Row, fast: sample.Row, says: str | None
+) -> None:
+    rows = (
+        sample.cell(alike(2e-3), kernel="tiled", threads=2, **ROW | slow),
+        sample.cell(alike(1e-3), threads=2, **ROW | fast),
+    )
+    for row, name in ((1, "what"), (2, "tiled/avx2")):
+        said = page(tool, tmp_path, *rows, row=row)["others"]
+        assert [line for line in said if " differs: " in line] == (
+            [f"{name} differs: {says}"] if says else []
+        )
+    tie = sample.cell(alike(1e-3), kernel="tiled", threads=2, **ROW | slow)
+    assert not any("differs" in line for line in page(tool, tmp_path, tie, rows[1])["others"])
+
+
 def test_spreads_are_those_of_the_file(tool: Tool, tmp_path: Path) -> None:
     row = sample.cell()
     row["time"] |= {"spread_within": 0.329, "spread_between": 0}
@@ -293,3 +330,14 @@ def test_a_terminal_is_not_exceeded(
     for width in (80, 160):
         monkeypatch.setenv("COLUMNS", str(width))
         assert max(map(len, tool(explain, path, "--row", 1).out.splitlines())) <= width
+    long = sample.cell(case="m" * 60)
+    path = sample.write(tmp_path / "b.jsonl", sample.session(), long, sample.cell(s=64))
+    wide = tool(explain, path).out.splitlines()
+    monkeypatch.setenv("COLUMNS", "80")
+    narrow = tool(explain, path).out.splitlines()
+    assert max(map(len, narrow)) <= 80
+    assert [line.split() for line in narrow[1:3]] == [
+        ["m" * 60],
+        ["1", "flash/avx2", "1", "1.00", "ms", "ok"],
+    ]
+    assert len(wide) == 1 + 2
