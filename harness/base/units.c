@@ -12,40 +12,55 @@ struct prefix {
     const char *unit;
 };
 
-/* The largest unit that x reaches, the last one for anything smaller. */
-static void scaled(double x, const struct prefix *units, size_t count, char *text)
+/* In the largest unit that x reaches, the last one for anything smaller, to so many digits. */
+static void scaled(double x, int digits, const struct prefix *units, size_t count, char *text)
 {
     *text = 0;
     if (!isfinite(x))
         return;
     size_t u = 0;
-    while (u + 1 < count && fabs(x) < units[u].factor * 0.99995)
+    while (u + 1 < count && fabs(x) < units[u].factor * (1 - pow(10, -digits) / 2))
         u++;
     const double value = x / units[u].factor;
-    const int digits = fabs(value) < 9.9995 ? 3 : fabs(value) < 99.995 ? 2 : fabs(value) < 999.95;
-    snprintf(text, UNITS_TEXT, "%.*f %s", digits, value, units[u].unit);
+    int decimals = digits - 1;
+    for (double most = 10; decimals && fabs(value) >= most - pow(10, -decimals) / 2; most *= 10)
+        decimals--;
+    snprintf(text, UNITS_TEXT, "%.*f %s", decimals, value, units[u].unit);
 }
 
-#define SCALED(x, units, text) scaled(x, units, sizeof(units) / sizeof *(units), text)
+#define DIGITS 4
+#define SCALED(x, digits, units, text) \
+    scaled(x, digits, units, sizeof(units) / sizeof *(units), text)
+
+static void seconds_to(double s, int digits, char text[UNITS_TEXT])
+{
+    static const struct prefix units[] = {{1, "s"}, {1e-3, "ms"}, {1e-6, "us"}, {1e-9, "ns"}};
+    SCALED(s, digits, units, text);
+}
 
 void units_seconds(double s, char text[UNITS_TEXT])
 {
-    static const struct prefix units[] = {{1, "s"}, {1e-3, "ms"}, {1e-6, "us"}, {1e-9, "ns"}};
-    SCALED(s, units, text);
+    seconds_to(s, DIGITS, text);
+}
+
+void units_seconds_known(double s, double half, char text[UNITS_TEXT])
+{
+    const double supported = 1 + floor(-log10(half / 2));
+    seconds_to(s, half >= 0 ? (int)fmin(DIGITS, fmax(2, supported)) : 2, text);
 }
 
 void units_bytes(double bytes, char text[UNITS_TEXT])
 {
     static const struct prefix units[] = {
         {1e12, "TB"}, {1e9, "GB"}, {1e6, "MB"}, {1e3, "KB"}, {1, "B"}};
-    SCALED(bytes, units, text);
+    SCALED(bytes, DIGITS, units, text);
 }
 
 void units_flops(double flops, char text[UNITS_TEXT])
 {
     static const struct prefix units[] = {
         {1e12, "TFLOP"}, {1e9, "GFLOP"}, {1e6, "MFLOP"}, {1e3, "kFLOP"}, {1, "FLOP"}};
-    SCALED(flops, units, text);
+    SCALED(flops, DIGITS, units, text);
 }
 
 void units_number(double x, char text[UNITS_TEXT])

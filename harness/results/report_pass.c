@@ -16,8 +16,8 @@
 
 /* A pass on one number of threads. */
 struct sum {
-    double seconds;
-    size_t timed; /* layers */
+    double seconds, half_s; /* half of the interval, at most; NaN where a part has none */
+    size_t timed;           /* layers */
     char parts[768];
     char missing[512];
 };
@@ -54,15 +54,22 @@ static struct piece kind_of(const struct problem_case *c, const struct pass *pas
     return piece_from(name, c->name + all - end);
 }
 
-/* "146.0 ms +-1.2 %", or (n=1) of too few launches for an interval. */
+/* Half of the interval, seconds; NaN where there is none. */
+static double half_of(const json_t *row)
+{
+    return (report_bound(row, 1) - report_bound(row, 0)) / 2;
+}
+
+/* "146 ms +-1.2 %", or (n=1) of too few launches for an interval. */
 static void add_time(const json_t *row, char *text, size_t size)
 {
     struct table_row whole = {0};
-    const char *const half = whole.text[COLUMN_INTERVAL];
-    const bool known = isfinite(report_bound(row, 0));
+    char time[UNITS_TEXT];
+    const double half = half_of(row);
     report_fill(row, NAN, &whole);
-    message_add(text, size, "%s %s%s%s", whole.text[COLUMN_TIME], known ? "+-" : "(", half,
-                known ? " %" : ")");
+    units_seconds_known(report_median(row), half / report_median(row), time);
+    message_add(text, size, isfinite(half) ? "%s +-%s %%" : "%s (%s)", time,
+                whole.text[COLUMN_INTERVAL]);
 }
 
 static void add(struct sum *sum, const struct cell *cells, size_t count, const struct cell *cell,
@@ -78,6 +85,7 @@ static void add(struct sum *sum, const struct cell *cells, size_t count, const s
         return;
     }
     sum->seconds += (double)layers * report_median(best->row);
+    sum->half_s += (double)layers * half_of(best->row);
     sum->timed += layers;
     cell_variant(best, variant);
     message_add(sum->parts, sizeof sum->parts, "%s%zu %.*s%sx ", *sum->parts ? " + " : "", layers,
@@ -90,12 +98,14 @@ static void print(const struct pass *pass, int threads, const struct sum *sum)
 {
     char total[UNITS_TEXT], text[2048];
     const size_t left = pass->layers - sum->timed;
-    units_seconds(sum->seconds, total);
+    units_seconds_known(sum->seconds, sum->half_s / sum->seconds, total);
     snprintf(text, sizeof text, "%s, %s, %d thread%s: attention ", pass->model, pass->what, threads,
              threads > 1 ? "s" : "");
     if (sum->timed)
         message_add(text, sizeof text, "takes %s%s in %zu layers (%s)", left ? "more than " : "",
                     total, sum->timed, sum->parts);
+    if (sum->timed && isnan(sum->half_s))
+        message_add(text, sizeof text, "; n= counts launches that are too few for an interval");
     if (left)
         message_add(text, sizeof text, "%shas no time in %zu of %zu layers (%s)",
                     sum->timed ? "; it " : "", left, pass->layers,

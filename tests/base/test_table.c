@@ -171,6 +171,24 @@ static void units_have_four_digits(void **state)
     }
 }
 
+/* A time has the digits that its interval supports, and two where it has none. */
+static void a_time_has_the_digits_that_are_known(void **state)
+{
+    (void)state;
+    static const struct {
+        double x, half;
+        const char *text;
+    } cases[] = {{0.0123456, 0.0005, "12.35 ms"}, {0.0123456, 0.01, "12.3 ms"},
+                 {0.0123456, 0.08, "12 ms"},      {0.0123456, NAN, "12 ms"},
+                 {0.00123456, NAN, "1.2 ms"},     {0.123456, NAN, "123 ms"},
+                 {0.0123456, 0, "12.35 ms"},      {0.00099999, NAN, "1.0 ms"}};
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        char text[UNITS_TEXT];
+        units_seconds_known(cases[i].x, cases[i].half, text);
+        assert_string_equal(text, cases[i].text);
+    }
+}
+
 /* tests/data/units.csv, to which scripts/attntools/units.py is held too: the same prefixes and units,
  * one digit more here. */
 static void units_are_those_of_the_tools(void **state)
@@ -202,6 +220,7 @@ int main(void)
         cmocka_unit_test(colors_stand_around_the_row),
         cmocka_unit_test(wraps_at_words),
         cmocka_unit_test(units_have_four_digits),
+        cmocka_unit_test(a_time_has_the_digits_that_are_known),
         cmocka_unit_test(units_are_those_of_the_tools),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

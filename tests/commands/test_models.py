@@ -35,10 +35,13 @@ class Passes(CommandTest):
                 )
         line = self.line(done.stdout, "gemma-3-1b, one token on 600 keys, 1 thread: ")
         few = r"[0-9.]+ \w+ \(n=1\) by \w+/\w+"
-        self.assertRegex(line, rf" in 26 layers \(4 full x {few} \+ 22 window x {few}\)$")
+        self.assertRegex(
+            line, rf" in 26 layers \(4 full x {few} \+ 22 window x {few}\); n= counts "
+        )
         said = re.search(r"attention takes ([0-9.]+ \w+) in ", line)
         assert said
-        self.assertAlmostEqual(seconds(said[1]), total, delta=1e-3 * total)
+        self.assertAlmostEqual(seconds(said[1]), total, delta=0.05 * total)  # to two digits
+        self.assertLessEqual(len(said[1].split()[0].replace(".", "").lstrip("0")), 3)
 
     def test_what_has_no_time_is_named(self) -> None:
         done = run("run", *GEMMA, "--kernel", "split_kv", "--case", "*-window-*")
