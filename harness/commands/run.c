@@ -164,6 +164,15 @@ static void tell_case(struct run *run, int topology, const struct cell *cells, s
     }
 }
 
+/* Whether an interrupted case has a row to show. */
+static bool has_row(const struct rounds *rounds)
+{
+    for (size_t i = 0; i < rounds->count; i++)
+        if (rounds->cells[i].row && !report_is_absent(&rounds->cells[i], 1))
+            return true;
+    return false;
+}
+
 static enum rounds_end run_case(struct run *run, int topology)
 {
     struct session *session = &run->session;
@@ -192,7 +201,8 @@ static enum rounds_end run_case(struct run *run, int topology)
     run->time.checking_s += rounds.time.checking_s;
     run->time.timing_s += rounds.time.timing_s;
     run->time.probing_s += rounds.time.probing_s;
-    if (end == ROUNDS_DONE && !(check && report_is_absent(rounds.cells, count)))
+    const bool told = end == ROUNDS_DONE || (end == ROUNDS_INTERRUPTED && has_row(&rounds));
+    if (told && !(check && report_is_absent(rounds.cells, count)))
         tell_case(run, topology, rounds.cells, count);
     if (end == ROUNDS_DONE && !(drawn   ? true
                                 : check ? compare_outputs(run, &rounds)
@@ -304,7 +314,8 @@ static int finish(struct run *run, enum rounds_end end)
         report_absent_cases(run->session.cells, run->session.cell_count);
     if (run->session.first_drawn < run->session.cases.count)
         report_drawn(run->session.cases.count - run->session.first_drawn, run->session.seed);
-    report_summary(run->session.cells, run->session.cell_count, number_at(ended, NULL, "wall_s"));
+    const double wall_s = end == ROUNDS_DONE ? number_at(ended, NULL, "wall_s") : NAN;
+    report_summary(run->session.cells, run->session.cell_count, wall_s);
     report_noise(run->noise);
     if (session_worked(&run->time) > 0)
         report_time(ended);

@@ -29,6 +29,9 @@ bool cell_state_parse(const char *name, enum cell_state *state);
 /* Whether it is the kernel's fault: failed, implausible, crashed, timeout. */
 bool cell_state_is_bad(enum cell_state state);
 
+/* The reason in the row of a cell that is not done: only tables of an interrupted session have it. */
+#define CELL_INCOMPLETE "incomplete: interrupted"
+
 struct cell {
     const struct problem_case *c;
     char kernel_name[64];

@@ -6,6 +6,7 @@
 #include "report.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -151,18 +152,23 @@ static void print_states(const struct cell *cells, size_t count)
     char line[64 + CELL_STATE_COUNT * 40];
     const char *separator = ": ";
     for (size_t i = 0; i < count; i++)
-        total += cells[i].row != NULL;
+        total += cells[i].row && cells[i].done;
     snprintf(line, sizeof line, "%zu of %zu cells", total, count);
     for (int state = 0; state < CELL_STATE_COUNT; state++) {
         size_t n = 0;
         for (size_t i = 0; i < count; i++)
-            n += cells[i].row && (int)report_state(cells[i].row) == state;
+            n += cells[i].row && cells[i].done && (int)report_state(cells[i].row) == state;
         if (n) {
             message_add(line, sizeof line, "%s%zu %s", separator, n,
                         cell_state_name((enum cell_state)state));
             separator = ", ";
         }
     }
+    size_t incomplete = 0;
+    for (size_t i = 0; i < count; i++)
+        incomplete += cells[i].row && !cells[i].done;
+    if (incomplete)
+        message_add(line, sizeof line, "; %zu more incomplete: interrupted", incomplete);
     report_wrapped(4, "%s", line);
 }
 
@@ -217,6 +223,9 @@ static void print_caveats(const struct cell *cells, size_t count)
 static void advise(const struct cell *cells, size_t count, double wall_s, char text[96])
 {
     char span[UNITS_TEXT];
+    *text = 0;
+    if (isnan(wall_s))
+        return;
     for (size_t i = 0; i < count; i++) {
         const size_t launches = json_array_size(cells[i].launches);
         if (launches && launches < STATS_CI_MIN)

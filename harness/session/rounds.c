@@ -2,6 +2,7 @@
  * rounds: preparing a case, launching its cells, sharing the time between them.
  */
 #include "base/alloc.h"
+#include "results/row.h"
 #include "rounds_private.h"
 
 #include <errno.h>
@@ -240,6 +241,18 @@ static enum rounds_end run_prepared(struct rounds *rounds, struct protocol_reque
     return rounds_settle(rounds) ? ROUNDS_DONE : ROUNDS_STOPPED;
 }
 
+/* Makes rows of what an interrupted case has measured so far.  The journal, from which the session can go on, does
+ * not get them. */
+static void keep_incomplete(struct rounds *rounds)
+{
+    for (size_t i = 0; i < rounds->count; i++) {
+        struct cell *cell = &rounds->cells[i];
+        if (!cell->done && json_array_size(cell->launches) &&
+            row_finish(cell, rounds->command, rounds->session->seed) && !cell->done)
+            json_object_set_new(cell->row, "why", json_string(CELL_INCOMPLETE));
+    }
+}
+
 enum rounds_end rounds_run(struct rounds *rounds)
 {
     if (!rounds_spread(rounds) || !rounds_settle(rounds))
@@ -250,6 +263,8 @@ enum rounds_end rounds_run(struct rounds *rounds)
     const double asked = rounds->session->options->timeout_s;
     rounds->deadline_s = asked > 0 ? asked : launch_deadline(&request.c.problem);
     const enum rounds_end end = run_prepared(rounds, &request);
+    if (end == ROUNDS_INTERRUPTED && rounds->action == PROTOCOL_MEASURE)
+        keep_incomplete(rounds);
     tensors_file_release(&rounds->operands);
     for (int i = PROTOCOL_OPERANDS; i <= PROTOCOL_REFERENCE; i++)
         if (request.files[i] >= 0)

@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import signal
 import subprocess
 import time
@@ -135,10 +136,10 @@ class Killed(Sessions):
 
 
 class Interrupted(Sessions):
-    def interrupt(self, number: int) -> tuple[int, str, str]:
+    def interrupt(self, number: int, hold: str = "cell") -> tuple[int, str, str]:
         """Exit code and output of a session that gets a signal."""
-        process = self.start(hold="cell")
-        self.wait_for(lambda: self.written("cell"), process, "finished cell")
+        process = self.start(hold=hold)
+        self.wait_for(lambda: self.written(hold), process, f"line of a {hold}")
         process.send_signal(number)
         out, err = process.communicate(timeout=HANGS)
         self.hold.unlink()
@@ -156,6 +157,17 @@ class Interrupted(Sessions):
         after = launches(self.output)
         self.assertEqual(after[: len(before)], before)
         self.assertEqual(len(after), 9)
+
+    def test_what_was_measured_so_far_is_shown(self) -> None:
+        """As incomplete, and not in the file: the session can go on."""
+        code, out, err = self.interrupt(signal.SIGINT, hold="launch")
+        self.assertEqual(code, 130, err)
+        (row,) = re.findall(r"(?m)^broken_slow/.*$\n?.*incomplete: interrupted$", out)
+        self.assertRegex(row, r" n=1 ")
+        self.assertRegex(out, r"(?m)^0 of 3 cells; 1 more incomplete: interrupted$")
+        self.assertEqual(self.written("cell"), 0)
+        self.resume()
+        self.assert_complete()
 
     def test_termination_too(self) -> None:
         self.assertEqual(self.interrupt(signal.SIGTERM)[0], 130)
