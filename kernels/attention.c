@@ -10,8 +10,9 @@
 /* ---- elements ------------------------------------------------------------------------------ */
 
 static const char *const dtypes[ATTN_DTYPE_COUNT] = {
-    [ATTN_F32] = "f32", [ATTN_BF16] = "bf16", [ATTN_F16] = "f16",   [ATTN_F64] = "f64",
-    [ATTN_I8] = "i8",   [ATTN_I32] = "i32",   [ATTN_BOOL] = "bool",
+    [ATTN_F32] = "f32",   [ATTN_BF16] = "bf16",     [ATTN_F16] = "f16",
+    [ATTN_F64] = "f64",   [ATTN_I8] = "i8",         [ATTN_I32] = "i32",
+    [ATTN_BOOL] = "bool", [ATTN_F8E4M3] = "f8e4m3", [ATTN_F8E5M2] = "f8e5m2",
 };
 
 const char *attn_dtype_name(enum attn_dtype dtype)
@@ -120,9 +121,9 @@ bool attn_problem_valid(const struct attn_problem *p, const char **why)
 
 /* Reasons name what is refused as the text of a problem does. */
 static const char *const dtype_reasons[ATTN_DTYPE_COUNT] = {
-    [ATTN_F32] = "dtype=f32",   [ATTN_BF16] = "dtype=bf16", [ATTN_F16] = "dtype=f16",
-    [ATTN_F64] = "dtype=f64",   [ATTN_I8] = "dtype=i8",     [ATTN_I32] = "dtype=i32",
-    [ATTN_BOOL] = "dtype=bool",
+    [ATTN_F32] = "dtype=f32",   [ATTN_BF16] = "dtype=bf16",     [ATTN_F16] = "dtype=f16",
+    [ATTN_F64] = "dtype=f64",   [ATTN_I8] = "dtype=i8",         [ATTN_I32] = "dtype=i32",
+    [ATTN_BOOL] = "dtype=bool", [ATTN_F8E4M3] = "dtype=f8e4m3", [ATTN_F8E5M2] = "dtype=f8e5m2",
 };
 
 bool attn_supports(const struct attn_kernel *kernel, const struct attn_problem *problem,

@@ -8,7 +8,7 @@
  *     softcap(scale * k_scale * q_i . k_j) + slope * p + bias_ij          softcap(x) = c tanh(x / c)
  *
  * unless a mask hides the key; a sink is one more score of the row, of a key whose value is 0: it
- * counts in the row's maximum, sum and LSE.  int8 values count as v_scale * v_j.
+ * counts in the row's maximum, sum and LSE.  Values of 8 bits count as v_scale * v_j.
  *
  * Life of a call:
  *
@@ -61,9 +61,11 @@ enum attn_dtype {
     ATTN_BF16,
     ATTN_F16,
     ATTN_F64,
-    ATTN_I8,   /* quantised KV cache, with k_scale and v_scale */
-    ATTN_I32,  /* lengths and tables: kv_lens, cu_seqlens, block_table */
-    ATTN_BOOL, /* one byte, 0 or 1: mask operands */
+    ATTN_I8,     /* quantised KV cache, with k_scale and v_scale */
+    ATTN_I32,    /* lengths and tables: kv_lens, cu_seqlens, block_table */
+    ATTN_BOOL,   /* one byte, 0 or 1: mask operands */
+    ATTN_F8E4M3, /* like I8; the two types of 8-bit floats of the Open Compute Project (OFP8) */
+    ATTN_F8E5M2,
     ATTN_DTYPE_COUNT
 };
 
@@ -158,7 +160,7 @@ struct attn_problem {
     size_t v_dim;    /* Dv */
 
     enum attn_dtype dtype;    /* of Q and O */
-    enum attn_dtype kv_dtype; /* of K and V: dtype, or ATTN_I8 */
+    enum attn_dtype kv_dtype; /* of K and V: dtype, or one of 8 bits */
     enum attn_layout layout;
     enum attn_pass pass;
     unsigned outputs; /* enum attn_output */
@@ -436,9 +438,15 @@ bool attn_tensors_valid(const struct attn_problem *problem, const struct attn_te
 /* Size of one element in bytes. */
 static inline size_t attn_dtype_size(enum attn_dtype dtype)
 {
-    /* f32, bf16, f16, f64, i8, i32, bool */
-    static const unsigned char bytes[ATTN_DTYPE_COUNT] = {4, 2, 2, 8, 1, 4, 1};
+    /* f32, bf16, f16, f64, i8, i32, bool, f8e4m3, f8e5m2 */
+    static const unsigned char bytes[ATTN_DTYPE_COUNT] = {4, 2, 2, 8, 1, 4, 1, 1, 1};
     return bytes[dtype];
+}
+
+/* Whether K and V of this type stand for numbers times k_scale and v_scale: the types of 8 bits. */
+static inline bool attn_dtype_scaled(enum attn_dtype dtype)
+{
+    return dtype == ATTN_I8 || dtype == ATTN_F8E4M3 || dtype == ATTN_F8E5M2;
 }
 
 /* Type of LSE, weights and scores. */

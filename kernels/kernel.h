@@ -22,6 +22,9 @@ extern const struct attn_kernel ATTN_KERNEL;
 
 #define ATTN_BIT(dtype) (1u << (dtype))
 
+/* Types of K and V that have scales. */
+#define ATTN_DTYPES_SCALED (ATTN_BIT(ATTN_I8) | ATTN_BIT(ATTN_F8E4M3) | ATTN_BIT(ATTN_F8E5M2))
+
 /* Masks under which each query sees one interval of keys, attn_visible(). */
 #define ATTN_MASKS_POSITIONAL (ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT)
 

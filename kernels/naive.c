@@ -11,11 +11,12 @@
  *
  *   memory    reads K and V once per query row
  *   parallel  no (row_parallel is)
- *   scratch   one row of kv_len scores, one of K or V for integers
+ *   scratch   one row of kv_len scores, one of K or V of 8 bits
  *   instead   tiled where K and V outgrow the cache, flash for speed
  */
 #include <tgmath.h>
 
+#include "element.h"
 #include "shared/either.h"
 
 /* Query i of head h of sequence b, and the KV head that serves it. */
@@ -52,7 +53,7 @@ static bool hidden(const struct query *at, size_t j)
     return p->mask & ATTN_MASK_BIAS && bias(at, j) == -INFINITY;
 }
 
-/* Row j of K: where it is, or integers times their scales in `widened`. */
+/* Row j of K: where it is, or elements of 8 bits times their scales in `widened`. */
 static const real *key(const struct query *at, size_t j, real *widened)
 {
     const struct attn_problem *p = at->problem;
@@ -62,8 +63,8 @@ static const real *key(const struct query *at, size_t j, real *widened)
         return row;
     const float *scales = attn_row_f32(&t->k_scale, at->b, at->g, at->sequence.kv_first + j);
     for (size_t d = 0; d < p->qk_dim; d++)
-        widened[d] =
-            (real)scales[(ptrdiff_t)d * t->k_scale.stride[3]] * (real)((const int8_t *)row)[d];
+        widened[d] = (real)scales[(ptrdiff_t)d * t->k_scale.stride[3]] *
+                     (real)attn_byte_to_f32(p->kv_dtype, ((const uint8_t *)row)[d]);
     return widened;
 }
 
@@ -77,7 +78,7 @@ static const real *value(const struct query *at, size_t j, real *widened)
         return row;
     const real scale = (real)*attn_row_f32(&t->v_scale, at->b, at->g, at->sequence.kv_first + j);
     for (size_t d = 0; d < p->v_dim; d++)
-        widened[d] = scale * (real)((const int8_t *)row)[d];
+        widened[d] = scale * (real)attn_byte_to_f32(p->kv_dtype, ((const uint8_t *)row)[d]);
     return widened;
 }
 
@@ -206,7 +207,7 @@ const struct attn_kernel ATTN_KERNEL = {
     .isa = ATTN_KERNEL_ISA,
     .caps.size = sizeof(struct attn_caps),
     .caps.dtypes = EITHER_DTYPES,
-    .caps.kv_dtypes = ATTN_BIT(ATTN_I8),
+    .caps.kv_dtypes = ATTN_DTYPES_SCALED,
     .caps.masks = ATTN_MASKS_ALL,
     .caps.options = ATTN_OPTIONS_ALL,
     .caps.outputs = ATTN_OUTPUTS_ALL | ATTN_OUTPUT_SCORES,

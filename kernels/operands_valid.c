@@ -73,7 +73,7 @@ static bool all_present(const struct inquiry *in)
     const struct attn_problem *p = in->problem;
     const struct attn_tensors *t = in->tensors;
     const bool packed = p->options & ATTN_OPTION_PACKED, kv_packed = keys_packed(p);
-    const bool back = p->pass == ATTN_BACKWARD, i8 = p->kv_dtype == ATTN_I8;
+    const bool back = p->pass == ATTN_BACKWARD, scaled = attn_dtype_scaled(p->kv_dtype);
     const unsigned out = p->outputs;
     const enum attn_dtype type = p->dtype, kv = p->kv_dtype, statistics = attn_statistics_dtype(p);
     const struct operand all[] = {
@@ -92,8 +92,8 @@ static bool all_present(const struct inquiry *in)
         OPERAND(cu_seqlens, packed, ATTN_I32, ATTN_I32, false),
         OPERAND(cu_seqlens_kv, kv_packed, ATTN_I32, ATTN_I32, false),
         OPERAND(block_table, p->options & ATTN_OPTION_PAGED, ATTN_I32, ATTN_I32, false),
-        OPERAND(k_scale, i8, ATTN_F32, ATTN_F32, kv_packed),
-        OPERAND(v_scale, i8, ATTN_F32, ATTN_F32, kv_packed),
+        OPERAND(k_scale, scaled, ATTN_F32, ATTN_F32, kv_packed),
+        OPERAND(v_scale, scaled, ATTN_F32, ATTN_F32, kv_packed),
         OPERAND(dO, back, type, type, packed),
         OPERAND(dQ, out & ATTN_OUTPUT_DQ, type, type, packed),
         OPERAND(dK, out & ATTN_OUTPUT_DK, type, type, kv_packed),
@@ -179,7 +179,7 @@ static bool strides_fit(const struct inquiry *in)
                 return refuse(in, "v has stride[%d] %td, k, with which it shares its rows, %td", n,
                               t->v.stride[n], t->k.stride[n]);
     }
-    if (p->kv_dtype != ATTN_I8)
+    if (!attn_dtype_scaled(p->kv_dtype))
         return true;
     if (scale[3] != 0 && scale[3] != 1)
         return refuse(in, "k_scale has stride[3] %td, neither 0 nor 1", scale[3]);

@@ -45,10 +45,10 @@
  *   additions  x_j = y + slope p + bias in any order rounds by u |x_j| at last, and before that by u
  *              times a part, which is at most |x_j| and the term that is not in it (or both terms):
  *              2u |x_j| + u (|slope p| + |bias|).  In all 2u |x_j| + 4u |slope p| + 3u |bias|.
- *   int8       s_rj counts what the integers stand for; the scale and the product with it, on K or
+ *   8 bits     s_rj counts what the elements stand for; the scale and the product with it, on K or
  *              on the score: 2u s_rj.  Of V, likewise: 2u sum_j p_j |v_j|; where V's
- *              scale is a factor of the weight, which below 2^-126 rounds by 2^-150, an integer of
- *              up to 128 multiplies that: 128 Skv 2^-150.
+ *              scale is a factor of the weight, which below 2^-126 rounds by 2^-150, an element of
+ *              up to e = 128 (int8), 448 (e4m3) or 57344 (e5m2) multiplies that: e Skv 2^-150.
  *   sink       a key whose score s is given and whose value is 0: delta = 4u (|s| + m - s), and Skv
  *              counts it.
  *
@@ -81,14 +81,15 @@
 void ATTN_REFERENCE(const struct attn_problem *, const struct attn_tensors *, size_t, size_t,
                     size_t, enum attn_dtype, double, void *, struct attn_reference_row *);
 
-/* Half the spacing of the output type relative to its value, and its smallest normal number. */
+/* Half the spacing of the output type relative to its value, and its smallest normal number; of types with
+ * scales, their largest number. */
 static const struct {
-    double unit_roundoff, smallest_normal;
+    double unit_roundoff, smallest_normal, largest_byte;
 } types[ATTN_DTYPE_COUNT] = {
-    [ATTN_F32] = {0x1p-24, 0x1p-126},
-    [ATTN_BF16] = {0x1p-8, 0x1p-126},
-    [ATTN_F16] = {0x1p-11, 0x1p-14},
-    [ATTN_F64] = {0x1p-53, 0x1p-1022},
+    [ATTN_F32] = {0x1p-24, 0x1p-126},        [ATTN_BF16] = {0x1p-8, 0x1p-126},
+    [ATTN_F16] = {0x1p-11, 0x1p-14},         [ATTN_F64] = {0x1p-53, 0x1p-1022},
+    [ATTN_I8] = {.largest_byte = 128},       [ATTN_F8E4M3] = {.largest_byte = 448},
+    [ATTN_F8E5M2] = {.largest_byte = 57344},
 };
 
 /* Elements of the output kept in registers at a time. */
@@ -106,7 +107,7 @@ struct sums {
     wide largest[CHUNK];   /* max |v| */
 };
 
-/* n is CHUNK wherever it can be, and scaled is set for int8 alone, which the compiler is told by
+/* n is CHUNK wherever it can be, and scaled is set for types of 8 bits alone, which the compiler is told by
  * calling with the constants. */
 static inline __attribute__((always_inline)) void sum_elements(const struct keys *keys,
                                                                enum attn_dtype dtype, size_t at,
@@ -142,8 +143,8 @@ static inline __attribute__((always_inline)) void sum_elements(const struct keys
 static void sum_chunk(const struct attn_problem *problem, const struct keys *keys, size_t at,
                       size_t n, element *buffer, struct sums *s)
 {
-    if (problem->kv_dtype == ATTN_I8)
-        sum_elements(keys, ATTN_I8, at, n, true, buffer, s);
+    if (attn_dtype_scaled(problem->kv_dtype))
+        sum_elements(keys, problem->kv_dtype, at, n, true, buffer, s);
     else if (n == CHUNK)
         sum_elements(keys, problem->kv_dtype, at, CHUNK, false, buffer, s);
     else
@@ -158,11 +159,11 @@ static void elements(const struct attn_problem *problem, const struct keys *keys
 {
     const wide n_keys = (wide)keys->scores;
     const wide relative =
-        2 * keys->g_keys + 2 * C_EXP * U + (problem->kv_dtype == ATTN_I8 ? 2 * U : 0);
+        2 * keys->g_keys + 2 * C_EXP * U + (attn_dtype_scaled(problem->kv_dtype) ? 2 * U : 0);
     const wide u_out = types[problem->dtype].unit_roundoff + OWN_ROUNDING;
     const wide u_p = types[ATTN_BF16].unit_roundoff;
     const wide normal = types[problem->dtype].smallest_normal;
-    const wide products = problem->kv_dtype == ATTN_I8 ? 3 + 128 : 3;
+    const wide products = 3 + types[problem->kv_dtype].largest_byte;
     struct sums s;
     for (size_t at = 0; at < problem->v_dim; at += CHUNK) {
         const size_t n = problem->v_dim - at < CHUNK ? problem->v_dim - at : CHUNK;

@@ -279,7 +279,7 @@ struct attn_work attn_work(const struct attn_problem *problem, const struct attn
         work.bytes += bias.count * (double)attn_dtype_size(t->bias.dtype);
     if (p->mask & ATTN_MASK_BOOL)
         work.bytes += mask.count;
-    if (p->kv_dtype == ATTN_I8)
+    if (attn_dtype_scaled(p->kv_dtype))
         work.bytes += (k_scale.count + v_scale.count) * sizeof(float);
     return work;
 }

@@ -121,7 +121,7 @@ const struct adversary_heads heads_infinite = {infinite, COUNT(infinite)};
 /* Keys that can be infinite, and values that are not the same numbers. */
 bool shape_infinite(struct problem_case *c)
 {
-    return c->problem.kv_dtype != ATTN_I8 && !(c->problem.options & ATTN_OPTION_SHARED_KV);
+    return !attn_dtype_scaled(c->problem.kv_dtype) && !(c->problem.options & ATTN_OPTION_SHARED_KV);
 }
 
 /* ---- the largest numbers ----------------------------------------------------------------------- */

@@ -95,10 +95,26 @@ const struct adversary adversaries[] = {
     {"packed sequences of 0 to 2", .shape = shape_short_packed},
     {"pages", .shape = shape_pages},
     {"pages of several sequences", .shape = shape_pages, .change = share_pages},
-    {"scales of 0", .int8 = true, .change = clear_scales},
-    {"scales of 0 for channels", .int8 = true, .shape = shape_channel_scales,
+    {"scales of 0", .kv_dtype = ATTN_I8, .change = clear_scales},
+    {"scales of 0 for channels", .kv_dtype = ATTN_I8, .shape = shape_channel_scales,
      .change = clear_scales},
-    {"int8 of -128 and 127", .int8 = true, .change = fill_extremes},
+    {"int8 of -128 and 127", .kv_dtype = ATTN_I8, .change = fill_extremes},
+    {"f8e4m3 of all sizes", .kv_dtype = ATTN_F8E4M3, .change = fill_bytes},
+    {"f8e5m2 of all sizes", .kv_dtype = ATTN_F8E5M2, .change = fill_bytes},
+    {"f8e4m3, scales of all sizes", .kv_dtype = ATTN_F8E4M3, .change = vary_scales,
+     .kinds = scale_kinds, .caveat = ATTN_CAVEAT_SUBNORMALS},
+    {"f8e5m2, scales of all sizes", .kv_dtype = ATTN_F8E5M2, .change = vary_scales,
+     .kinds = scale_kinds, .caveat = ATTN_CAVEAT_SUBNORMALS},
+    {"f8e4m3, nan in k", .kv_dtype = ATTN_F8E4M3, .change = nan_in_k, .special_keys = true,
+     LEAKS_OR_VANISHES},
+    {"f8e4m3, -nan in v behind a mask", .kv_dtype = ATTN_F8E4M3, .change = minus_nan_in_v,
+     .special_keys = true, .mask = ATTN_MASK_BOOL, LEAKS},
+    {"f8e5m2, -nan in v", .kv_dtype = ATTN_F8E5M2, .change = minus_nan_in_v, .special_keys = true,
+     LEAKS},
+    {"f8e5m2, infinity in v behind a mask", .kv_dtype = ATTN_F8E5M2, .change = infinity_in_v,
+     .mask = ATTN_MASK_BOOL, LEAKS},
+    {"f8e4m3, hidden by a mask", .kv_dtype = ATTN_F8E4M3, .mask = ATTN_MASK_BOOL,
+     .hides = hides_columns, .change = poison_hidden, LEAKS},
     {"nan in v's last column", .change = nan_in_last_column, .special_keys = true, LEAKS},
     {"nan in v's last column behind a mask", .change = nan_in_last_column, .special_keys = true,
      .mask = ATTN_MASK_BOOL, LEAKS},
@@ -137,8 +153,8 @@ bool adversary_shape_case(const struct adversary *adversary, struct problem_case
     p->outputs |= adversary->outputs;
     if (adversary->softcap > 0)
         p->softcap = adversary->softcap;
-    if (adversary->int8)
-        p->kv_dtype = ATTN_I8;
+    if (adversary->kv_dtype)
+        p->kv_dtype = adversary->kv_dtype;
     if (adversary->mask & ATTN_MASK_BOOL)
         c->input.mask_full = true;
     if (adversary->mask & ATTN_MASK_BIAS)

@@ -12,8 +12,8 @@ struct adversary {
     /* The problem: the case, and these. */
     unsigned mask, options, outputs; /* a mask of its own for each sequence and head */
     float softcap;
-    bool int8;              /* K and V */
-    adversary_shape *shape; /* what else; false: not for this problem */
+    enum attn_dtype kv_dtype; /* of K and V, where it is one with scales */
+    adversary_shape *shape;   /* what else; false: not for this problem */
 
     /* The operands: N(0, 1), or prescribed scores and V with a mean, or anything else. */
     patterns_score *score;

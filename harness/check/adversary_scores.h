@@ -39,7 +39,9 @@ typedef void adversary_change(struct trial *trial, uint64_t key);
 /* adversary_masks.c */
 adversary_change poison_hidden;
 /* adversary_caches.c */
-adversary_change raise_sinks, vary_sinks, vary_slopes, share_pages, clear_scales, fill_extremes;
+adversary_change raise_sinks, vary_sinks, vary_slopes, share_pages, clear_scales, vary_scales,
+    fill_extremes, fill_bytes;
+adversary_kinds scale_kinds;
 
 /* What scores are made from. */
 struct adversary_context {
@@ -62,7 +64,7 @@ void adversary_stretch(struct trial *trial, uint64_t key, adversary_factor *fact
 
 /* Limits of the type that the kernel computes in: f32 whatever the storage, or f64. */
 struct adversary_range {
-    double largest;        /* of K and V, too: scales of int8 are f32 */
+    double largest;        /* of K and V, too: scales are f32 */
     int smallest_exponent; /* 2 to it is the smallest normal number */
     double exp_edge;       /* e to it is nearly the largest number */
 };
@@ -105,8 +107,8 @@ patterns_score score_beside_one;
 adversary_shape shape_few_keys, shape_many_keys;
 
 /* adversary_values.c */
-adversary_change subnormal_v, subnormal_qk, large_v, nan_in_k, nan_in_v, nan_in_last_column,
-    nan_in_q, infinity_in_v;
+adversary_change subnormal_v, subnormal_qk, large_v, nan_in_k, nan_in_v, minus_nan_in_v,
+    nan_in_last_column, nan_in_q, infinity_in_v;
 
 /* adversary_weights.c */
 adversary_change fill_all_sizes, fill_fractions, jitter_queries;

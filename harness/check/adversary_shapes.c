@@ -75,7 +75,7 @@ bool shape_pages(struct problem_case *c)
 
 bool shape_channel_scales(struct problem_case *c)
 {
-    c->input.channel_scales = true;
+    c->input.scales = INPUT_SCALES_CHANNEL;
     return true;
 }
 

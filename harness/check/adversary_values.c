@@ -10,13 +10,13 @@ const struct adversary_range *adversary_range(const struct trial *trial)
 {
     static const struct adversary_range f32 = {(double)FLT_MAX, -126, 88},
                                         f64 = {DBL_MAX, -1022, 709},
-                                        f64_of_i8 = {(double)FLT_MAX, -1022, 709};
+                                        f64_of_scales = {(double)FLT_MAX, -1022, 709};
     if (trial->problem.dtype != ATTN_F64)
         return &f32;
-    return trial->problem.kv_dtype == ATTN_I8 ? &f64_of_i8 : &f64;
+    return attn_dtype_scaled(trial->problem.kv_dtype) ? &f64_of_scales : &f64;
 }
 
-/* The smallest normal number of the type of K and V, or of the scales of int8. */
+/* The smallest normal number of the type of K and V, or of their scales. */
 static double smallest_normal(enum attn_dtype dtype)
 {
     return dtype == ATTN_F16 ? 0x1p-14 : dtype == ATTN_F64 ? 0x1p-1022 : 0x1p-126;
@@ -73,7 +73,8 @@ void large_v(struct trial *trial, uint64_t key)
 
 /* NaN in dimensions [from, to) of the special key of every other KV head, of every head where there is
  * one. */
-static void put_nan(struct trial *trial, enum kv_operand operand, size_t from, size_t to)
+static void put_nan(struct trial *trial, enum kv_operand operand, size_t from, size_t to,
+                    double nan)
 {
     const struct attn_problem *p = &trial->problem;
     const struct attn_tensors *t = &trial->set.tensors;
@@ -81,27 +82,34 @@ static void put_nan(struct trial *trial, enum kv_operand operand, size_t from, s
         for (size_t g = b % 2; g < p->kv_heads; g += 2) {
             const struct kv_place at = {b, g, check_needle(trial, b, g)};
             for (size_t d = from; at.j < attn_sequence(p, t, b).kv_len && d < to; d++)
-                kv_set(p, t, operand, at, d, NAN);
+                kv_set(p, t, operand, at, d, nan);
         }
 }
 
 void nan_in_k(struct trial *trial, uint64_t key)
 {
     (void)key;
-    put_nan(trial, KV_K, 0, trial->problem.qk_dim);
+    put_nan(trial, KV_K, 0, trial->problem.qk_dim, NAN);
 }
 
 void nan_in_v(struct trial *trial, uint64_t key)
 {
     (void)key;
-    put_nan(trial, KV_V, 0, trial->problem.v_dim);
+    put_nan(trial, KV_V, 0, trial->problem.v_dim, NAN);
+}
+
+/* Which types of 8 bits tell from the other one by its sign. */
+void minus_nan_in_v(struct trial *trial, uint64_t key)
+{
+    (void)key;
+    put_nan(trial, KV_V, 0, trial->problem.v_dim, copysign(NAN, -1));
 }
 
 /* Which a kernel that looks for NaN in whole vectors may not see. */
 void nan_in_last_column(struct trial *trial, uint64_t key)
 {
     (void)key;
-    put_nan(trial, KV_V, trial->problem.v_dim - 1, trial->problem.v_dim);
+    put_nan(trial, KV_V, trial->problem.v_dim - 1, trial->problem.v_dim, NAN);
 }
 
 /* One key of each head: rows that see it are infinite, others must not notice, which a kernel that looks for

@@ -16,7 +16,7 @@
 /* Keys that a kernel may take for some of the row's. */
 static size_t askable(const struct row_view *s)
 {
-    const bool scaled = s->problem->kv_dtype == ATTN_I8;
+    const bool scaled = attn_dtype_scaled(s->problem->kv_dtype);
     return scaled || lengths_pack_keys(s->problem) ? row_view_reach(s) : row_view_rows(s);
 }
 
@@ -32,7 +32,7 @@ static void sort_into_bins(struct trial *trial, const struct row_view *s, size_t
     tensors_seal(&trial->set, p);
 }
 
-/* Scales of int8 become 1, and keys that the row must not see and that may be poison become 0: so that
+/* Scales become 1, and keys that the row must not see and that may be poison become 0: so that
  * a kernel which sees one shows its weight. */
 static void make_finite(struct trial *trial, const struct row_view *s)
 {
@@ -40,11 +40,11 @@ static void make_finite(struct trial *trial, const struct row_view *s)
     const struct attn_tensors *t = &trial->set.tensors;
     for (size_t j = 0; j < askable(s); j++) {
         const struct kv_place at = {s->b, s->g, j};
-        if (p->kv_dtype == ATTN_I8)
+        if (attn_dtype_scaled(p->kv_dtype))
             *kv_scale(p, t, KV_V, at, 0) = 1;
         if (!row_view_hider(s, j))
             continue;
-        if (p->kv_dtype == ATTN_I8 && t->k_scale.stride[2])
+        if (attn_dtype_scaled(p->kv_dtype) && t->k_scale.stride[2])
             *kv_scale(p, t, KV_K, at, 0) = 0;
         for (size_t d = 0; p->kv_dtype != ATTN_I8 && d < p->qk_dim; d++)
             if (!isfinite(kv_get(p, t, KV_K, at, d)))

@@ -214,7 +214,7 @@ static bool unscaled(struct guess *guess, struct attn_tensor *scale, const char 
     static float one = 1;
     *scale = (struct attn_tensor){&one, ATTN_F32, {0, 0, 0, 0}};
     snprintf(text, size, "as if %s were not applied", name);
-    return guess->problem.kv_dtype == ATTN_I8;
+    return attn_dtype_scaled(guess->problem.kv_dtype);
 }
 
 static bool k_unscaled(struct guess *guess, char *text, size_t size)

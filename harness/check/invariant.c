@@ -136,7 +136,7 @@ static bool is_dense(const struct attn_problem *p)
 {
     const unsigned elsewhere = ATTN_OPTION_RAGGED | ATTN_OPTION_PACKED | ATTN_OPTION_PAGED;
     return !(p->options & elsewhere) && !(p->mask & (ATTN_MASK_BOOL | ATTN_MASK_BIAS)) &&
-           p->kv_dtype != ATTN_I8;
+           !attn_dtype_scaled(p->kv_dtype);
 }
 
 static bool check_batch(struct trial *whole)

@@ -77,7 +77,7 @@ void check_copy_key(const struct trial *from, struct kv_place at, struct trial *
     const struct attn_tensors *s = &from->set.tensors, *t = &to->set.tensors;
     const size_t n = operand == KV_K ? p->qk_dim : p->v_dim;
     for (size_t d = 0; d < n; d++) {
-        if (p->kv_dtype == ATTN_I8)
+        if (attn_dtype_scaled(p->kv_dtype))
             *kv_scale(p, t, operand, key, d) = *kv_scale(&from->problem, s, operand, at, d);
         kv_set(p, t, operand, key, d, kv_get(&from->problem, s, operand, at, d));
     }
@@ -156,9 +156,9 @@ static void split_element(struct trial *trials, struct kv_place at, size_t d, ui
 {
     const struct attn_problem *p = &trials[0].problem;
     const uint64_t key = random_key(p->kv_len, p->v_dim);
-    const double x = (double)random_below(key, 2 * number, 17) / 4 - 2;
-    const double y = (double)random_below(key, 2 * number + 1, 17) / 4 - 2;
-    for (int n = 0; p->kv_dtype == ATTN_I8 && d == 0 && n < 3; n++)
+    const double x = (double)random_below(key, 2 * number, 9) / 4 - 1;
+    const double y = (double)random_below(key, 2 * number + 1, 9) / 4 - 1;
+    for (int n = 0; attn_dtype_scaled(p->kv_dtype) && d == 0 && n < 3; n++)
         *kv_scale(p, &trials[n].set.tensors, KV_V, at, d) = 0.25F;
     set_in(&trials[0], KV_V, at, d, x);
     set_in(&trials[1], KV_V, at, d, y);
@@ -179,7 +179,7 @@ static void unplace(struct attn_problem *p)
 }
 
 /* What a number added to every score would change: a cap, the weight of a sink, V that is part of K.
- * Not every integer is a number that can be added. */
+ * Not every element of 8 bits is a number that can be added. */
 static void let_shift(struct attn_problem *p)
 {
     p->options &= ~(unsigned)(ATTN_OPTION_SOFTCAP | ATTN_OPTION_SINKS | ATTN_OPTION_SHARED_KV);

@@ -31,19 +31,20 @@ void single_close(struct single *single)
 /* n elements as f32, or f64 where the problem has that, without scales. */
 static void widen(const void *row, enum attn_dtype dtype, size_t n, enum attn_dtype type, void *to)
 {
-    const int8_t *bytes = row;
+    const uint8_t *bytes = row;
     float *floats = to;
     if (dtype == type) {
         memcpy(to, row, n * attn_dtype_size(type));
         return;
     }
     for (size_t d = 0; type == ATTN_F64 && d < n; d++)
-        ((double *)to)[d] = dtype == ATTN_I8 ? bytes[d] : (uint8_t)bytes[d];
+        ((double *)to)[d] =
+            attn_dtype_scaled(dtype) ? (double)attn_byte_to_f32(dtype, bytes[d]) : bytes[d];
     for (size_t d = 0; type == ATTN_F32 && d < n; d++)
-        floats[d] = dtype == ATTN_BF16  ? attn_bf16_to_f32(((const uint16_t *)row)[d])
-                    : dtype == ATTN_F16 ? attn_f16_to_f32(((const uint16_t *)row)[d])
-                    : dtype == ATTN_I8  ? (float)bytes[d]
-                                        : (float)(uint8_t)bytes[d]; /* supposed instead of i8 */
+        floats[d] = dtype == ATTN_BF16         ? attn_bf16_to_f32(((const uint16_t *)row)[d])
+                    : dtype == ATTN_F16        ? attn_f16_to_f32(((const uint16_t *)row)[d])
+                    : attn_dtype_scaled(dtype) ? attn_byte_to_f32(dtype, bytes[d])
+                                               : (float)bytes[d]; /* supposed instead of i8 */
 }
 
 static void copy_key(const struct row_view *s, enum kv_operand operand, size_t j, void *to)
@@ -56,7 +57,7 @@ static void copy_key(const struct row_view *s, enum kv_operand operand, size_t j
     const size_t n = operand == KV_K ? p->qk_dim : p->v_dim;
     const enum attn_dtype type = type_of(p);
     widen(attn_kv_row(p, s->tensors, t, &sequence, b, g, j), t->dtype, n, type, to);
-    for (size_t d = 0; p->kv_dtype == ATTN_I8 && d < n; d++) {
+    for (size_t d = 0; attn_dtype_scaled(p->kv_dtype) && d < n; d++) {
         const float scale = *kv_scale(p, s->tensors, operand, (struct kv_place){b, g, j}, d);
         if (type == ATTN_F64)
             ((double *)to)[d] *= (double)scale;

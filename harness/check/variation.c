@@ -36,7 +36,9 @@ static const struct variation {
     bool window;
     ptrdiff_t left, right;
     size_t batch, q_heads, kv_heads, q_len, kv_len, qk_dim, v_dim, page;
-    bool other_layout, full_mask, i8, channel_scales;
+    bool other_layout, full_mask;
+    enum attn_dtype kv_dtype; /* with scales */
+    enum input_scales scales;
     enum input_bias bias;
 } variations[] = {
     {"scale almost 0", .scale = 1e-30F},
@@ -139,14 +141,30 @@ static const struct variation {
      .v_dim = 32, .q_len = 9, .kv_len = 67},
     {"v as a part of k, pages", .options = SHARED_KV | PAGED, .page = 16, .q_heads = 5,
      .kv_heads = 1, .qk_dim = 40, .v_dim = 32, .q_len = 9, .kv_len = 67},
-    {"int8", .i8 = true, .q_len = 35, .kv_len = 67},
-    {"int8, odd dimensions", .i8 = true, .qk_dim = 23, .v_dim = 37, .q_len = 35, .kv_len = 67},
-    {"int8 by channels", .i8 = true, .channel_scales = true, .batch = 2, .q_len = 35, .kv_len = 67},
-    {"int8, boolean mask, softcap", .i8 = true, .mask = BOOL, .options = SOFTCAP, .softcap = 1,
+    {"int8", .kv_dtype = ATTN_I8, .q_len = 35, .kv_len = 67},
+    {"int8, odd dimensions", .kv_dtype = ATTN_I8, .qk_dim = 23, .v_dim = 37, .q_len = 35,
+     .kv_len = 67},
+    {"int8 by channels", .kv_dtype = ATTN_I8, .scales = INPUT_SCALES_CHANNEL, .batch = 2,
      .q_len = 35, .kv_len = 67},
-    {"int8, pages, lengths", .i8 = true, .options = PAGED | RAGGED, .page = 16, .batch = 4,
+    {"int8, boolean mask, softcap", .kv_dtype = ATTN_I8, .mask = BOOL, .options = SOFTCAP,
+     .softcap = 1, .q_len = 35, .kv_len = 67},
+    {"int8, pages, lengths", .kv_dtype = ATTN_I8, .options = PAGED | RAGGED, .page = 16, .batch = 4,
      .q_len = 9, .kv_len = 67},
-    {"int8, packed", .i8 = true, .options = PACKED, .batch = 4, .q_len = 35, .kv_len = 67},
+    {"int8, packed", .kv_dtype = ATTN_I8, .options = PACKED, .batch = 4, .q_len = 35, .kv_len = 67},
+    {"int8 by heads", .kv_dtype = ATTN_I8, .scales = INPUT_SCALES_HEAD, .q_heads = 6, .kv_heads = 3,
+     .q_len = 35, .kv_len = 67},
+    {"f8e4m3", .kv_dtype = ATTN_F8E4M3, .q_len = 35, .kv_len = 67},
+    {"f8e4m3, odd dimensions", .kv_dtype = ATTN_F8E4M3, .qk_dim = 23, .v_dim = 37, .q_len = 35,
+     .kv_len = 67},
+    {"f8e4m3 by heads, one query", .kv_dtype = ATTN_F8E4M3, .scales = INPUT_SCALES_HEAD,
+     .q_heads = 6, .kv_heads = 3, .q_len = 1, .kv_len = 67},
+    {"f8e4m3 by channels, pages, lengths", .kv_dtype = ATTN_F8E4M3, .scales = INPUT_SCALES_CHANNEL,
+     .options = PAGED | RAGGED, .page = 16, .batch = 4, .q_len = 9, .kv_len = 67},
+    {"f8e5m2", .kv_dtype = ATTN_F8E5M2, .q_len = 35, .kv_len = 67},
+    {"f8e5m2, odd dimensions, one query", .kv_dtype = ATTN_F8E5M2, .qk_dim = 23, .v_dim = 37,
+     .q_len = 1, .kv_len = 67},
+    {"f8e5m2 by tensor, packed, softcap", .kv_dtype = ATTN_F8E5M2, .scales = INPUT_SCALES_TENSOR,
+     .options = PACKED | SOFTCAP, .softcap = 1, .batch = 4, .q_len = 35, .kv_len = 35},
 };
 
 static void vary_options(struct problem_case *c, const struct variation *v)
@@ -162,11 +180,11 @@ static void vary_options(struct problem_case *c, const struct variation *v)
     p->options |= v->options;
     p->softcap = v->softcap != 0 ? v->softcap : p->softcap;
     p->page_size = v->page ? v->page : p->page_size;
-    p->kv_dtype = v->i8 ? ATTN_I8 : p->kv_dtype;
+    p->kv_dtype = v->kv_dtype ? v->kv_dtype : p->kv_dtype;
     p->scale = v->scale != 0 ? v->scale : p->scale;
     p->outputs = v->outputs ? v->outputs : p->outputs;
     c->input.mask_full |= v->full_mask;
-    c->input.channel_scales |= v->channel_scales;
+    c->input.scales = v->scales ? v->scales : c->input.scales;
     c->input.bias = v->bias ? v->bias : c->input.bias;
 }
 

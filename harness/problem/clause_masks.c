@@ -99,23 +99,32 @@ static const char *bias_misfit(const struct input *input, const struct attn_prob
     return p->mask & ATTN_MASK_BIAS ? NULL : "needs mask=bias";
 }
 
+static const char *const granularities[INPUT_SCALES_COUNT] = {[INPUT_SCALES_TOKEN] = "token",
+                                                              [INPUT_SCALES_CHANNEL] = "channel",
+                                                              [INPUT_SCALES_HEAD] = "head",
+                                                              [INPUT_SCALES_TENSOR] = "tensor"};
+
 static bool read_scales(struct piece value, struct input *input, const char **why)
 {
     *why = "is no such granularity";
-    input->channel_scales = piece_is(value, "channel");
-    return input->channel_scales || piece_is(value, "token");
+    for (int n = 0; n < INPUT_SCALES_COUNT; n++)
+        if (piece_is(value, granularities[n])) {
+            input->scales = (enum input_scales)n;
+            return true;
+        }
+    return false;
 }
 
 static bool print_scales(const struct input *input, char text[PARSE_TEXT])
 {
-    snprintf(text, PARSE_TEXT, "channel");
-    return input->channel_scales;
+    snprintf(text, PARSE_TEXT, "%s", granularities[input->scales]);
+    return input->scales != INPUT_SCALES_TOKEN;
 }
 
 static const char *scales_misfit(const struct input *input, const struct attn_problem *p)
 {
     (void)input;
-    return p->kv_dtype == ATTN_I8 ? NULL : "needs kv_dtype=i8";
+    return attn_dtype_scaled(p->kv_dtype) ? NULL : "needs kv_dtype=i8, f8e4m3 or f8e5m2";
 }
 
 const struct clause clause_mask = {
@@ -124,5 +133,5 @@ const struct clause clause_mask = {
     read_mask, print_mask, mask_misfit};
 const struct clause clause_bias = {"bias", "bias:keys, bias:full or bias:causal", read_bias,
                                    print_bias, bias_misfit};
-const struct clause clause_scales = {"scales", "scales:token or scales:channel", read_scales,
+const struct clause clause_scales = {"scales", "scales:token, channel, head or tensor", read_scales,
                                      print_scales, scales_misfit};

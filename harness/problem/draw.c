@@ -112,7 +112,7 @@ static void draw_types(struct stream *s, struct attn_problem *p)
                                             ATTN_F16, ATTN_BF16, ATTN_BF16, ATTN_F64};
     p->dtype = p->kv_dtype = types[below(s, sizeof types / sizeof *types)];
     if (p->dtype != ATTN_F64 && once_in(s, 8))
-        p->kv_dtype = ATTN_I8;
+        p->kv_dtype = (const enum attn_dtype[]){ATTN_I8, ATTN_F8E4M3, ATTN_F8E5M2}[below(s, 3)];
     p->layout = once_in(s, 3) ? ATTN_BSHD : ATTN_BHSD;
     if (once_in(s, 3))
         p->outputs |= ATTN_OUTPUT_LSE;
@@ -161,11 +161,12 @@ static void draw_input(struct stream *s, struct problem_case *c)
     const struct attn_problem *p = &c->problem;
     struct parse_error error;
     char text[PARSE_TEXT];
+    static const char *const scales[] = {"+scales:channel", "+scales:head", "+scales:tensor"};
     const bool own = once_in(s, 2); /* tensors that sequences and heads do not share */
     snprintf(text, sizeof text, "normal:%zu%s%s%s", 1 + below(s, 1000),
              own && p->mask & ATTN_MASK_BOOL ? "+mask:elements:0.6:full" : "",
              own && p->mask & ATTN_MASK_BIAS ? "+bias:full" : "",
-             own && p->kv_dtype == ATTN_I8 ? "+scales:channel" : "");
+             own && attn_dtype_scaled(p->kv_dtype) ? scales[below(s, 3)] : "");
     if (!parse_input_for(text, p, &c->input, &error))
         assert(!"an input that suits the problem");
 }

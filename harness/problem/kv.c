@@ -1,9 +1,10 @@
 /*
- * kv: elements of K and V, and how floats become int8.
+ * kv: elements of K and V, and how floats become elements of 8 bits and their scales.
  */
 #include "kv.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Elements below which waking other threads costs more than they save. */
 #define WORTH_THREADS 100000
@@ -40,18 +41,23 @@ double kv_get(const struct attn_problem *p, const struct attn_tensors *t, enum k
 {
     const struct attn_tensor row = row_of(p, t, operand, at);
     const double x = tensors_get(&row, 0, 0, 0, d);
-    return row.dtype == ATTN_I8 ? x * (double)*kv_scale(p, t, operand, at, d) : x;
+    return attn_dtype_scaled(row.dtype) ? x * (double)*kv_scale(p, t, operand, at, d) : x;
 }
 
 void kv_set(const struct attn_problem *p, const struct attn_tensors *t, enum kv_operand operand,
             struct kv_place at, size_t d, double x)
 {
     const struct attn_tensor row = row_of(p, t, operand, at);
-    if (row.dtype == ATTN_I8) {
+    if (attn_dtype_scaled(row.dtype)) {
         float *scale = kv_scale(p, t, operand, at, d);
-        if (!isfinite(x))
+        if (isfinite(x))
+            x = x == 0 ? 0 : x / (double)*scale;
+        else if (row.dtype == ATTN_F8E4M3)
+            x = copysign(NAN, x);
+        else if (row.dtype == ATTN_I8) {
             *scale = (float)x;
-        x = !isfinite(x) ? 1 : x == 0 ? 0 : x / (double)*scale;
+            x = 1;
+        }
     }
     tensors_set(&row, 0, 0, 0, d, x);
 }
@@ -72,10 +78,11 @@ static size_t chunk(const struct filling *f, size_t at)
     return left < KV_CHUNK ? left : KV_CHUNK;
 }
 
-/* The scale that makes the largest of some elements 127. */
-static float scale_for(float largest)
+/* The scale that makes the largest of some elements the largest of their type. */
+static float scale_for(const struct filling *f, float largest)
 {
-    return largest / 127;
+    const enum attn_dtype dtype = f->p->kv_dtype;
+    return largest / (dtype == ATTN_I8 ? 127 : dtype == ATTN_F8E4M3 ? 448 : 57344);
 }
 
 static void scale_token(const struct filling *f, struct kv_place at)
@@ -88,35 +95,55 @@ static void scale_token(const struct filling *f, struct kv_place at)
         for (size_t k = 0; k < n; k++)
             largest = fmaxf(largest, fabsf((float)x[k]));
     }
-    *kv_scale(f->p, &f->set->tensors, f->operand, at, 0) = scale_for(largest);
+    *kv_scale(f->p, &f->set->tensors, f->operand, at, 0) = scale_for(f, largest);
 }
 
-/* Scales of channels [first, first + n) of one KV head, over the keys of sequences [from, to). */
-static void scale_channels(const struct filling *f, size_t from, size_t to, size_t g, size_t first,
-                           size_t n)
+/* The largest elements of channels [first, first + n) over KV heads [g, g_end) of sequences [b, b_end). */
+static void find_largest(const struct filling *f, size_t b, size_t b_end, size_t g, size_t g_end,
+                         size_t first, size_t n, float largest[KV_CHUNK])
 {
-    double x[KV_CHUNK];
-    float largest[KV_CHUNK] = {0};
-    for (size_t b = from; b < to; b++)
-        for (size_t j = 0; j < attn_sequence(f->p, &f->set->tensors, b).kv_len; j++) {
-            f->generate(f->context, (struct kv_place){b, g, j}, first, n, x);
-            for (size_t k = 0; k < n; k++)
-                largest[k] = fmaxf(largest[k], fabsf((float)x[k]));
+    const size_t keys = f->p->kv_len;
+    memset(largest, 0, KV_CHUNK * sizeof *largest);
+#pragma omp parallel for collapse(3) reduction(max \
+                                               : largest[:KV_CHUNK]) if (keys * n > WORTH_THREADS)
+    for (size_t r = b; r < b_end; r++)
+        for (size_t h = g; h < g_end; h++)
+            for (size_t j = 0; j < keys; j++) {
+                double x[KV_CHUNK];
+                if (j >= attn_sequence(f->p, &f->set->tensors, r).kv_len)
+                    continue;
+                f->generate(f->context, (struct kv_place){r, h, j}, first, n, x);
+                for (size_t k = 0; k < n; k++)
+                    largest[k] = fmaxf(largest[k], fabsf((float)x[k]));
+            }
+}
+
+/* A scale that keys of KV heads [g, g_end) of sequences [b, b_end) share, or one for each channel. */
+static void scale_keys(const struct filling *f, size_t b, size_t b_end, size_t g, size_t g_end,
+                       bool channels)
+{
+    float largest[KV_CHUNK], all = 0;
+    for (size_t d = 0; d < dim_of(f->p, f->operand); d += KV_CHUNK) {
+        const size_t n = chunk(f, d);
+        find_largest(f, b, b_end, g, g_end, d, n, largest);
+        for (size_t k = 0; k < n; k++) {
+            all = channels ? largest[k] : fmaxf(all, largest[k]);
+            *kv_scale(f->p, &f->set->tensors, f->operand, (struct kv_place){b, g, 0},
+                      channels ? d + k : 0) = scale_for(f, all);
         }
-    for (size_t k = 0; k < n; k++)
-        *kv_scale(f->p, &f->set->tensors, f->operand, (struct kv_place){from, g, 0}, first + k) =
-            scale_for(largest[k]);
+    }
 }
 
-static void scale_all_channels(const struct filling *f)
+/* Scales that keys share. */
+static void scale_all(const struct filling *f)
 {
-    const bool shared = !f->set->tensors.k_scale.stride[0];
-    const size_t groups = shared ? 1 : f->p->batch;
-#pragma omp parallel for collapse(3)
-    for (size_t b = 0; b < groups; b++)
-        for (size_t g = 0; g < f->p->kv_heads; g++)
-            for (size_t d = 0; d < f->p->qk_dim; d += KV_CHUNK)
-                scale_channels(f, b, shared ? f->p->batch : b + 1, g, d, chunk(f, d));
+    const struct attn_tensors *t = &f->set->tensors;
+    const ptrdiff_t *stride = f->operand == KV_K ? t->k_scale.stride : t->v_scale.stride;
+    const size_t batch = f->p->batch, heads = f->p->kv_heads;
+    const size_t b_each = stride[0] ? 1 : batch, g_each = stride[1] ? 1 : heads;
+    for (size_t b = 0; b < batch; b += b_each)
+        for (size_t g = 0; g < heads; g += g_each)
+            scale_keys(f, b, b + b_each, g, g + g_each, stride[3]);
 }
 
 static void fill_row(const struct filling *f, struct kv_place at, bool token)
@@ -129,14 +156,14 @@ static void fill_row(const struct filling *f, struct kv_place at, bool token)
     for (size_t d = 0; d < dim_of(f->p, f->operand); d += KV_CHUNK) {
         const size_t n = chunk(f, d);
         f->generate(f->context, at, d, n, x);
-        for (size_t k = 0; row.dtype == ATTN_I8 && k < n; k++)
+        for (size_t k = 0; attn_dtype_scaled(row.dtype) && k < n; k++)
             x[k] =
                 x[k] == 0 ? 0 : (double)((float)x[k] / *kv_scale(f->p, t, f->operand, at, d + k));
         tensors_set_row(&row, 0, 0, 0, d, x, n);
     }
 }
 
-/* V shares the integers of K: their scale, or the mean one of the channels. */
+/* V shares the elements of K: their scale, or the mean one of the channels. */
 static void copy_scale(const struct filling *f, struct kv_place at)
 {
     const struct attn_tensors *t = &f->set->tensors;
@@ -150,22 +177,26 @@ void kv_fill(struct tensor_set *set, const struct attn_problem *p, enum kv_opera
              kv_generate *generate, const void *context)
 {
     const struct filling f = {set, p, operand, generate, context};
-    const bool shared = p->options & ATTN_OPTION_SHARED_KV, i8 = p->kv_dtype == ATTN_I8;
-    const bool channels = i8 && operand == KV_K && set->tensors.k_scale.stride[3];
+    const bool shared = p->options & ATTN_OPTION_SHARED_KV;
+    const bool scaled = attn_dtype_scaled(p->kv_dtype);
+    const struct attn_tensor *scale =
+        operand == KV_K ? &set->tensors.k_scale : &set->tensors.v_scale;
+    const bool token = scaled && scale->stride[2];
     const size_t elements = p->batch * p->kv_heads * p->kv_len * dim_of(p, operand);
     if (shared && operand == KV_V)
         return;
-    if (channels)
-        scale_all_channels(&f);
+    if (scaled && !token)
+        scale_all(&f);
 #pragma omp parallel for collapse(3) if (elements > WORTH_THREADS)
     for (size_t b = 0; b < p->batch; b++)
         for (size_t g = 0; g < p->kv_heads; g++)
             for (size_t j = 0; j < p->kv_len; j++) {
                 const struct kv_place at = {b, g, j};
-                if (j >= attn_sequence(p, &set->tensors, b).kv_len)
-                    continue;
-                fill_row(&f, at, i8 && !channels);
-                if (shared && i8)
-                    copy_scale(&f, at);
+                if (j < attn_sequence(p, &set->tensors, b).kv_len)
+                    fill_row(&f, at, token);
             }
+    for (size_t b = 0; shared && scaled && b < p->batch; b++)
+        for (size_t g = 0; g < p->kv_heads; g++)
+            for (size_t j = 0; j < attn_sequence(p, &set->tensors, b).kv_len; j++)
+                copy_scale(&f, (struct kv_place){b, g, j});
 }

@@ -107,7 +107,9 @@ static bool go_together(const struct completion *c)
 {
     const bool shared = c->p->options & ATTN_OPTION_SHARED_KV;
     const bool packed_keys = lengths_pack_keys(c->p);
-    const bool i8 = c->p->kv_dtype == ATTN_I8;
+    const bool scaled = attn_dtype_scaled(c->p->kv_dtype);
+    char needs[64];
+    snprintf(needs, sizeof needs, ", which k and v of %s need", attn_dtype_name(c->p->kv_dtype));
     if (!c->t[V] && !shared)
         return refuse_missing(c, V, "");
     if (c->t[V] && shared)
@@ -120,10 +122,10 @@ static bool go_together(const struct completion *c)
                              c->t[CU_SEQLENS] ? ", but the keys are in a cache"
                                               : ", but there is no cu_seqlens");
     for (enum operand n = K_SCALE; n <= V_SCALE; n++) {
-        if (i8 && !c->t[n])
-            return refuse_missing(c, n, ", which k and v of i8 need");
-        if (!i8 && c->t[n])
-            return refuse_tensor(c, n, ", but k and v are not i8");
+        if (scaled && !c->t[n])
+            return refuse_missing(c, n, needs);
+        if (!scaled && c->t[n])
+            return refuse_tensor(c, n, ", but k and v are not i8, f8e4m3 or f8e5m2");
     }
     return true;
 }
@@ -138,14 +140,14 @@ static bool complete_types(const struct completion *c)
         return refuse_missing(c, q ? K : Q, "");
     if (!operands_is_real(q))
         return refuse_tensor(c, Q, ", not real numbers");
-    const bool i8 = k->dtype == ATTN_I8;
-    if (!i8 && k->dtype != q->dtype)
+    const bool scaled = attn_dtype_scaled(k->dtype);
+    if (!scaled && k->dtype != q->dtype)
         return refuse_tensor(c, K, ", of another type than q");
     if (v && v->dtype != k->dtype)
         return refuse_tensor(c, V, ", of another type than k");
     if (!parse_gives(c->text, "dtype"))
         p->dtype = q->dtype == ATTN_F64 ? ATTN_F32 : q->dtype; /* double has to be asked for */
-    p->kv_dtype = i8 ? ATTN_I8 : p->dtype;
+    p->kv_dtype = scaled ? k->dtype : p->dtype;
     return true;
 }
 

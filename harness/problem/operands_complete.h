@@ -5,8 +5,8 @@
  * the numbers of heads where q, k and v have three dimensions.
  *
  *     q k v            their sizes; of three dimensions (B, S, H * D), packed (H, rows, D).  Of one
- *                      type, which is the problem's unless the text names another one; k and v of i8
- *                      are a quantised cache with k_scale and v_scale
+ *                      type, which is the problem's unless the text names another one; k and v of i8,
+ *                      f8e4m3 or f8e5m2 are a quantised cache with k_scale and v_scale
  *     mask             of bool or u8: mask=bool; of real numbers: mask=bias, as `bias` is
  *     bias             mask=bias
  *     sinks slopes     sinks=1, alibi=1

@@ -15,7 +15,7 @@ bool operands_file_has_more(const struct attn_problem *p)
 {
     const unsigned masks = ATTN_MASK_BIAS | ATTN_MASK_BOOL;
     const unsigned sized = ATTN_OPTION_PACKED | ATTN_OPTION_PAGED;
-    return p->mask & masks || p->options & sized || p->kv_dtype == ATTN_I8;
+    return p->mask & masks || p->options & sized || attn_dtype_scaled(p->kv_dtype);
 }
 
 /* ---- sizes --------------------------------------------------------------------------------- */

@@ -4,7 +4,7 @@
  * Tensors are called PREFIXname, with the names of struct attn_tensors, and are read where the problem
  * needs them:
  *
- *     q k v                    real numbers (k and v: i8 where kv_dtype is): (B, H, S, D), or
+ *     q k v                    real numbers (k and v: i8, f8e4m3 or f8e5m2 where kv_dtype is): (B, H, S, D), or
  *                              (B, S, H * D); packed: (H, rows, D) or (1, H, rows, D); paged:
  *                              (pages, Hkv, page_size, D)
  *     bias mask                real numbers; bool, or u8 of 0 and 1: up to four dimensions that
@@ -14,7 +14,7 @@
  *     kv_lens                  i32 or i64: (B)
  *     cu_seqlens(_kv)          i32 or i64: (B + 1)
  *     block_table              i32 or i64: (B, pages of a sequence, or more)
- *     k_scale v_scale          real numbers: (B, Hkv, Skv), or four dimensions that broadcast to
+ *     k_scale v_scale          real numbers: one, (B, Hkv, Skv), or four dimensions that broadcast to
  *                              (B, Hkv, Skv, D), of v_scale the last 1; keys packed: B is 1
  *
  * Real numbers are converted to what the problem computes with, biases and scales to f32.

@@ -25,11 +25,6 @@ bool operands_is_integer(const struct safetensor *t)
     return t->dtype == ATTN_I32 || strcmp(t->format, "I64") == 0;
 }
 
-static bool is_i8(const struct safetensor *t)
-{
-    return t->dtype == ATTN_I8;
-}
-
 bool operands_is_bool(const struct safetensor *t)
 {
     return t->dtype == ATTN_BOOL || strcmp(t->format, "U8") == 0;
@@ -125,9 +120,12 @@ static bool locate_rows(struct search *s, struct operands_source *source)
                  : p->kv_len,
         *s->name == 'v' ? p->v_dim : p->qk_dim,
     };
-    const bool i8 = !q && p->kv_dtype == ATTN_I8;
-    const bool type = i8 ? is_i8(s->t) : operands_is_real(s->t);
-    say_needed(s, i8 ? "i8" : attn_dtype_name(operands_is_real(s->t) ? s->t->dtype : ATTN_F32),
+    const bool scaled = !q && attn_dtype_scaled(p->kv_dtype);
+    const bool type = scaled ? s->t->dtype == p->kv_dtype : operands_is_real(s->t);
+    say_needed(s,
+               attn_dtype_name(scaled                   ? p->kv_dtype
+                               : operands_is_real(s->t) ? s->t->dtype
+                                                        : ATTN_F32),
                full, 4);
     const struct safetensor whole = packed ? with_batch(s->t) : *s->t;
     if (is_full(&whole, full, source))
@@ -160,6 +158,9 @@ static bool locate_scale(struct search *s, struct operands_source *source)
     struct safetensor t = *s->t;
     say_needed(s, "f32", full, 4);
     message_add(s->needed, NEEDED, " or what broadcasts to it");
+    if (t.rank == 0 || (t.rank == 1 && t.shape[0] == 1)) /* one for all */
+        for (t.rank = 0; t.rank < 4;)
+            t.shape[t.rank++] = 1;
     if (t.rank == 3) /* one for each key */
         t.shape[t.rank++] = 1;
     return t.rank == 4 && operands_is_real(s->t) && broadcast(&t, full, source);

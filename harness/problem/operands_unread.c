@@ -13,10 +13,16 @@
 static const struct {
     const char *name, *option;
 } uses[] = {
-    {"bias", "mask=bias"},      {"mask", "mask=bool"},         {"sinks", "sinks=1"},
-    {"slopes", "alibi=1"},      {"kv_lens", "ragged=1"},       {"cu_seqlens", "packed=1"},
-    {"block_table", "page=N"},  {"cu_seqlens_kv", "packed=1"}, {"k_scale", "kv_dtype=i8"},
-    {"v_scale", "kv_dtype=i8"},
+    {"bias", "mask=bias"},
+    {"mask", "mask=bool"},
+    {"sinks", "sinks=1"},
+    {"slopes", "alibi=1"},
+    {"kv_lens", "ragged=1"},
+    {"cu_seqlens", "packed=1"},
+    {"block_table", "page=N"},
+    {"cu_seqlens_kv", "packed=1"},
+    {"k_scale", "kv_dtype=i8|f8e4m3|f8e5m2"},
+    {"v_scale", "kv_dtype=i8|f8e4m3|f8e5m2"},
 };
 
 static bool is_used(const struct tensors_view *views, size_t count, const char *name)

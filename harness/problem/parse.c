@@ -152,7 +152,8 @@ static bool check_whole(struct reading *r, bool whole)
     const struct attn_problem *p = &r->problem;
     const unsigned both = ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT;
     char types[96];
-    snprintf(types, sizeof types, "kv_dtype=%s is neither dtype, which is %s, nor i8",
+    snprintf(types, sizeof types,
+             "kv_dtype=%s is neither dtype, which is %s, nor i8, f8e4m3 or f8e5m2",
              attn_dtype_name(p->kv_dtype), attn_dtype_name(p->dtype));
     const struct {
         bool wrong, by_file; /* by_file: a file's tensors may say more */
@@ -161,7 +162,7 @@ static bool check_whole(struct reading *r, bool whole)
     } rules[] = {
         {p->q_heads % p->kv_heads != 0, true, r->given[KEY_HKV] ? KEY_HKV : KEY_HQ,
          "hq is not a multiple of hkv"},
-        {p->kv_dtype != p->dtype && p->kv_dtype != ATTN_I8, true, KEY_KV_DTYPE, types},
+        {p->kv_dtype != p->dtype && !attn_dtype_scaled(p->kv_dtype), true, KEY_KV_DTYPE, types},
         {(p->mask & both) == both, false, KEY_MASK,
          "mask is causal in two ways; expected one of them"},
         {p->options & ATTN_OPTION_SHARED_KV && p->v_dim > p->qk_dim, true, KEY_SHARED_KV,
@@ -218,8 +219,10 @@ static bool value_agrees(struct piece item, const struct parse_key *key,
     key->kind->print(key, found, there);
     if (strcmp(wanted, there) == 0)
         return true;
-    if (key == &parse_keys[KEY_KV_DTYPE] && given->kv_dtype == ATTN_I8) /* there: as converted */
-        return refuse(message, message_size, "%.*s, but k is not i8", (int)item.length, item.at);
+    if (key == &parse_keys[KEY_KV_DTYPE] && attn_dtype_scaled(given->kv_dtype) &&
+        !attn_dtype_scaled(found->kv_dtype)) /* there: as converted */
+        return refuse(message, message_size, "%.*s, but k is not %s", (int)item.length, item.at,
+                      attn_dtype_name(given->kv_dtype));
     return refuse(message, message_size, "%.*s, but %s=%s", (int)item.length, item.at,
                   key->help.name, there);
 }

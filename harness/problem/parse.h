@@ -14,7 +14,8 @@
  *     d         N >= 1                     64          query and key dimension
  *     dv        N >= 1                     as d        value dimension
  *     dtype     f32|bf16|f16|f64           f32         type of Q and O
- *     kv_dtype  dtype, or i8               as dtype    type of K and V
+ *     kv_dtype  dtype, or i8, f8e4m3 or    as dtype    type of K and V
+ *               f8e5m2
  *     mask      none, or a sum such as     none        causal: key j <= i + skv - sq;
  *               causal+bias of causal,                 causal_top_left: j <= i;
  *               causal_top_left, bias,                 bias: a tensor added to the scores;
@@ -74,8 +75,8 @@
  *     +bias:keys|full|causal   of mask=bias: one row for all queries, heads and sequences; one matrix
  *                              for each sequence and head; 0 and -inf as mask=causal says.  Left out:
  *                              one matrix for each head.  Elements are N(0, 1)
- *     +scales:token|channel    of kv_dtype=i8: K has a scale for each key, which is the default, or for
- *                              each dimension
+ *     +scales:token|channel|head|tensor   of a kv_dtype of 8 bits: K and V have a scale for each key,
+ *                              which is the default; K for each dimension; both for each KV head; one
  *
  * Which sequence has which length depends on the seed; how many of each length there are does not.
  */
@@ -113,6 +114,15 @@ struct input_run {
 
 enum input_bias { INPUT_BIAS_HEADS, INPUT_BIAS_KEYS, INPUT_BIAS_FULL, INPUT_BIAS_CAUSAL };
 
+/* What shares a scale of K, and of V: a key, a dimension of K (of V a key), a KV head, or all. */
+enum input_scales {
+    INPUT_SCALES_TOKEN,
+    INPUT_SCALES_CHANNEL,
+    INPUT_SCALES_HEAD,
+    INPUT_SCALES_TENSOR,
+    INPUT_SCALES_COUNT
+};
+
 struct input {
     enum input_kind kind;
     uint64_t seed; /* 1 where the kind has none */
@@ -129,7 +139,7 @@ struct input {
     bool mask_full;
     bool mask_file; /* at `path` */
     enum input_bias bias;
-    bool channel_scales;
+    enum input_scales scales;
 };
 
 /* What was wrong with a text, and at which byte of it (0-based). */

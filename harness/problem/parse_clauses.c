@@ -110,5 +110,5 @@ void parse_fit_input(struct input *input, const struct attn_problem *p)
     if (clause_bias.misfit(input, p))
         input->bias = INPUT_BIAS_HEADS;
     if (clause_scales.misfit(input, p))
-        input->channel_scales = false;
+        input->scales = INPUT_SCALES_TOKEN;
 }

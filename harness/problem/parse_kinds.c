@@ -105,10 +105,16 @@ static const struct parse_name *find_name(const struct parse_name *names, struct
 
 /* Types as other programs call them. */
 static const struct scan_synonym types[] = {
-    {"float", "f32"},  {"float32", "f32"},   {"single", "f32"},  {"fp32", "f32"},
-    {"half", "f16"},   {"float16", "f16"},   {"fp16", "f16"},    {"bfloat", "bf16"},
-    {"double", "f64"}, {"bfloat16", "bf16"}, {"float64", "f64"}, {"fp64", "f64"},
-    {"int8", "i8"},    {NULL, NULL},
+    {"float", "f32"},       {"float32", "f32"},
+    {"single", "f32"},      {"fp32", "f32"},
+    {"half", "f16"},        {"float16", "f16"},
+    {"fp16", "f16"},        {"bfloat", "bf16"},
+    {"double", "f64"},      {"bfloat16", "bf16"},
+    {"float64", "f64"},     {"fp64", "f64"},
+    {"int8", "i8"},         {"fp8", "f8e4m3"},
+    {"fp8_e4m3", "f8e4m3"}, {"float8_e4m3fn", "f8e4m3"},
+    {"fp8_e5m2", "f8e5m2"}, {"float8_e5m2", "f8e5m2"},
+    {NULL, NULL},
 };
 
 /* The types of this key; nothing for a word that is another type. */

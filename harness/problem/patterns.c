@@ -238,13 +238,13 @@ void patterns_scale_v(struct tensor_set *set, const struct attn_problem *p, doub
 {
     struct tensors_view views[TENSORS_OPERANDS];
     const size_t count = tensors_operands(&set->tensors, p, &set->shape, views);
-    const bool i8 = p->kv_dtype == ATTN_I8, shared = p->options & ATTN_OPTION_SHARED_KV;
+    const bool scaled = attn_dtype_scaled(p->kv_dtype), shared = p->options & ATTN_OPTION_SHARED_KV;
     for (size_t n = 0; n < count; n++) {
         const struct attn_tensor *t = views[n].t;
         if (t == &set->tensors.v_scale ||
-            (!i8 && t == (shared ? &set->tensors.k : &set->tensors.v)))
+            (!scaled && t == (shared ? &set->tensors.k : &set->tensors.v)))
             multiply(&views[n], factor);
-        else if (!i8 && shared && t == &set->tensors.q)
+        else if (!scaled && shared && t == &set->tensors.q)
             multiply(&views[n], 1 / factor);
     }
 }

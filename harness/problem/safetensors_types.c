@@ -17,7 +17,7 @@ static const struct safetensors_type types[] = {
     {"F64", 8, ATTN_F64},         {"I8", 1, ATTN_I8},           {"I32", 4, ATTN_I32},
     {"BOOL", 1, ATTN_BOOL},       {"I64", 8, ATTN_DTYPE_COUNT}, {"I16", 2, ATTN_DTYPE_COUNT},
     {"U8", 1, ATTN_DTYPE_COUNT},  {"U16", 2, ATTN_DTYPE_COUNT}, {"U32", 4, ATTN_DTYPE_COUNT},
-    {"U64", 8, ATTN_DTYPE_COUNT},
+    {"U64", 8, ATTN_DTYPE_COUNT}, {"F8_E4M3", 1, ATTN_F8E4M3},  {"F8_E5M2", 1, ATTN_F8E5M2},
 };
 
 const struct safetensors_type *safetensors_type_named(const char *format)
@@ -46,8 +46,10 @@ bool safetensors_is_shape(const struct safetensor *tensor, const size_t *shape, 
 void safetensors_print_shape(const struct safetensor *tensor, char text[SAFETENSORS_SHAPE_TEXT])
 {
     snprintf(text, SAFETENSORS_SHAPE_TEXT, "%s (", tensor->format);
-    for (char *c = text; *c; c++) /* as attn_dtype_name() writes types */
+    for (char *c = text; *c; c++)
         *c = (char)tolower((unsigned char)*c);
+    if (tensor->dtype < ATTN_DTYPE_COUNT)
+        snprintf(text, SAFETENSORS_SHAPE_TEXT, "%s (", attn_dtype_name(tensor->dtype));
     for (size_t n = 0; n < tensor->rank; n++) /* 8 numbers of 20 digits fit */
         message_add(text, SAFETENSORS_SHAPE_TEXT, "%s%zu", n ? "," : "", tensor->shape[n]);
     message_add(text, SAFETENSORS_SHAPE_TEXT, ")");
@@ -75,7 +77,9 @@ double safetensors_get(const struct safetensor *tensor, size_t index)
         memcpy(&x, data + 8 * index, sizeof x);
         return x;
     case ATTN_I8:
-        return (double)((const int8_t *)data)[index];
+    case ATTN_F8E4M3:
+    case ATTN_F8E5M2:
+        return (double)attn_byte_to_f32(tensor->dtype, ((const uint8_t *)data)[index]);
     case ATTN_BOOL:
         return (double)((const uint8_t *)data)[index];
     case ATTN_I32:

@@ -10,13 +10,10 @@
  * outside every range, and no boolean. */
 uint64_t tensors_padding_poison(enum attn_dtype dtype)
 {
-    static const uint64_t bits[ATTN_DTYPE_COUNT] = {[ATTN_F32] = 0x7fadbeef,
-                                                    [ATTN_BF16] = 0x7fad,
-                                                    [ATTN_F16] = 0x7dad,
-                                                    [ATTN_I8] = 0x80,
-                                                    [ATTN_I32] = 0x7fadbeef,
-                                                    [ATTN_BOOL] = 0xad,
-                                                    [ATTN_F64] = 0x7ff5adbeefadbeef};
+    static const uint64_t bits[ATTN_DTYPE_COUNT] = {
+        [ATTN_F32] = 0x7fadbeef, [ATTN_BF16] = 0x7fad, [ATTN_F16] = 0x7dad,
+        [ATTN_I8] = 0x80,        [ATTN_F8E4M3] = 0x7f, [ATTN_F8E5M2] = 0x7d,
+        [ATTN_I32] = 0x7fadbeef, [ATTN_BOOL] = 0xad,   [ATTN_F64] = 0x7ff5adbeefadbeef};
     return bits[dtype];
 }
 
@@ -32,13 +29,10 @@ static uint64_t result_poison(enum attn_dtype dtype)
 /* 1 of each type. */
 static uint64_t bits_of_one(enum attn_dtype dtype)
 {
-    static const uint64_t bits[ATTN_DTYPE_COUNT] = {[ATTN_F32] = 0x3f800000,
-                                                    [ATTN_BF16] = 0x3f80,
-                                                    [ATTN_F16] = 0x3c00,
-                                                    [ATTN_I8] = 1,
-                                                    [ATTN_I32] = 1,
-                                                    [ATTN_BOOL] = 1,
-                                                    [ATTN_F64] = 0x3ff0000000000000};
+    static const uint64_t bits[ATTN_DTYPE_COUNT] = {
+        [ATTN_F32] = 0x3f800000, [ATTN_BF16] = 0x3f80, [ATTN_F16] = 0x3c00,
+        [ATTN_I8] = 1,           [ATTN_F8E4M3] = 0x38, [ATTN_F8E5M2] = 0x3c,
+        [ATTN_I32] = 1,          [ATTN_BOOL] = 1,      [ATTN_F64] = 0x3ff0000000000000};
     return bits[dtype];
 }
 

@@ -75,8 +75,13 @@ static void shape_scales(const struct problem_case *c, struct tensors_shape *sha
     const size_t batch = packed ? 1 : p->batch, rows = packed ? shape->kv_rows : p->kv_len;
     set_dims(shape->k_scale, batch, p->kv_heads, rows, 1);
     set_dims(shape->v_scale, batch, p->kv_heads, rows, 1);
-    if (c->input.channel_scales)
+    if (c->input.scales == INPUT_SCALES_CHANNEL)
         set_dims(shape->k_scale, batch, p->kv_heads, 1, p->qk_dim);
+    if (c->input.scales == INPUT_SCALES_HEAD || c->input.scales == INPUT_SCALES_TENSOR) {
+        const size_t heads = c->input.scales == INPUT_SCALES_HEAD ? p->kv_heads : 1;
+        set_dims(shape->k_scale, 1, heads, 1, 1);
+        set_dims(shape->v_scale, 1, heads, 1, 1);
+    }
 }
 
 bool tensors_shape_of(const struct problem_case *c, struct tensors_shape *shape, char *message,

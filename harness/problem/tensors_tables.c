@@ -150,7 +150,7 @@ bool tensors_poison_tails(struct tensor_set *set, const struct attn_problem *p, 
         return true;
     if (!poison_keys(set, p, key))
         return refuse(message, message_size, "no memory for %zu pages", set->shape.pages);
-    if (p->kv_dtype == ATTN_I8)
+    if (attn_dtype_scaled(p->kv_dtype))
         poison_scales(set, p);
     return true;
 }

@@ -127,7 +127,7 @@ size_t tensors_operands(struct attn_tensors *t, const struct attn_problem *p,
         add(&list, "cu_seqlens_kv", &t->cu_seqlens_kv, ATTN_I32, vector(p->batch + 1));
     if (p->options & ATTN_OPTION_PAGED)
         add(&list, "block_table", &t->block_table, ATTN_I32, table(p->batch, shape->table_cols));
-    if (p->kv_dtype == ATTN_I8) {
+    if (attn_dtype_scaled(p->kv_dtype)) {
         add(&list, "k_scale", &t->k_scale, ATTN_F32, scales(shape->k_scale));
         add(&list, "v_scale", &t->v_scale, ATTN_F32, scales(shape->v_scale));
     }

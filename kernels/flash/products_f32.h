@@ -2,7 +2,7 @@
  * products_f32.h: part of kernel flash: the arithmetic in float32, for every variant but those of bf16 pairs.
  *
  * K and V are read where they lie, one scalar broadcast at a time.  16-bit types are widened to
- * float32 first, int8 with its scales, and rows in several pages put together, a block of K and V
+ * float32 first, 8 bits with their scales, and rows in several pages put together, a block of K and V
  * once for all tiles of the task.
  *
  * neon_f16 multiplies Q and K as they are, in f16, and adds in float32; its V is widened as elsewhere.
@@ -22,7 +22,7 @@
 #define FLASH_KV_DTYPES 0 /* int8 times its scale is no f16: other variants compute that */
 #else
 #define FLASH_DTYPES (ATTN_BIT(ATTN_F32) | ATTN_BIT(ATTN_BF16) | ATTN_BIT(ATTN_F16))
-#define FLASH_KV_DTYPES ATTN_BIT(ATTN_I8)
+#define FLASH_KV_DTYPES ATTN_DTYPES_SCALED
 #endif
 #define FLASH_COMPUTE ATTN_F32
 #define PAIR 1
@@ -102,7 +102,7 @@ VF_NOINLINE void pack(struct block *block)
     const struct job *job = block->job;
     const struct attn_problem *p = job->problem;
     const struct attn_tensors *t = job->tensors;
-    const bool shared = p->options & ATTN_OPTION_SHARED_KV && p->kv_dtype != ATTN_I8;
+    const bool shared = p->options & ATTN_OPTION_SHARED_KV && !attn_dtype_scaled(p->kv_dtype);
     float *k = block->packed, *v = k + (ptrdiff_t)FLASH_KEYS * job->qk_dim;
     block->k = keys_reals(&block->source, &t->k, block->first, block->keys, p->qk_dim, k,
                           &block->k_stride);

@@ -2,14 +2,14 @@
  * gemm_f32.h: part of kernel gemm: the products on floats.
  *
  * Operands that are not matrices of floats are converted first, as any user of sgemm has to: Q once per
- * block of rows, K and V per block of keys, in cache: copied from pages, widened from 16 bits, or int8
- * times its scales. A block of keys serves up to ROWS rows, so the conversion costs little beside the
+ * block of rows, K and V per block of keys, in cache: copied from pages, widened from 16 bits, or 8 bits
+ * times their scales. A block of keys serves up to ROWS rows, so the conversion costs little beside the
  * product.
  */
 #include "gemm_block.h"
 
 #define GEMM_DTYPES (ATTN_BIT(ATTN_F32) | ATTN_BIT(ATTN_BF16) | ATTN_BIT(ATTN_F16))
-#define GEMM_KV_DTYPES ATTN_BIT(ATTN_I8)
+#define GEMM_KV_DTYPES ATTN_DTYPES_SCALED
 #define GEMM_COMPUTE ATTN_F32
 #define GEMM_ROUNDS_P false
 

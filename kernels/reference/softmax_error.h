@@ -54,7 +54,7 @@ static inline wide growth(size_t n, bool aligned)
 /* Roundings of a score in units of u s_rj beside those of its sum. */
 static inline wide per_score(const struct attn_problem *problem)
 {
-    return problem->kv_dtype == ATTN_I8 ? 6 : 4;
+    return attn_dtype_scaled(problem->kv_dtype) ? 6 : 4;
 }
 
 /* Scores as a result, from s_rj. */

@@ -45,7 +45,7 @@ struct keys {
     size_t scores;  /* keys and sink */
     size_t *j;      /* which key */
     const void **v; /* its row of V */
-    wide *v_scale;  /* set for int8 alone */
+    wide *v_scale;  /* set for types of 8 bits alone */
     wide *x;        /* score */
     wide *p;        /* weight */
     wide *delta;    /* how far x may be off, first s_rj */
@@ -81,7 +81,7 @@ static inline const element *row_of(const void *row, enum attn_dtype dtype, size
         return (const element *)row + at;
     const float *floats = (const float *)row + at;
     const uint16_t *halves = (const uint16_t *)row + at;
-    const int8_t *bytes = (const int8_t *)row + at;
+    const uint8_t *bytes = (const uint8_t *)row + at;
     if (dtype == ATTN_F32)
         for (size_t d = 0; d < n; d++)
             buffer[d] = (element)floats[d];
@@ -93,7 +93,7 @@ static inline const element *row_of(const void *row, enum attn_dtype dtype, size
             buffer[d] = attn_f16_to_f32(halves[d]);
     else
         for (size_t d = 0; d < n; d++)
-            buffer[d] = (element)bytes[d];
+            buffer[d] = (element)attn_byte_to_f32(dtype, bytes[d]);
     return buffer;
 }
 
@@ -199,7 +199,7 @@ static inline bool hidden(const struct place *at, size_t j)
     return (at->mask && !at->mask[j]) || (at->bias && bias_of(at, j) == -INFINITY);
 }
 
-/* scale * q . k, and *magnitude s_rj.  int8: q takes the scales of K, which is exact enough here. */
+/* scale * q . k, and *magnitude s_rj.  8 bits: q takes the scales of K, which is exact enough here. */
 static inline wide scaled_dot(const struct place *at, size_t j, const struct dot_scratch *scratch,
                               wide *magnitude)
 {
@@ -208,7 +208,7 @@ static inline wide scaled_dot(const struct place *at, size_t j, const struct dot
     const void *row = attn_kv_row(p, t, &t->k, &at->sequence, at->b, at->g, j);
     const element *k = row_of(row, p->kv_dtype, 0, p->qk_dim, scratch->row);
     const wide *q = scratch->q;
-    if (p->kv_dtype == ATTN_I8) {
+    if (attn_dtype_scaled(p->kv_dtype)) {
         const float *k_scale = attn_row(&t->k_scale, at->b, at->g, at->sequence.kv_first + j);
         for (size_t d = 0; d < p->qk_dim; d++)
             scratch->q_scaled[d] =
@@ -292,7 +292,7 @@ static inline void keys_find(struct keys *keys, const struct place *at,
             x = with_terms(at, j, x, &keys->delta[n], &keys->extra[n]);
         keys->j[n] = j;
         keys->v[n] = attn_kv_row(p, t, &t->v, &at->sequence, at->b, at->g, j);
-        if (p->kv_dtype == ATTN_I8)
+        if (attn_dtype_scaled(p->kv_dtype))
             keys->v_scale[n] = (wide) * (const float *)attn_row(&t->v_scale, at->b, at->g,
                                                                 at->sequence.kv_first + j);
         keys->x[n] = x;

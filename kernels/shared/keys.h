@@ -3,7 +3,7 @@
  * files only.
  *
  * Reals that follow each other are read in place.  What lies in several pages, or has 8 or 16 bits, is
- * copied some keys at a time: widening is exact, and int8 gets its scales on the way.
+ * copied some keys at a time: widening is exact, and 8 bits get their scales on the way.
  */
 #ifndef ATTN_KEYS_H
 #define ATTN_KEYS_H
@@ -54,7 +54,7 @@ static inline bool keys_together(const struct keys *keys, ptrdiff_t j, ptrdiff_t
     return keys_run(keys, j, n) == n;
 }
 
-/* Reals of to[0, dim) from elements of a type that is no integer. */
+/* Reals of to[0, dim) from elements of a type without scales. */
 static inline void keys_widen(real *to, enum attn_dtype dtype, const void *from, size_t dim)
 {
     const size_t bytes = attn_dtype_size(dtype);
@@ -66,20 +66,36 @@ static inline void keys_widen(real *to, enum attn_dtype dtype, const void *from,
                          dim - d);
 }
 
-/* Row j of int8 at `from` times its scale: one scale per token, or in K one per channel. */
+/* Reals of to[0, dim) from elements of 8 bits, without their scales. */
+static inline void keys_widen_bytes(real *to, enum attn_dtype dtype, const uint8_t *from,
+                                    size_t dim)
+{
+    if (dtype == ATTN_I8)
+        for (size_t d = 0; d < dim; d++)
+            to[d] = (real)(int8_t)from[d];
+    else if (dtype == ATTN_F8E4M3)
+        for (size_t d = 0; d < dim; d++)
+            to[d] = (real)attn_f8e4m3_to_f32(from[d]);
+    else
+        for (size_t d = 0; d < dim; d++)
+            to[d] = (real)attn_f8e5m2_to_f32(from[d]);
+}
+
+/* Row j of 8 bits at `from` times its scale: one scale per token, or in K one per channel. */
 static inline void keys_scale(const struct keys *keys, const struct attn_tensor *kv, ptrdiff_t j,
-                              const int8_t *from, real *to, size_t dim)
+                              const uint8_t *from, real *to, size_t dim)
 {
     const bool is_k = kv == &keys->tensors->k;
     const struct attn_tensor *scales = is_k ? &keys->tensors->k_scale : &keys->tensors->v_scale;
     const float *scale =
         attn_row_f32(scales, keys->b, keys->g, keys->sequence.kv_first + (size_t)j);
+    keys_widen_bytes(to, kv->dtype, from, dim);
     if (is_k && scales->stride[3] != 0)
         for (size_t d = 0; d < dim; d++)
-            to[d] = (real)scale[d] * (real)from[d];
+            to[d] *= (real)scale[d];
     else
         for (size_t d = 0; d < dim; d++)
-            to[d] = (real)*scale * (real)from[d];
+            to[d] *= (real)*scale;
 }
 
 /* Keys [j, j + n) of K or V, n > 0, as rows *stride apart: where they lie, or row by row in `copy`,
@@ -98,8 +114,8 @@ static inline const real *keys_reals(const struct keys *keys, const struct attn_
         const char *row = keys_row(keys, kv, j + i);
         run = keys_run(keys, j + i, n - i);
         for (ptrdiff_t r = i; r < i + run; r++, row += bytes, to += dim)
-            if (kv->dtype == ATTN_I8)
-                keys_scale(keys, kv, r + j, (const int8_t *)row, to, dim);
+            if (attn_dtype_scaled(kv->dtype))
+                keys_scale(keys, kv, r + j, (const uint8_t *)row, to, dim);
             else
                 keys_widen(to, kv->dtype, row, dim);
     }

@@ -2,7 +2,8 @@
  * format.h: part of kernel split_kv: elements of K and V as they lie in memory, and as they are
  * multiplied.
  *
- * A step is what is loaded of a row of K or V at once: VF_BYTES bytes, or half of that in int8.  Its
+ * A step is what is loaded of a row of K or V at once: VF_BYTES bytes, or half of that where
+ * elements have 8 bits.  Its
  * elements widen to one vector (f32) or two.  bf16 widens by a shift and a mask, so its two vectors
  * hold the even and the odd elements; Q is laid out to match and O is put in order again when it is
  * stored (split_merge.h).
@@ -14,7 +15,7 @@
 #include "shared/simd_bf16.h"
 #include "shared/simd_f16.h"
 
-enum format { FORMAT_F32, FORMAT_BF16, FORMAT_F16, FORMAT_I8 };
+enum format { FORMAT_F32, FORMAT_BF16, FORMAT_F16, FORMAT_I8, FORMAT_F8E4M3, FORMAT_F8E5M2 };
 
 /* How rows are read: some keys abreast or one after the other, beside prefetches, or without any: abreast,
  * or one after the other and so in the order of memory. */
@@ -22,21 +23,26 @@ enum reading { READING_ABREAST, READING_APART, READING_BARE, READING_STREAM, REA
 
 static inline enum format format_of(enum attn_dtype kv_dtype)
 {
-    return kv_dtype == ATTN_F32    ? FORMAT_F32
-           : kv_dtype == ATTN_BF16 ? FORMAT_BF16
-           : kv_dtype == ATTN_F16  ? FORMAT_F16
-                                   : FORMAT_I8;
+    return kv_dtype == ATTN_F32      ? FORMAT_F32
+           : kv_dtype == ATTN_BF16   ? FORMAT_BF16
+           : kv_dtype == ATTN_F16    ? FORMAT_F16
+           : kv_dtype == ATTN_F8E4M3 ? FORMAT_F8E4M3
+           : kv_dtype == ATTN_F8E5M2 ? FORMAT_F8E5M2
+                                     : FORMAT_I8;
 }
 
+/* Whether elements have 8 bits, and scales. */
+#define FORMAT_SCALED(format) ((format) >= FORMAT_I8)
+
 /* Bytes of a step. */
-#define FORMAT_STEP(format) ((format) == FORMAT_I8 ? VF_BYTES / 2 : VF_BYTES)
+#define FORMAT_STEP(format) (FORMAT_SCALED(format) ? VF_BYTES / 2 : VF_BYTES)
 
 /* Whether a line is fetched beside step x: in avx512 one for each that is read, in avx2 and baseline, as
  * they were measured, two and four; in neon one. */
 #if VF_FACTOR_IN_LANE
 #define FORMAT_FETCHES(format, x) ((x) % (64 / FORMAT_STEP(format)) == 0)
 #else
-#define FORMAT_FETCHES(format, x) ((format) != FORMAT_I8 || (x) % 2 == 0)
+#define FORMAT_FETCHES(format, x) (!FORMAT_SCALED(format) || (x) % 2 == 0)
 #endif
 
 /* Vectors that a step widens to. */
@@ -95,6 +101,10 @@ VF_INLINE void widen(const enum format format, const char *p, vf x[2])
     } else if (format == FORMAT_I8) {
         x[0] = vf_load_i8((const int8_t *)p);
         x[1] = vf_load_i8((const int8_t *)p + VF_LANES);
+    } else if (format == FORMAT_F8E4M3) {
+        vf_load_f8e4m3((const uint8_t *)p, x);
+    } else if (format == FORMAT_F8E5M2) {
+        vf_load_f8e5m2((const uint8_t *)p, x);
     } else if (format == FORMAT_BF16) {
         vi pairs;
         memcpy(&pairs, p, sizeof pairs);
@@ -115,7 +125,7 @@ VF_INLINE vi narrow_pairs(const vf x[2])
 VF_INLINE void widen_step(const enum format format, int tail, const char *p, vf x[2])
 {
     if (tail) {
-        const int odd = format == FORMAT_I8 ? tail % 2 : 0;
+        const int odd = FORMAT_SCALED(format) ? tail % 2 : 0;
         const vi raw = vi_load_bytes(p, (size_t)(tail - odd));
         char step[VF_BYTES];
         memcpy(step, &raw, sizeof step);

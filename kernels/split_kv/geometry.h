@@ -287,13 +287,13 @@ static inline struct geometry geometry_of(const struct attn_problem *p, int thre
         .qk = axis_of(p->qk_dim, element, format),
         .v = axis_of(p->v_dim, element, format),
         .natural = p->mask & ATTN_MASK_BIAS ||
-                   p->options & (ATTN_OPTION_SOFTCAP | ATTN_OPTION_ALIBI) || format == FORMAT_I8,
+                   p->options & (ATTN_OPTION_SOFTCAP | ATTN_OPTION_ALIBI) || FORMAT_SCALED(format),
         .looks = p->mask & (ATTN_MASK_BOOL | ATTN_MASK_BIAS),
         .shared = p->options & ATTN_OPTION_SHARED_KV,
         .uneven = p->options & (ATTN_OPTION_RAGGED | ATTN_OPTION_PACKED),
         .group = p->q_heads / p->kv_heads,
         .unit_rows = geometry_minimum(rows, UNIT_ROWS),
-        .tile_rows = format == FORMAT_F16 || format == FORMAT_I8 ? 4 : MOST_ROWS,
+        .tile_rows = format == FORMAT_F16 || FORMAT_SCALED(format) ? 4 : MOST_ROWS,
         .block_keys = (ptrdiff_t)(fit ? geometry_minimum(fit, BLOCK_KEYS) : GROUP_KEYS),
     };
     const ptrdiff_t blocks = TOUCH_BYTES / g.block_keys / g.qk.bytes;

@@ -9,7 +9,7 @@
 
 /* ---- Q -------------------------------------------------------------------------------------- */
 
-/* A row of Q for int8 keys, with elements in memory order, times the scales of K's channels, if any. */
+/* A row of Q for keys of 8 bits, with elements in memory order, times the scales of K's channels, if any. */
 VF_NOINLINE void load_q_for_bytes(const struct unit *u, const char *from, int rows, float *q)
 {
     const size_t dim = (size_t)u->g->qk.dim, element = attn_dtype_size(u->t->q.dtype);
@@ -43,7 +43,7 @@ static void load_q(const struct unit *u, int row, int rows, float *q)
 #endif
     for (int h = 0; h < rows; h++) {
         const char *from = unit_row(u, &u->t->q, row + h);
-        if (g->format == FORMAT_I8) {
+        if (FORMAT_SCALED(g->format)) {
             load_q_for_bytes(u, from, rows, q + h * w * VF_LANES);
             continue;
         }

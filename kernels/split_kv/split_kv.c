@@ -23,7 +23,7 @@
  * A matrix unit (amx) takes a unit through panels of keys in place of blocks, and tiles of 16 rows
  * (panels.h, matrix_products.h); all else is the same.
  *
- *   memory    K and V once per 128 query rows of a KV head, pages where they lie, int8 as it is
+ *   memory    K and V once per 128 query rows of a KV head, pages where they lie, 8 bits as they are
  *   parallel  over (sequence, KV head, split), or (sequence, KV head) where there are many
  *   scratch   threads * (Q and P of a unit, or of one of each head abreast), and one part per split:
  *             of a unit per thread where units are many, of every unit where they are few, which
@@ -267,7 +267,7 @@ const struct attn_kernel ATTN_KERNEL = {
 #if MATRIX_UNIT
     .supports = supports,
 #else
-    .caps.kv_dtypes = ATTN_BIT(ATTN_I8),
+    .caps.kv_dtypes = ATTN_DTYPES_SCALED,
 #endif
     .caps.outputs = ATTN_OUTPUTS_ALL,
     .caps.forward = true,

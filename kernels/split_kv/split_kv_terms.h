@@ -94,11 +94,11 @@ static struct terms terms_of(const struct unit *u, const struct tile *t, int row
         spread_bias(u, row, t->rows, j, n, keys, u->terms);
         terms.bias = u->terms;
     }
-    if (g->format == FORMAT_I8 && !u->reports) {
+    if (FORMAT_SCALED(g->format) && !u->reports) {
         spread_scale(u, &u->t->v_scale, t->rows, j, n, keys, u->terms + each);
         terms.v_factor = u->terms + each;
     }
-    if (g->format == FORMAT_I8 && terms_scale_keys(&u->t->k_scale)) {
+    if (FORMAT_SCALED(g->format) && terms_scale_keys(&u->t->k_scale)) {
         spread_scale(u, &u->t->k_scale, t->rows, j, n, keys, u->terms + 2 * each);
         terms.k_factor = u->terms + 2 * each;
     }

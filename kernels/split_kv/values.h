@@ -263,6 +263,12 @@ ARITHMETIC(f16_4, FORMAT_F16, 4)
 ARITHMETIC(i8_1, FORMAT_I8, 1)
 ARITHMETIC(i8_2, FORMAT_I8, 2)
 ARITHMETIC(i8_4, FORMAT_I8, 4)
+ARITHMETIC(f8e4m3_1, FORMAT_F8E4M3, 1)
+ARITHMETIC(f8e4m3_2, FORMAT_F8E4M3, 2)
+ARITHMETIC(f8e4m3_4, FORMAT_F8E4M3, 4)
+ARITHMETIC(f8e5m2_1, FORMAT_F8E5M2, 1)
+ARITHMETIC(f8e5m2_2, FORMAT_F8E5M2, 2)
+ARITHMETIC(f8e5m2_4, FORMAT_F8E5M2, 4)
 #if VF_LANES == 2 * LANE_ROWS
 ARITHMETIC(f32_8, FORMAT_F32, 8)
 ARITHMETIC(bf16_8, FORMAT_BF16, 8)
@@ -318,6 +324,8 @@ static const struct arithmetic {
     },
     [FORMAT_F16] = {[1] = ALIKE(f16_1), [2] = ALIKE(f16_2), [4] = ALIKE(f16_4)},
     [FORMAT_I8] = {[1] = ALIKE(i8_1), [2] = ALIKE(i8_2), [4] = ALIKE(i8_4)},
+    [FORMAT_F8E4M3] = {[1] = ALIKE(f8e4m3_1), [2] = ALIKE(f8e4m3_2), [4] = ALIKE(f8e4m3_4)},
+    [FORMAT_F8E5M2] = {[1] = ALIKE(f8e5m2_1), [2] = ALIKE(f8e5m2_2), [4] = ALIKE(f8e5m2_4)},
 };
 
 static const struct arithmetic *arithmetic_of(enum format format, int rows)

@@ -25,6 +25,8 @@ TYPES = {
     "I8": torch.int8,
     "U8": torch.uint8,
     "BOOL": torch.bool,
+    "F8_E4M3": torch.float8_e4m3fn,
+    "F8_E5M2": torch.float8_e5m2,
 }
 DTYPES = {"f64": torch.float64, "f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16}
 
@@ -107,7 +109,7 @@ class Operands:
         elif x.dim() == 3:
             count = int(self.text.get(heads, self.text["hq"]))
             x = x.reshape(*x.shape[:2], count, -1).transpose(1, 2)
-        return (x if x.dtype == torch.int8 else x.to(self.dtype)).double()
+        return (x if x.element_size() == 1 else x.to(self.dtype)).double()
 
     def small(self, name: str) -> Tensor | None:
         """Numbers that are computed with as f32."""
@@ -128,7 +130,7 @@ class Operands:
         return x[b, :, :keys]
 
     def scaled(self, x: Tensor, name: str, b: int) -> Tensor:
-        """What int8 stands for."""
+        """What elements of 8 bits stand for."""
         scale = self.small(name)
         if scale is None:
             return x

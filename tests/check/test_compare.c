@@ -93,7 +93,8 @@ static void smaller_cases_keep_their_options(void **state)
     assert_true(s.problem.page_size == 64 && s.problem.kv_dtype == ATTN_I8);
     assert_true(s.problem.softcap == p->softcap);
     assert_int_equal(s.input.kind, INPUT_NORMAL);
-    assert_true(s.input.seed == 7 && s.input.mask_block == 64 && s.input.channel_scales);
+    assert_true(s.input.seed == 7 && s.input.mask_block == 64);
+    assert_int_equal(s.input.scales, INPUT_SCALES_CHANNEL);
     assert_int_equal(s.input.lens.lo, small.kv_len / 8);
     assert_int_equal(s.input.lens.mean, small.kv_len / 4);
     assert_int_equal(s.input.lens.hi, small.kv_len);

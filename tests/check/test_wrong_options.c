@@ -67,7 +67,15 @@
     X(values_from_the_tail, CACHE ",shared_kv=1", "normal", "own input", "got ")                  \
     X(int8_taken_for_unsigned, CACHE ",kv_dtype=i8", "normal", "own input",                       \
       "as if bytes of int8 were unsigned")                                                        \
-    X(int8_negated, CACHE ",kv_dtype=i8", "normal", "int8 of -128 and 127", "")
+    X(int8_negated, CACHE ",kv_dtype=i8", "normal", "int8 of -128 and 127", "")                   \
+    X(v_scale_missing, CACHE ",kv_dtype=f8e4m3", "normal+scales:head", "own input",               \
+      "v_scale were not applied")                                                                 \
+    X(k_scale_of_the_next_token, CACHE ",kv_dtype=f8e5m2", "normal", "own input", "")             \
+    X(f8_bias_of_fnuz, CACHE ",kv_dtype=f8e4m3", "normal", "own input", "")                       \
+    X(f8_nan_as_480, CACHE ",kv_dtype=f8e4m3", "normal", "nan in k", "expected nan")              \
+    X(f8_minus_nan_as_480, CACHE ",kv_dtype=f8e4m3", "normal", "infinity in v", "expected nan")   \
+    X(f8_subnormals_flushed, CACHE ",kv_dtype=f8e5m2", "normal", "f8e5m2 of all sizes", "")       \
+    X(f8_infinity_as_number, CACHE ",kv_dtype=f8e5m2", "normal", "infinity in v", "")
 
 /* What the problem does not use: kernels are judged by what they claim. */
 #define PLAIN_SMALL "h=2,sq=70,skv=133,d=24"
@@ -89,6 +97,11 @@
     X(sink_outside_maximum, PLAIN_SMALL, "normal", "sinks above all keys", "got ")                \
     X(v_scale_relative_to_first, PLAIN_SMALL, "normal", "scales of 0", "got nan")                 \
     X(int8_negated, PLAIN_SMALL, "normal", "int8 of -128 and 127", "")                            \
+    X(f8_bias_of_fnuz, PLAIN_SMALL, "normal", "f8e4m3 of all sizes", "")                          \
+    X(f8_nan_as_480, PLAIN_SMALL, "normal", "f8e4m3, nan in k", "expected nan")                   \
+    X(f8_minus_nan_as_480, PLAIN_SMALL, "normal", "f8e4m3, -nan in v behind a mask", "")          \
+    X(f8_subnormals_flushed, PLAIN_SMALL, "normal", "f8e4m3 of all sizes", "")                    \
+    X(f8_infinity_as_number, PLAIN_SMALL, "normal", "f8e5m2, infinity in v behind a mask", "")    \
     X(alibi_without_offset, PLAIN_SMALL, "normal", "slopes of its own", "")
 
 #define DECLARE(name, ...) extern const struct attn_kernel wrong_##name;

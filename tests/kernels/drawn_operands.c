@@ -229,7 +229,7 @@ void drawn_open(struct drawn_operands *d, const struct attn_problem *problem, bo
                 }
     t->k = draw_keys(d, p->qk_dim);
     t->v = drawn_on(d, ATTN_OPTION_SHARED_KV) ? t->k : draw_keys(d, p->v_dim);
-    if (p->kv_dtype == ATTN_I8) {
+    if (attn_dtype_scaled(p->kv_dtype)) {
         t->k_scale = draw_scales(d, below(d, 2));
         t->v_scale = draw_scales(d, false);
     }

@@ -155,7 +155,7 @@ double drawn_k(const struct drawn_operands *d, size_t b, size_t g, size_t j, siz
 {
     const struct attn_tensor *k = &d->tensors.k, *scale = &d->tensors.k_scale;
     const double x = drawn_get(k, drawn_key_number(d, k, b, g, j, e));
-    if (d->problem.kv_dtype != ATTN_I8)
+    if (!attn_dtype_scaled(d->problem.kv_dtype))
         return x;
     return x *
            drawn_get(scale, drawn_scale_number(d, scale, b, g, j, (ptrdiff_t)e * scale->stride[3]));
@@ -165,7 +165,7 @@ double drawn_v(const struct drawn_operands *d, size_t b, size_t g, size_t j, siz
 {
     const struct attn_tensor *v = &d->tensors.v, *scale = &d->tensors.v_scale;
     const double x = drawn_get(v, drawn_key_number(d, v, b, g, j, e));
-    return d->problem.kv_dtype == ATTN_I8
+    return attn_dtype_scaled(d->problem.kv_dtype)
                ? x * drawn_get(scale, drawn_scale_number(d, scale, b, g, j, 0))
                : x;
 }

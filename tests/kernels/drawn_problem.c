@@ -38,7 +38,7 @@ const struct drawn_limits drawn_everything = {
     .options = ATTN_OPTION_WINDOW | ATTN_OPTION_SOFTCAP | ATTN_OPTION_SINKS | ATTN_OPTION_ALIBI |
                ATTN_OPTION_RAGGED | ATTN_OPTION_PAGED | ATTN_OPTION_PACKED | ATTN_OPTION_SHARED_KV,
     .dtypes = 1u << ATTN_F32 | 1u << ATTN_BF16 | 1u << ATTN_F16 | 1u << ATTN_F64,
-    .kv_dtypes = 1u << ATTN_I8,
+    .kv_dtypes = 1u << ATTN_I8 | 1u << ATTN_F8E4M3 | 1u << ATTN_F8E5M2,
 };
 
 struct attn_problem drawn_problem(const struct drawn_limits *limits, uint64_t seed)

@@ -135,7 +135,7 @@ struct drawn_limits relation_limits(const struct relation *relation,
                                     const struct attn_kernel *kernel)
 {
     const struct attn_caps *caps = &kernel->caps;
-    const unsigned i8 = relation->quantised == QUANTISED_NEVER ? 0 : caps->kv_dtypes;
+    const unsigned scaled = relation->quantised == QUANTISED_NEVER ? 0 : caps->kv_dtypes;
     return (struct drawn_limits){
         .q_len = 40,
         .kv_len = 150,
@@ -145,7 +145,7 @@ struct drawn_limits relation_limits(const struct relation *relation,
         .must_masks = relation->must_masks,
         .must_options = relation->must_options,
         .dtypes = caps->dtypes & drawn_everything.dtypes,
-        .kv_dtypes = i8 & 1u << ATTN_I8,
+        .kv_dtypes = scaled & drawn_everything.kv_dtypes,
         .quantised = relation->quantised == QUANTISED_ALWAYS,
     };
 }
@@ -270,7 +270,7 @@ static bool form_agrees(const struct attn_kernel *kernel, int threads, const str
 
 static bool suits(const struct relation *relation, const struct attn_problem *p)
 {
-    const bool quantised = p->kv_dtype == ATTN_I8;
+    const bool quantised = attn_dtype_scaled(p->kv_dtype);
     return (p->mask & relation->must_masks) == relation->must_masks &&
            (p->options & relation->must_options) == relation->must_options &&
            !(p->mask & ~(relation->must_masks | relation->masks)) &&

@@ -1,5 +1,5 @@
 /*
- * 16-bit elements: every value widens exactly and comes back; floats round to the nearest, ties to
+ * Elements of 16 and 8 bits: every value widens exactly and comes back; floats round to the nearest, ties to
  * even.  Judged by arithmetic on the definition (sign, exponent, fraction), not by bit tricks.
  */
 #include "testing.h"
@@ -86,12 +86,79 @@ static void large_and_tiny_floats_saturate(void **state)
     assert_int_equal(attn_f32_to_bf16(3.4e38f), 0x7f80);
 }
 
+/* ---- 8 bits ---------------------------------------------------------------------------------- */
+
+/* The value of a byte as OFP8 defines it: of E5M2 as IEEE 754 does, of E4M3 NaN where all ones follow the
+ * sign, and numbers instead of infinities. */
+static double value_of_byte(bool e4m3, unsigned bits)
+{
+    const int fraction_bits = e4m3 ? 3 : 2, bias = e4m3 ? 7 : 15;
+    const int exponent = (int)(bits & 0x7f) >> fraction_bits;
+    const int fraction = (int)bits & ((1 << fraction_bits) - 1);
+    const double sign = bits & 0x80 ? -1 : 1;
+    if (e4m3 && (bits & 0x7f) == 0x7f)
+        return NAN;
+    if (!e4m3 && exponent == 31)
+        return fraction ? NAN : sign * INFINITY;
+    if (exponent == 0)
+        return sign * ldexp(fraction, 1 - bias - fraction_bits);
+    return sign * ldexp(fraction + (1 << fraction_bits), exponent - bias - fraction_bits);
+}
+
+static void every_byte_widens_and_returns(void **state)
+{
+    (void)state;
+    for (unsigned n = 0; n < 512; n++) {
+        const bool e4m3 = n & 256;
+        const uint8_t bits = (uint8_t)n;
+        const double expected = value_of_byte(e4m3, bits);
+        const float got = e4m3 ? attn_f8e4m3_to_f32(bits) : attn_f8e5m2_to_f32(bits);
+        const uint8_t back = e4m3 ? attn_f32_to_f8e4m3(got) : attn_f32_to_f8e5m2(got);
+        assert_true(!signbit(got) == !(bits & 0x80));
+        if (isnan(expected)) {
+            assert_true(isnan(got) && isnan(value_of_byte(e4m3, back)));
+            assert_int_equal(back & 0x80, bits & 0x80);
+        } else {
+            assert_true((double)got == expected);
+            assert_int_equal(back, bits);
+        }
+    }
+    assert_true(attn_f8e4m3_to_f32(0x7e) == 448 && attn_f8e5m2_to_f32(0x7b) == 57344);
+    assert_true(attn_byte_to_f32(ATTN_I8, 0x80) == -128);
+}
+
+/* Between neighbours: below, at and above the middle. */
+static void floats_round_to_the_nearest_byte(void **state)
+{
+    (void)state;
+    for (unsigned n = 0; n < 2; n++) {
+        uint8_t (*const narrow)(float) = n ? attn_f32_to_f8e4m3 : attn_f32_to_f8e5m2;
+        const unsigned largest = n ? 0x7e : 0x7b;
+        for (unsigned bits = 0; bits < largest; bits++) {
+            const float middle = (float)((value_of_byte(n, bits) + value_of_byte(n, bits + 1)) / 2);
+            const unsigned even = bits & 1 ? bits + 1 : bits;
+            assert_int_equal(narrow(middle), even);
+            assert_int_equal(narrow(-middle), even | 0x80);
+            assert_int_equal(narrow(nextafterf(middle, 0)), bits);
+            assert_int_equal(narrow(nextafterf(middle, INFINITY)), bits + 1);
+        }
+        assert_int_equal(narrow(1e-30f), 0);
+    }
+    assert_int_equal(attn_f32_to_f8e5m2(nextafterf(61440, 0)), 0x7b);
+    assert_int_equal(attn_f32_to_f8e5m2(61440), 0x7c);
+    assert_int_equal(attn_f32_to_f8e5m2(-INFINITY), 0xfc);
+    assert_int_equal(attn_f32_to_f8e4m3(464), 0x7e);
+    assert_int_equal(attn_f32_to_f8e4m3(-INFINITY), 0xfe);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_element_widens_and_returns),
         cmocka_unit_test(floats_round_to_nearest_even),
         cmocka_unit_test(large_and_tiny_floats_saturate),
+        cmocka_unit_test(every_byte_widens_and_returns),
+        cmocka_unit_test(floats_round_to_the_nearest_byte),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

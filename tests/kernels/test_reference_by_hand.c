@@ -252,20 +252,26 @@ static void sinks_may_align_roundings(void **state)
 }
 
 /* K = 0 and 1 with a scale of L, V = 1 and 5 with one of 2: delta 7L twice, 22 instead of 20. */
-static void integers_stand_for_their_products_with_scales(void **state)
+static void elements_of_8_bits_stand_for_their_products_with_scales(void **state)
 {
+    static const struct {
+        const char *dtype;
+        uint8_t one, five; /* as bits */
+    } types[] = {{"i8", 1, 5}, {"f8e4m3", 0x38, 0x4a}, {"f8e5m2", 0x3c, 0x45}};
     (void)state;
-    for (size_t n = 0; n < 2; n++) {
-        struct judged *t = open_judged("sq=1,skv=2,d=1,scale=1,kv_dtype=i8");
+    for (size_t n = 0; n < 6; n++) {
+        char text[64];
+        snprintf(text, sizeof text, "sq=1,skv=2,d=1,scale=1,kv_dtype=%s", types[n / 2].dtype);
+        struct judged *t = open_judged(text);
         struct attn_tensors *s = &t->set.tensors;
         tensors_set(&s->q, 0, 0, 0, 0, 1);
         for (size_t j = 0; j < 2; j++) {
-            *(int8_t *)attn_row(&s->k, 0, 0, j) = (int8_t)j;
-            *(int8_t *)attn_row(&s->v, 0, 0, j) = j ? 5 : 1;
+            *(uint8_t *)attn_row(&s->k, 0, 0, j) = j ? types[n / 2].one : 0;
+            *(uint8_t *)attn_row(&s->v, 0, 0, j) = j ? types[n / 2].five : types[n / 2].one;
             *(float *)attn_row(&s->k_scale, 0, 0, j) = (float)L;
             *(float *)attn_row(&s->v_scale, 0, 0, j) = 2;
         }
-        if (n == 1) /* one a channel: of key 0, for all */
+        if (n % 2) /* one a channel: of key 0, for all */
             *(float *)attn_row(&s->k_scale, 0, 0, 1) = NAN, s->k_scale.stride[2] = 0;
         judge(t, 0, 0, 0);
         assert_o(t, 8, log(4));
@@ -306,7 +312,7 @@ int main(void)
         cmocka_unit_test(a_sink_takes_weight_and_adds_no_value),
         cmocka_unit_test(a_sink_alone),
         cmocka_unit_test(sinks_may_align_roundings),
-        cmocka_unit_test(integers_stand_for_their_products_with_scales),
+        cmocka_unit_test(elements_of_8_bits_stand_for_their_products_with_scales),
         cmocka_unit_test(each_sequence_has_its_own_last_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

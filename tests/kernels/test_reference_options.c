@@ -136,7 +136,7 @@ static void define(const struct drawn_operands *d, size_t b, size_t h, size_t i,
     weigh(def, u, &keys_align, &dims_align);
     def->growth = growth_of(def->n + def->sink, keys_align, u);
     const long double each =
-        growth_of(p->qk_dim, dims_align, u) + (p->kv_dtype == ATTN_I8 ? 6 : 4) * u;
+        growth_of(p->qk_dim, dims_align, u) + (attn_dtype_scaled(p->kv_dtype) ? 6 : 4) * u;
     for (size_t k = 0; k < def->n; k++)
         def->delta[k] = each * (def->product[k] + def->m - def->x[k]) + def->term[k];
     if (def->sink)
@@ -170,7 +170,7 @@ static void assert_element(const struct drawn_operands *d, size_t b, size_t g, s
         [ATTN_F32] = 0x1p-24L, [ATTN_BF16] = 0x1p-8L, [ATTN_F16] = 0x1p-11L, [ATTN_F64] = 0x1p-53L};
     const struct attn_problem *p = &d->problem;
     const long double u = unit(p), u_all = u_out[p->dtype] + own_rounding(p);
-    const bool i8 = p->kv_dtype == ATTN_I8;
+    const bool scaled = attn_dtype_scaled(p->kv_dtype);
     long double o = 0, size = 0, off = 0;
     for (size_t k = 0; k < def->n; k++) {
         const long double v = (long double)drawn_v(d, b, g, def->key[k], e);
@@ -182,7 +182,7 @@ static void assert_element(const struct drawn_operands *d, size_t b, size_t g, s
     if (def->sink)
         off += def->p[def->n] * def->delta[def->n] * fabsl(o);
     const long double bound =
-        off + (2 * def->growth + 16 * u + (i8 ? 2 * u : 0)) * size + u_all * fabsl(o);
+        off + (2 * def->growth + 16 * u + (scaled ? 2 * u : 0)) * size + u_all * fabsl(o);
     const double smallest =
         p->dtype == ATTN_F64 ? 0x1p-1000 : 0x1p-24; /* those of f16 count, too */
     assert_close(d, "O", row->o[e], o, near(d, o, 1e-12));

@@ -111,7 +111,7 @@ static struct count count_all(const struct drawn_operands *d)
             c.bias = more(&t->bias, false, c.bias, reached(d, &t->bias, b));
         if (p->mask & ATTN_MASK_BOOL)
             c.mask = more(&t->mask, false, c.mask, reached(d, &t->mask, b));
-        if (p->kv_dtype != ATTN_I8)
+        if (!attn_dtype_scaled(p->kv_dtype))
             continue;
         c.k_scale = more(&t->k_scale, packed && t->k_scale.stride[2], c.k_scale,
                          scales(d, &t->k_scale, b, t->k_scale.stride[3] ? p->qk_dim : 1));
@@ -125,7 +125,7 @@ static double bytes_of(const struct drawn_operands *d, const struct count *c)
 {
     const struct attn_problem *p = &d->problem;
     const double element = p->dtype == ATTN_F32 ? 4 : 2;
-    const double key = p->kv_dtype == ATTN_I8 ? 1 : element;
+    const double key = attn_dtype_scaled(p->kv_dtype) ? 1 : element;
     const bool shared = p->options & ATTN_OPTION_SHARED_KV;
     double row = (double)p->qk_dim * element;
     row += p->outputs & ATTN_OUTPUT_O ? (double)p->v_dim * element : 0;
@@ -147,7 +147,7 @@ static void work_is_what_counting_gives(void **state)
         .options = ATTN_OPTION_WINDOW | ATTN_OPTION_RAGGED | ATTN_OPTION_PAGED |
                    ATTN_OPTION_PACKED | ATTN_OPTION_SHARED_KV,
         .dtypes = 1u << ATTN_F32 | 1u << ATTN_BF16 | 1u << ATTN_F16,
-        .kv_dtypes = 1u << ATTN_I8,
+        .kv_dtypes = 1u << ATTN_I8 | 1u << ATTN_F8E4M3 | 1u << ATTN_F8E5M2,
     };
     for (uint64_t seed = 0; seed < PROBLEMS; seed++) {
         const struct attn_problem p = drawn_problem(&limits, seed);

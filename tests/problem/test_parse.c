@@ -190,7 +190,8 @@ static void random_options(struct attn_problem *p)
     const enum attn_dtype dtypes[] = {ATTN_F32, ATTN_BF16, ATTN_F16, ATTN_F64};
     const unsigned causal[] = {0, ATTN_MASK_CAUSAL, ATTN_MASK_CAUSAL_TOP_LEFT};
     p->dtype = dtypes[below(4)];
-    p->kv_dtype = below(4) ? p->dtype : ATTN_I8;
+    p->kv_dtype = below(4) ? p->dtype
+                           : (const enum attn_dtype[]){ATTN_I8, ATTN_F8E4M3, ATTN_F8E5M2}[below(3)];
     p->layout = (enum attn_layout)below(2);
     p->outputs = 1 + (unsigned)below(7);
     if (below(2))

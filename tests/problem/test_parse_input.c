@@ -47,6 +47,8 @@ static const char *const inputs[][2] = {
     {"normal+bias:keys", "normal:1+bias:keys"},
     {"normal+bias:causal+scales:channel", "normal:1+bias:causal+scales:channel"},
     {"normal+scales:token", "normal:1"},
+    {"normal+scales:head", "normal:1+scales:head"},
+    {"normal+scales:tensor", "normal:1+scales:tensor"},
     {"needle:4+mask:blocks:8:1:full+bias:full", "needle:4+mask:blocks:8:1:full+bias:full"},
 };
 
@@ -100,7 +102,7 @@ static void clauses_set_their_fields(void **state)
     assert_int_equal(input.mask_block, 16);
     assert_true(input.mask_visible == 0.75F && input.mask_full);
     assert_int_equal(input.bias, INPUT_BIAS_KEYS);
-    assert_true(input.channel_scales);
+    assert_int_equal(input.scales, INPUT_SCALES_CHANNEL);
     assert_true(parse_input("normal+qlens:1:8", &input, &error));
     assert_true(input.qlens.given && input.qlens.mean == 4);
     assert_true(!input.lens.given && !input.decode && !input.mask_block);
@@ -193,8 +195,8 @@ static const struct {
      "head"},
     {"normal+bias:head", 7,
      "clause bias: 'head' is no such bias; expected bias:keys, bias:full or bias:causal"},
-    {"normal+scales:head", 7,
-     "clause scales: 'head' is no such granularity; expected scales:token or scales:channel"},
+    {"normal+scales:row", 7,
+     "clause scales: 'row' is no such granularity; expected scales:token, channel, head or tensor"},
 };
 
 static void bad_inputs_are_refused(void **state)
@@ -247,8 +249,9 @@ static void clauses_must_suit_the_problem(void **state)
         {"s=64,d=8,mask=bias", "normal+mask:elements:0.5", "clause mask needs mask=bool"},
         {"s=64,d=8,mask=bool", "normal+bias:full", "clause bias needs mask=bias"},
         {"s=64,d=8,mask=bool+bias", "normal+bias:full+mask:blocks:8:1", NULL},
-        {"s=64,d=8", "normal+scales:token", "clause scales needs kv_dtype=i8"},
+        {"s=64,d=8", "normal+scales:token", "clause scales needs kv_dtype=i8, f8e4m3 or f8e5m2"},
         {"s=64,d=8,kv_dtype=i8", "normal+scales:channel", NULL},
+        {"s=64,d=8,kv_dtype=f8e5m2", "normal+scales:tensor", NULL},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct attn_problem problem;

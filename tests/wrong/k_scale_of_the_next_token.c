@@ -1,5 +1,5 @@
 /*
- * k_scale_of_the_next_token: multiplies an int8 key by the scale of the next one.
+ * k_scale_of_the_next_token: multiplies a key of 8 bits by the scale of the next one.
  */
 #include "wrong.h"
 
@@ -28,4 +28,4 @@ static void execute(const struct attn_plan *plan, const struct attn_tensors *ten
 }
 
 WRONG_WHOLE_KERNEL(k_scale_of_the_next_token,
-                   "multiplies each int8 key by the scale of the next one");
+                   "multiplies each key of 8 bits by the scale of the next one");

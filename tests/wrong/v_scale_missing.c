@@ -1,5 +1,5 @@
 /*
- * v_scale_missing: takes int8 values as they are, without their scale.
+ * v_scale_missing: takes values of 8 bits as they are, without their scale.
  */
 #include "wrong.h"
 
@@ -18,4 +18,4 @@ static void execute(const struct attn_plan *plan, const struct attn_tensors *ten
     each_row(plan, tensors, row);
 }
 
-WRONG_WHOLE_KERNEL(v_scale_missing, "takes int8 values as they are");
+WRONG_WHOLE_KERNEL(v_scale_missing, "takes values of 8 bits as they are");

@@ -56,7 +56,9 @@ static inline real element(const void *row, enum attn_dtype dtype, size_t d)
     case ATTN_F16:
         return attn_f16_to_f32(((const uint16_t *)row)[d]);
     case ATTN_I8:
-        return ((const int8_t *)row)[d];
+    case ATTN_F8E4M3:
+    case ATTN_F8E5M2:
+        return attn_byte_to_f32(dtype, ((const uint8_t *)row)[d]);
     case ATTN_BOOL:
         return ((const uint8_t *)row)[d];
     default:
@@ -89,18 +91,18 @@ static inline const void *kv_row(const struct work *w, const struct attn_tensor 
     return attn_kv_row(w->problem, w->tensors, kv, &w->sequence, w->b, w->g, (size_t)j);
 }
 
-/* What element d of int8 keys is multiplied by; 1 for others. */
+/* What element d of keys of 8 bits is multiplied by; 1 for others. */
 static inline real key_scale(const struct work *w, ptrdiff_t j, size_t d)
 {
     const struct attn_tensor *t = &w->tensors->k_scale;
-    return w->problem->kv_dtype == ATTN_I8
+    return attn_dtype_scaled(w->problem->kv_dtype)
                ? get(t, w->b, w->g, w->sequence.kv_first + (size_t)j, d * (size_t)t->stride[3])
                : 1;
 }
 
 static inline real value_scale(const struct work *w, ptrdiff_t j)
 {
-    return w->problem->kv_dtype == ATTN_I8
+    return attn_dtype_scaled(w->problem->kv_dtype)
                ? get(&w->tensors->v_scale, w->b, w->g, w->sequence.kv_first + (size_t)j, 0)
                : 1;
 }
@@ -181,6 +183,6 @@ WRONG_STEP void each_row(const struct attn_plan *plan, const struct attn_tensors
 #define WRONG_WHOLE_KERNEL(symbol, says, ...)                                                \
     WRONG_KERNEL_WITH(symbol, says, WRONG_POSITIONAL | ATTN_MASK_BIAS | ATTN_MASK_BOOL,      \
                       (ATTN_OPTION_SHARED_KV << 1) - 1, WRONG_OUTPUTS | ATTN_OUTPUT_WEIGHTS, \
-                      1u << ATTN_I8, __VA_ARGS__)
+                      1u << ATTN_I8 | 1u << ATTN_F8E4M3 | 1u << ATTN_F8E5M2, __VA_ARGS__)
 
 #endif
