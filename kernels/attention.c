@@ -64,6 +64,7 @@ static bool addressable(size_t a, size_t b, size_t c, size_t d)
 bool attn_problem_valid(const struct attn_problem *p, const char **why)
 {
     const unsigned both = ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT;
+    const bool tree = p->mask & ATTN_MASK_TREE;
     const struct {
         bool wrong;
         const char *why;
@@ -76,11 +77,14 @@ bool attn_problem_valid(const struct attn_problem *p, const char **why)
          "an unknown data type"},
         {(unsigned)p->pass > ATTN_BACKWARD, "an unknown pass"},
         {(unsigned)p->layout > ATTN_BSHD, "an unknown layout"},
-        {p->mask >= ATTN_MASK_BOOL << 1, "an unknown mask"},
+        {p->mask >= ATTN_MASK_TREE << 1, "an unknown mask"},
         {p->options >= ATTN_OPTION_SHARED_KV << 1, "an unknown option"},
         {p->outputs >= ATTN_OUTPUT_SCORES << 1, "an unknown output"},
         {p->kv_heads && p->q_heads % p->kv_heads != 0, "q_heads is not a multiple of kv_heads"},
         {(p->mask & both) == both, "two causal masks at once"},
+        {tree && p->mask & both, "a tree and a causal mask: the tree says which drafts a query sees"},
+        {tree && p->options & (ATTN_OPTION_WINDOW | ATTN_OPTION_ALIBI),
+         "a tree with a window or ALiBi, which count keys: places in a tree are depths"},
         {!(isfinite(p->scale) && isfinite(p->softcap)), "scale or softcap is not finite"},
         {p->options & ATTN_OPTION_SOFTCAP && p->softcap <= 0, "softcap is not positive"},
         {!(p->options & ATTN_OPTION_SOFTCAP) && p->softcap != 0,
@@ -147,7 +151,8 @@ bool attn_supports(const struct attn_kernel *kernel, const struct attn_problem *
         {p->mask & ~caps->masks & ATTN_MASK_CAUSAL, "mask=causal"},
         {p->mask & ~caps->masks & ATTN_MASK_CAUSAL_TOP_LEFT, "mask=causal_top_left"},
         {p->mask & ~caps->masks & ATTN_MASK_BIAS, "mask=bias"},
-        {p->mask & ~caps->masks, "mask=bool"},
+        {p->mask & ~caps->masks & ATTN_MASK_BOOL, "mask=bool"},
+        {p->mask & ~caps->masks, "mask=tree"},
         {p->options & ~caps->options & ATTN_OPTION_WINDOW, "window"},
         {p->options & ~caps->options & ATTN_OPTION_SOFTCAP, "softcap"},
         {p->options & ~caps->options & ATTN_OPTION_SINKS, "sinks"},

@@ -62,7 +62,7 @@ enum attn_dtype {
     ATTN_F16,
     ATTN_F64,
     ATTN_I8,     /* quantised KV cache, with k_scale and v_scale */
-    ATTN_I32,    /* lengths and tables: kv_lens, cu_seqlens, block_table */
+    ATTN_I32,    /* lengths and tables: kv_lens, cu_seqlens, block_table, parents */
     ATTN_BOOL,   /* one byte, 0 or 1: mask operands */
     ATTN_F8E4M3, /* like I8; the two types of 8-bit floats of the Open Compute Project (OFP8) */
     ATTN_F8E5M2,
@@ -104,13 +104,20 @@ enum attn_isa {
 #define ATTN_ISA_COMPILED ATTN_ISA_BASELINE
 #endif
 
-/* Masks, a set of bits: CAUSAL and CAUSAL_TOP_LEFT exclude each other, the others combine. */
+/* Masks, a set of bits: CAUSAL, CAUSAL_TOP_LEFT and TREE exclude each other, the others combine.
+ *
+ * A tree of drafts is what a step of speculative decoding verifies: the last q_len keys of a sequence are the
+ * drafts, draft i is query i too, and all keys before are the cache.  Places in a tree are depths: windows and
+ * ALiBi, which count keys, do not go with it.  Where a sequence has fewer keys than queries, its first drafts
+ * have none. */
 enum attn_mask {
     ATTN_MASK_NONE = 0,
     ATTN_MASK_CAUSAL = 1 << 0,          /* query i sees keys j <= i + kv_len - q_len */
     ATTN_MASK_CAUSAL_TOP_LEFT = 1 << 1, /* query i sees keys j <= i (PyTorch's is_causal) */
     ATTN_MASK_BIAS = 1 << 2,            /* tensors.bias is added to the scaled scores */
-    ATTN_MASK_BOOL = 1 << 3             /* tensors.mask: 1 = attend, 0 = masked */
+    ATTN_MASK_BOOL = 1 << 3,            /* tensors.mask: 1 = attend, 0 = masked */
+    /* tensors.parents: query i sees the cache, its own key and those of its ancestors */
+    ATTN_MASK_TREE = 1 << 4
 };
 
 /* Options, a set of bits; the field named on the right holds the value. */
@@ -211,6 +218,8 @@ struct attn_tensors {
      * them. */
     size_t pages, q_rows, kv_rows;
     struct attn_tensor scores; /* (B, Hq, Sq, Skv), a result: shaped and stored like weights */
+    /* (B, Sq) i32, packed as q is: the parent of draft i, which is below i, or -1 where that is the cache. */
+    struct attn_tensor parents;
 };
 
 /* Known deviations from this header, a set of bits, for kernels that wrap a library whose semantics
@@ -345,7 +354,8 @@ static inline ptrdiff_t attn_position(const struct attn_problem *problem, ptrdif
     return problem->mask & ATTN_MASK_CAUSAL_TOP_LEFT ? i : i + kv_len - q_len;
 }
 
-/* Keys [lo, hi) that positional masks (causal, window) leave to query i; lo = hi where none. */
+/* Keys [lo, hi) that positional masks (causal, window) leave to query i; lo = hi where none.  Of a tree: the
+ * cache and all drafts up to its own, of which attn_tree_sees() tells those that it sees. */
 struct attn_range {
     ptrdiff_t lo, hi;
 };
@@ -356,7 +366,7 @@ static inline struct attn_range attn_visible_in(const struct attn_problem *probl
 {
     struct attn_range r = {0, kv_len};
     const ptrdiff_t at = attn_position(problem, i, q_len, kv_len);
-    if (problem->mask & (ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT))
+    if (problem->mask & (ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT | ATTN_MASK_TREE))
         r.hi = at + 1 < r.hi ? at + 1 : r.hi;
     if (problem->options & ATTN_OPTION_WINDOW) {
         if (problem->window_right >= 0 && at + problem->window_right + 1 < r.hi)
@@ -401,6 +411,52 @@ static inline struct attn_sequence attn_sequence(const struct attn_problem *prob
     return s;
 }
 
+/* The drafts of a sequence. */
+struct attn_tree {
+    const int32_t *parents; /* by draft; NULL: no tree */
+    ptrdiff_t first;        /* key of draft 0; below 0 where the first drafts have none */
+};
+
+static inline struct attn_tree attn_tree(const struct attn_problem *problem,
+                                         const struct attn_tensors *tensors,
+                                         const struct attn_sequence *sequence, size_t b)
+{
+    const struct attn_tensor *t = &tensors->parents;
+    struct attn_tree tree = {NULL, (ptrdiff_t)sequence->kv_len - (ptrdiff_t)sequence->q_len};
+    if (problem->mask & ATTN_MASK_TREE)
+        tree.parents =
+            (const int32_t *)t->data + (ptrdiff_t)b * t->stride[0] + (ptrdiff_t)sequence->q_first;
+    return tree;
+}
+
+/* The last of draft i and its ancestors that is not behind `draft`; -1 where none is.  The one before it is
+ * its parent. */
+static inline ptrdiff_t attn_tree_up(const struct attn_tree *tree, ptrdiff_t i, ptrdiff_t draft)
+{
+    while (i >= 0 && i > draft)
+        i = tree->parents[i];
+    return i;
+}
+
+/* Whether query i sees key j, as far as the tree says. */
+static inline bool attn_tree_sees(const struct attn_tree *tree, ptrdiff_t i, ptrdiff_t j)
+{
+    const ptrdiff_t draft = j - tree->first;
+    return draft < 0 || attn_tree_up(tree, i, draft) == draft;
+}
+
+/* shown[0, n) of keys [j, j + n) become 0 where the tree hides the key from query i. */
+static inline void attn_tree_hide(const struct attn_tree *tree, ptrdiff_t i, ptrdiff_t j,
+                                  ptrdiff_t n, uint8_t *shown)
+{
+    ptrdiff_t last = j + n - 1 - tree->first, next = attn_tree_up(tree, i, last);
+    for (; n > 0 && last >= 0; last--)
+        if (last == next)
+            next = tree->parents[next], n--;
+        else
+            shown[--n] = 0;
+}
+
 /* KV head that serves query head h. */
 static inline size_t attn_kv_head(const struct attn_problem *problem, size_t h)
 {
@@ -418,8 +474,8 @@ double attn_useful_flops(const struct attn_problem *problem);
  * once per KV head. */
 double attn_compulsory_bytes(const struct attn_problem *problem);
 
-/* The same with what the operands say: the lengths of sequences, and keys that a boolean mask or a
- * bias of -inf hides.  Each element of a bias, mask or scale counts once, however often it is shared. */
+/* The same with what the operands say: the lengths of sequences, and keys that a tree, a boolean mask or
+ * a bias of -inf hides.  Each element of a bias, mask or scale counts once, however often it is shared. */
 struct attn_work {
     double pairs; /* (query, key), over sequences and query heads */
     double flops;

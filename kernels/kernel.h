@@ -28,7 +28,7 @@ extern const struct attn_kernel ATTN_KERNEL;
 /* Masks under which each query sees one interval of keys, attn_visible(). */
 #define ATTN_MASKS_POSITIONAL (ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT)
 
-#define ATTN_MASKS_ALL (ATTN_MASKS_POSITIONAL | ATTN_MASK_BIAS | ATTN_MASK_BOOL)
+#define ATTN_MASKS_ALL (ATTN_MASKS_POSITIONAL | ATTN_MASK_BIAS | ATTN_MASK_BOOL | ATTN_MASK_TREE)
 
 /* Capabilities of a kernel that implements all of attention.h. */
 #define ATTN_OPTIONS_ALL                                                                \

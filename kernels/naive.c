@@ -48,6 +48,9 @@ static bool hidden(const struct query *at, size_t j)
 {
     const struct attn_problem *p = at->problem;
     const struct attn_tensors *t = at->tensors;
+    const struct attn_tree tree = attn_tree(p, t, &at->sequence, at->b);
+    if (tree.parents && !attn_tree_sees(&tree, (ptrdiff_t)at->i, (ptrdiff_t)j))
+        return true;
     if (p->mask & ATTN_MASK_BOOL && !((const uint8_t *)attn_row(&t->mask, at->b, at->h, at->i))[j])
         return true;
     return p->mask & ATTN_MASK_BIAS && bias(at, j) == -INFINITY;

@@ -86,6 +86,7 @@ static bool all_present(const struct inquiry *in)
         OPERAND(scores, out & ATTN_OUTPUT_SCORES, statistics, statistics, packed),
         OPERAND(bias, p->mask & ATTN_MASK_BIAS, ATTN_F32, type, false),
         OPERAND(mask, p->mask & ATTN_MASK_BOOL, ATTN_BOOL, ATTN_BOOL, false),
+        OPERAND(parents, p->mask & ATTN_MASK_TREE, ATTN_I32, ATTN_I32, packed),
         OPERAND(sinks, p->options & ATTN_OPTION_SINKS, ATTN_F32, ATTN_F32, false),
         OPERAND(slopes, p->options & ATTN_OPTION_ALIBI, ATTN_F32, ATTN_F32, false),
         OPERAND(kv_lens, p->options & ATTN_OPTION_RAGGED, ATTN_I32, ATTN_I32, false),
@@ -145,6 +146,7 @@ static bool all_rows_fit(const struct inquiry *in)
         {"v", &t->v, true, 3, p->v_dim, {0}},
         {"bias", &t->bias, p->mask & ATTN_MASK_BIAS, 3, p->kv_len, {0}},
         {"mask", &t->mask, p->mask & ATTN_MASK_BOOL, 3, p->kv_len, {0}},
+        {"parents", &t->parents, p->mask & ATTN_MASK_TREE, 1, p->q_len, {0}},
         {"o", &t->o, out & ATTN_OUTPUT_O, 3, p->v_dim, {batch, p->q_heads, p->q_len}},
         {"lse", &t->lse, out & ATTN_OUTPUT_LSE, 3, 1, {batch, p->q_heads, p->q_len}},
         {"weights",
@@ -260,6 +262,23 @@ static bool pages_fit(const struct inquiry *in)
     return true;
 }
 
+/* Parents come before their children, so that every walk from a draft to the cache ends. */
+static bool parents_fit(const struct inquiry *in)
+{
+    const struct attn_problem *p = in->problem;
+    if (!(p->mask & ATTN_MASK_TREE))
+        return true;
+    for (size_t b = 0; b < p->batch; b++) {
+        const struct attn_sequence s = attn_sequence(p, in->tensors, b);
+        const int32_t *parents = attn_tree(p, in->tensors, &s, b).parents;
+        for (size_t i = 0; i < s.q_len; i++)
+            if (parents[i] < -1 || parents[i] >= (ptrdiff_t)i)
+                return refuse(in, "parents[%zu, %zu] is %d, neither -1 nor a draft before it", b, i,
+                              parents[i]);
+    }
+    return true;
+}
+
 /* ---- the mask's bytes ------------------------------------------------------------------------ */
 
 /* The first of n bytes that is neither 0 nor 1, n where none. */
@@ -310,5 +329,5 @@ bool attn_tensors_valid(const struct attn_problem *problem, const struct attn_te
     if (tensors->size < sizeof *tensors)
         return refuse(&in, "the size field of the operands is not set");
     return all_present(&in) && all_rows_fit(&in) && strides_fit(&in) && lengths_fit(&in) &&
-           all_offsets_fit(&in) && pages_fit(&in) && mask_is_bool(&in);
+           all_offsets_fit(&in) && pages_fit(&in) && parents_fit(&in) && mask_is_bool(&in);
 }

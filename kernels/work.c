@@ -6,6 +6,9 @@
 
 #include "attention.h"
 
+/* Masks that leave a query no key behind its own. */
+#define CAUSAL (ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT | ATTN_MASK_TREE)
+
 /* Sum of the integers below x, each clamped to [0, limit]. */
 static double ramp(double x, double limit)
 {
@@ -22,7 +25,7 @@ static double ramp(double x, double limit)
 static double pairs_left(const struct attn_problem *p, size_t q_len, size_t kv_len)
 {
     const bool window = p->options & ATTN_OPTION_WINDOW;
-    const bool causal = p->mask & (ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT);
+    const bool causal = p->mask & CAUSAL;
     const double n = (double)q_len, limit = (double)kv_len;
     const double first = p->mask & ATTN_MASK_CAUSAL_TOP_LEFT ? 0 : limit - n;
     double pairs = n * limit;
@@ -45,7 +48,7 @@ static double keys_left(const struct attn_problem *p, size_t q_len, size_t kv_le
     const ptrdiff_t first = p->mask & ATTN_MASK_CAUSAL_TOP_LEFT ? 0 : keys - n;
     const bool window = p->options & ATTN_OPTION_WINDOW;
     ptrdiff_t from = 0, to = n - 1;
-    if (p->mask & (ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT))
+    if (p->mask & CAUSAL)
         from = -first;
     else if (window && p->window_right >= 0)
         from = -first - p->window_right;
@@ -123,9 +126,10 @@ static void hide_by_bias(uint8_t *shown, const void *bias, enum attn_dtype dtype
             shown[j] &= halves[j] != minus_infinity;
 }
 
-/* Keys [lo, hi) that mask and bias show to a row; any[0, hi - lo) learns which. */
-static size_t count_row(const struct attn_problem *p, const struct attn_tensors *t, size_t b,
-                        size_t h, size_t i, size_t lo, size_t hi, uint8_t *any)
+/* Keys [lo, hi) that mask, bias and tree show to a row; any[0, hi - lo) learns which. */
+static size_t count_row(const struct attn_problem *p, const struct attn_tensors *t,
+                        const struct attn_sequence *s, size_t b, size_t h, size_t i, size_t lo,
+                        size_t hi, uint8_t *any)
 {
     const size_t n = hi - lo;
     uint8_t shown[BLOCK];
@@ -140,6 +144,10 @@ static size_t count_row(const struct attn_problem *p, const struct attn_tensors 
         hide_by_bias(
             shown, (const char *)attn_row(&t->bias, b, h, i) + lo * attn_dtype_size(t->bias.dtype),
             t->bias.dtype, n);
+    if (p->mask & ATTN_MASK_TREE) {
+        const struct attn_tree tree = attn_tree(p, t, s, b);
+        attn_tree_hide(&tree, (ptrdiff_t)i, (ptrdiff_t)lo, (ptrdiff_t)n, shown);
+    }
     for (size_t j = 0; j < n; j++) {
         any[j] |= shown[j];
         count += shown[j];
@@ -147,10 +155,17 @@ static size_t count_row(const struct attn_problem *p, const struct attn_tensors 
     return count;
 }
 
-/* Whether mask and bias are the same wherever dimension `dim` leads. */
+/* Whether all sequences have the same parents. */
+static bool shared_tree(const struct attn_problem *p, const struct attn_tensors *t)
+{
+    return t->parents.stride[0] == 0 && !(p->options & ATTN_OPTION_PACKED);
+}
+
+/* Whether mask, bias and tree are the same wherever dimension `dim` leads, 0 or 1. */
 static bool shared(const struct attn_problem *p, const struct attn_tensors *t, int dim)
 {
-    return !(p->mask & ATTN_MASK_BOOL && t->mask.stride[dim]) &&
+    return !(p->mask & ATTN_MASK_TREE && dim == 0 && !shared_tree(p, t)) &&
+           !(p->mask & ATTN_MASK_BOOL && t->mask.stride[dim]) &&
            !(p->mask & ATTN_MASK_BIAS && t->bias.stride[dim]);
 }
 
@@ -170,7 +185,7 @@ static struct seen count_block(const struct attn_problem *p, const struct attn_t
             const size_t lo = (size_t)r.lo > from ? (size_t)r.lo : from;
             const size_t hi = (size_t)r.hi < to ? (size_t)r.hi : to;
             if (lo < hi)
-                seen.pairs += (double)count_row(p, t, b, h, i, lo, hi, any + (lo - from));
+                seen.pairs += (double)count_row(p, t, s, b, h, i, lo, hi, any + (lo - from));
         }
     seen.pairs *= alike ? (double)group : 1;
     for (size_t j = from; j < to; j++)
@@ -183,7 +198,7 @@ static struct seen count_head(const struct attn_problem *p, const struct attn_te
 {
     const double group = (double)(p->q_heads / p->kv_heads);
     struct seen sum = {0};
-    if (!(p->mask & (ATTN_MASK_BOOL | ATTN_MASK_BIAS)))
+    if (!(p->mask & (ATTN_MASK_BOOL | ATTN_MASK_BIAS | ATTN_MASK_TREE)))
         return (struct seen){.pairs = group * pairs_left(p, s->q_len, s->kv_len),
                              .keys = keys_left(p, s->q_len, s->kv_len)};
     for (size_t from = 0; from < s->kv_len; from += BLOCK) {
@@ -255,6 +270,7 @@ struct attn_work attn_work(const struct attn_problem *problem, const struct attn
     const struct attn_tensors *t = tensors;
     struct elements bias = {.shared = t->bias.stride[0] == 0};
     struct elements mask = {.shared = t->mask.stride[0] == 0};
+    struct elements parents = {.shared = shared_tree(p, t)};
     struct elements k_scale = {.shared = scales_shared(p, &t->k_scale)};
     struct elements v_scale = {.shared = scales_shared(p, &t->v_scale)};
     struct attn_sequence before = {0};
@@ -269,6 +285,7 @@ struct attn_work attn_work(const struct attn_problem *problem, const struct attn
         rows += (double)(p->q_heads * s.q_len);
         add_elements(&bias, terms(p, &t->bias, &s));
         add_elements(&mask, terms(p, &t->mask, &s));
+        add_elements(&parents, (double)s.q_len);
         add_elements(&k_scale, scales(p, &t->k_scale, &seen, t->k_scale.stride[3] != 0));
         add_elements(&v_scale, scales(p, &t->v_scale, &seen, false));
         before = s;
@@ -279,6 +296,8 @@ struct attn_work attn_work(const struct attn_problem *problem, const struct attn
         work.bytes += bias.count * (double)attn_dtype_size(t->bias.dtype);
     if (p->mask & ATTN_MASK_BOOL)
         work.bytes += mask.count;
+    if (p->mask & ATTN_MASK_TREE)
+        work.bytes += parents.count * sizeof(int32_t);
     if (attn_dtype_scaled(p->kv_dtype))
         work.bytes += (k_scale.count + v_scale.count) * sizeof(float);
     return work;

@@ -200,7 +200,7 @@ static struct job make_job(const struct attn_plan *plan, const struct attn_tenso
         .tasks = {p, tensors, task_rows(p, tensors, plan->threads), NULL, taken, false},
         .qk_dim = (int)p->qk_dim,
         .v_dim = p->outputs & ATTN_OUTPUT_O ? (int)p->v_dim : 0,
-        .terms = natural || p->mask & ATTN_MASK_BOOL,
+        .terms = natural || p->mask & (ATTN_MASK_BOOL | ATTN_MASK_TREE),
         .natural = natural,
         .scale = (float)((double)attn_problem_scale(p) * (natural ? 1 : M_LOG2E)),
         .unit = natural ? (float)M_LOG2E : 1,

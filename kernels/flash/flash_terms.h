@@ -1,7 +1,7 @@
 /*
- * flash_terms.h: part of kernel flash: scores with softcap, ALiBi, bias or a boolean mask.
+ * flash_terms.h: part of kernel flash: scores with softcap, ALiBi, bias, a boolean mask or a tree.
  *
- * A boolean mask, and a bias of -inf, hide keys in any pattern.  Each tile looks at them once per block:
+ * A boolean mask, a bias of -inf and a tree hide keys in any pattern.  Each tile looks at them once per block:
  * runs of keys that no query sees are skipped, and runs that all queries see go through tile_block().
  * The scores of all other runs are computed first; then one pass each, in L1, caps them, adds ALiBi and
  * bias, sets those of hidden keys to -inf and finds their maximum; weights follow when m is known.
@@ -47,6 +47,7 @@ static void find_terms(const struct job *job, struct tile *t)
     const struct attn_problem *p = job->problem;
     if (p->options & ATTN_OPTION_ALIBI)
         find_slopes(job, t);
+    t->tree = attn_tree(p, job->tensors, &t->column[0].sequence, t->column[0].b);
     if (p->mask & ATTN_MASK_BOOL)
         find_lane_rows(t, &job->tensors->mask, t->terms.mask);
     if (!(p->mask & ATTN_MASK_BIAS))
@@ -79,7 +80,9 @@ static vf change_column(const struct block *block, const struct tile *t, const s
         top = add_biases(job, t->terms.bias + c * VF_LANES, first, s, n);
     hide_far(block, t, c, strip->from, strip->full_from);
     hide_far(block, t, c, strip->full_to, strip->to);
-    if (masked)
+    if (masked && block->seen_by)
+        top = hide_unrelated(block->seen_by + strip->from, c, s, n);
+    if (masked && p->mask & ATTN_MASK_BOOL)
         return hide_masked(t->terms.mask + c * VF_LANES, first,
                            (ptrdiff_t)t->column[c].sequence.kv_len, s, n);
     return strip->full_to - strip->full_from < n ? largest(s, n) : top;
@@ -99,7 +102,7 @@ static void score_strip_with_terms(const struct block *block, const struct tile 
         top[c] = vf_max(change_column(block, t, strip, c, masked), top[c]);
 }
 
-/* tile_block() for scores with terms; masked: a boolean mask hides some keys. */
+/* tile_block() for scores with terms; masked: a boolean mask or a tree hides some keys. */
 static void tile_block_with_terms(const struct block *block, struct tile *t, bool masked)
 {
     struct strip strips[FLASH_STRIPS];
@@ -134,29 +137,41 @@ static int keys_seen_by_place(const struct block *block, const struct tile *t)
     return hi < block->keys ? (int)hi : block->keys;
 }
 
-/* Lets the tile's queries see those keys of the block that mask and bias leave. */
-static void tile_block_seen(struct block *block, struct tile *t)
+/* Lets the tile's queries see keys [run->to, end) of the block, as far as they are visible. */
+static void tile_runs(struct block *block, struct tile *t, const struct visible *visible,
+                      struct run *run, int end)
 {
     const struct job *job = block->job;
     const int keys = keys_seen_by_place(block, t);
-    struct visible visible;
-    look(block, t, &visible);
-    for (struct run run = {0}; next_run(&visible, keys, &run);) {
+    while (next_run(visible, end, run)) {
         if (!block->packed_yet)
             pack(block);
         block->packed_yet = true;
-        if (run.full && !job->natural) {
-            struct block part = block_part(block, run.from, run.to);
-            part.whole = run.to < keys || (block->whole && keys == block->keys);
+        if (run->full && !job->natural) {
+            struct block part = block_part(block, run->from, run->to);
+            part.whole = run->to < keys || (block->whole && keys == block->keys);
             tile_block(&part, t);
             continue;
         }
-        if (block->values == VALUES_UNKNOWN && (!run.full || job->problem->mask & ATTN_MASK_BIAS))
+        if (block->values == VALUES_UNKNOWN && (!run->full || job->problem->mask & ATTN_MASK_BIAS))
             block->values =
                 values_finite(block, 0, block->keys) ? VALUES_FINITE : VALUES_NOT_FINITE;
-        const struct block part = block_part(block, run.from, run.to);
-        tile_block_with_terms(&part, t, !run.full);
+        const struct block part = block_part(block, run->from, run->to);
+        tile_block_with_terms(&part, t, !run->full);
     }
+}
+
+/* Lets the tile's queries see those keys of the block that mask, bias and tree leave.  Keys of a cache and
+ * drafts that follow are not computed together, as drafts alone need a mask. */
+static void tile_block_seen(struct block *block, struct tile *t)
+{
+    const int cached = cached_keys(block, t), keys = keys_seen_by_place(block, t);
+    struct visible visible;
+    struct run run = {0};
+    look(block, t, &visible);
+    if (cached < keys)
+        tile_runs(block, t, &visible, &run, cached - cached % PAIR);
+    tile_runs(block, t, &visible, &run, keys);
 }
 
 #endif

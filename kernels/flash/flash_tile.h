@@ -105,6 +105,7 @@ struct tile {
     float *o;                /* [v_dim][FLASH_TILE] weighted sum of values, not yet divided by l */
     bool started;            /* o holds something */
     struct lane_terms terms; /* where the job has them */
+    struct attn_tree tree;   /* likewise */
 };
 
 /* What is known of a block's values. */
@@ -123,6 +124,7 @@ struct block {
     bool whole; /* ends after FLASH_KEYS or with the sequence, not where its task's queries do */
     bool packed_yet;    /* pack() has been called */
     enum values values; /* of all keys: neither infinite nor NaN */
+    const uint64_t *seen_by; /* by row: a bit for each lane that sees the key by its tree; NULL: all */
     float *s;           /* [FLASH_KEYS][FLASH_TILE] scores, then weights or pairs of them */
 };
 

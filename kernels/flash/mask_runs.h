@@ -1,8 +1,8 @@
 /*
- * mask_runs.h: part of kernel flash: which keys of a block a tile's queries see by a boolean mask, and by
- * a bias that is -inf.
+ * mask_runs.h: part of kernel flash: which keys of a block a tile's queries see by a boolean mask, by a
+ * bias that is -inf and by a tree of drafts.
  *
- * Both are read once per tile and block and give runs of keys: keys that no query sees are not computed,
+ * Each is looked at once per tile and block and give runs of keys: keys that no query sees are not computed,
  * and a run that all queries see needs no mask.
  */
 #ifndef ATTN_FLASH_MASK_RUNS_H
@@ -10,9 +10,11 @@
 
 #include "tile_block.h"
 
-/* By row of a block, 0 or 1: whether some query sees the key by mask and bias; whether all do. */
+/* By row of a block, 0 or 1: whether some query sees the key by mask, bias and tree; whether all do.  By
+ * row: a bit for each lane that sees it by the tree, where some rows are drafts. */
 struct visible {
     uint8_t some[FLASH_KEYS], all[FLASH_KEYS];
+    uint64_t seen_by[FLASH_KEYS];
 };
 
 /* The first n bytes of a row of a mask, VF_BYTES at most, zero behind. */
@@ -83,15 +85,47 @@ static void look_at_bias(const struct block *block, const struct tile *t, struct
     }
 }
 
-static void look(const struct block *block, const struct tile *t, struct visible *visible)
+/* Rows of the block before its first draft. */
+static int cached_keys(const struct block *block, const struct tile *t)
+{
+    const ptrdiff_t cached = t->tree.parents ? t->tree.first - block->first : block->keys;
+    return cached < 0 ? 0 : cached < block->keys ? (int)cached : block->keys;
+}
+
+/* Leaves block->seen_by; lanes without a query see all. */
+static void look_at_tree(struct block *block, const struct tile *t, struct visible *visible)
+{
+    const int from = cached_keys(block, t);
+    const ptrdiff_t first = block->first - t->tree.first; /* draft of the block's first row */
+    const uint64_t queries = ~UINT64_C(0) >> (64 - t->rows);
+    block->seen_by = from < block->keys ? visible->seen_by : NULL;
+    for (int j = 0; block->seen_by && j < block->keys; j++)
+        visible->seen_by[j] = j < from ? ~UINT64_C(0) : ~queries;
+    for (int lane = 0; block->seen_by && lane < t->rows; lane++) {
+        const size_t query = group_query(&t->column[lane / VF_LANES], (size_t)lane % VF_LANES);
+        ptrdiff_t draft = attn_tree_up(&t->tree, (ptrdiff_t)query, first + block->keys - 1);
+        for (; draft >= 0 && draft >= first; draft = t->tree.parents[draft])
+            visible->seen_by[draft - first] |= UINT64_C(1) << lane;
+    }
+    for (int j = from; j < block->keys; j++) {
+        visible->some[j] &= (visible->seen_by[j] & queries) != 0;
+        visible->all[j] &= visible->seen_by[j] == ~UINT64_C(0);
+    }
+}
+
+static void look(struct block *block, const struct tile *t, struct visible *visible)
 {
     const unsigned masks = block->job->problem->mask;
-    if (masks & ATTN_MASK_BOOL)
+    if (masks & ATTN_MASK_BOOL) {
         look_at_mask(block, t, visible);
-    else
-        memset(visible, 1, sizeof *visible);
+    } else {
+        memset(visible->some, 1, sizeof visible->some);
+        memset(visible->all, 1, sizeof visible->all);
+    }
     if (masks & ATTN_MASK_BIAS)
         look_at_bias(block, t, visible);
+    if (masks & ATTN_MASK_TREE)
+        look_at_tree(block, t, visible);
 }
 
 /* The first byte from `from` on that is not 0 or 1, as `bit` says; n where there is none. */
@@ -112,7 +146,7 @@ static int skip(const uint8_t *bytes, int from, int n, bool bit)
 /* Rows of a block that are computed together. */
 struct run {
     int from, to;
-    bool full; /* no boolean mask hides any of it */
+    bool full; /* no boolean mask or tree hides any of it */
 };
 
 /* The next rows that some query sees; fewer hidden rows between them than a register tile has are

@@ -82,7 +82,7 @@ static void store_weights(const struct block *block, const struct tile *t)
     }
 }
 
-static void weigh_block(const struct block *block, const struct tile *t)
+static void weigh_block(struct block *block, const struct tile *t)
 {
     struct visible visible;
     memset(block->s, 0, (size_t)block->keys * FLASH_TILE * sizeof *block->s);

@@ -175,6 +175,27 @@ VF_NOINLINE vf hide_masked(char *const *rows, ptrdiff_t first, ptrdiff_t kv_len,
     return top;
 }
 
+/* Lanes of a column that see a key by its tree: bits from `shift` on; `lane` has a lane's own. */
+struct related {
+    const uint64_t *seen_by;
+    int shift;
+    vi lane;
+};
+
+VF_INLINE vf if_related(vf x, int j, const void *with)
+{
+    const struct related *r = with;
+    const vi bits = (vi){0} + (int32_t)(uint32_t)(r->seen_by[j] >> r->shift);
+    return vf_select((vi)((bits & r->lane) != 0), x, vf_set1(-INFINITY));
+}
+
+/* Hides n keys in the lanes of column c that do not see them by their tree. */
+VF_NOINLINE vf hide_unrelated(const uint64_t *seen_by, int c, float *s, int n)
+{
+    const struct related related = {seen_by, c * VF_LANES, ((vi){0} + 1) << vi_lanes()};
+    return each_score(s, n, if_related, &related);
+}
+
 /* Hides rows [from, to) of the block from the lanes whose positional mask excludes them. */
 static void hide_far(const struct block *block, const struct tile *t, int c, int from, int to)
 {

@@ -33,6 +33,8 @@ static vi lanes_seeing(const struct block *block, const struct tile *t, int c, i
         bool visible = range.lo <= key && key < range.hi;
         if (visible && masks & ATTN_MASK_BOOL)
             visible = t->terms.mask[lane][key];
+        if (visible && masks & ATTN_MASK_TREE)
+            visible = attn_tree_sees(&t->tree, (ptrdiff_t)group_query(column, i), key);
         if (visible && masks & ATTN_MASK_BIAS)
             visible =
                 bias_at(block->job->tensors->bias.dtype, t->terms.bias[lane], key) != -INFINITY;
@@ -140,6 +142,7 @@ static struct block block_part(const struct block *block, int from, int to)
     part.keys = to - from;
     part.whole = to < block->keys || block->whole;
     part.s += from * FLASH_TILE;
+    part.seen_by = block->seen_by ? block->seen_by + from : NULL;
     part.k = (const char *)block->k + key_bytes(block, from);
     part.v = first_value(block, from);
     return part;

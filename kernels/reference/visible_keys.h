@@ -35,6 +35,7 @@ struct place {
     size_t b, h, g, i;
     const uint8_t *mask; /* by key; NULL: no boolean mask */
     const void *bias;    /* likewise */
+    struct attn_tree tree;
     wide scale;
 };
 
@@ -173,16 +174,18 @@ static inline wide scale_of(const struct attn_problem *problem)
 static inline struct place place_of(const struct attn_problem *problem,
                                     const struct attn_tensors *t, size_t b, size_t h, size_t i)
 {
+    const struct attn_sequence s = attn_sequence(problem, t, b);
     return (struct place){
         .problem = problem,
         .tensors = t,
-        .sequence = attn_sequence(problem, t, b),
+        .sequence = s,
         .b = b,
         .h = h,
         .g = attn_kv_head(problem, h),
         .i = i,
         .mask = problem->mask & ATTN_MASK_BOOL ? attn_row(&t->mask, b, h, i) : NULL,
         .bias = problem->mask & ATTN_MASK_BIAS ? attn_row(&t->bias, b, h, i) : NULL,
+        .tree = attn_tree(problem, t, &s, b),
         .scale = scale_of(problem),
     };
 }
@@ -193,10 +196,11 @@ static inline wide bias_of(const struct place *at, size_t j)
     return (wide)*row_of(at->bias, at->tensors->bias.dtype, j, 1, &widened);
 }
 
-/* Whether a boolean mask or a bias hides a key that positional masks leave. */
+/* Whether a boolean mask, a bias or a tree hides a key that positional masks leave. */
 static inline bool hidden(const struct place *at, size_t j)
 {
-    return (at->mask && !at->mask[j]) || (at->bias && bias_of(at, j) == -INFINITY);
+    return (at->tree.parents && !attn_tree_sees(&at->tree, (ptrdiff_t)at->i, (ptrdiff_t)j)) ||
+           (at->mask && !at->mask[j]) || (at->bias && bias_of(at, j) == -INFINITY);
 }
 
 /* scale * q . k, and *magnitude s_rj.  8 bits: q takes the scales of K, which is exact enough here. */
@@ -280,7 +284,7 @@ static inline void keys_find(struct keys *keys, const struct place *at,
     const struct attn_range seen = attn_visible_in(
         p, (ptrdiff_t)at->i, (ptrdiff_t)at->sequence.q_len, (ptrdiff_t)at->sequence.kv_len);
     const wide sink = sink_of(at);
-    const bool masked = at->mask || at->bias;
+    const bool masked = at->mask || at->bias || at->tree.parents;
     bool weighty = false;
     size_t n = 0;
     keys->m = sink > -INFINITY ? sink : -INFINITY;

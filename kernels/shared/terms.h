@@ -1,7 +1,7 @@
 /*
  * terms.h: what is added to the dot product of a score, for kernels that work row by row.
  *
- *     softcap(x) + slope * (j - at) + bias_j, unless a mask or a bias of -inf hides key j
+ *     softcap(x) + slope * (j - at) + bias_j, unless a mask, a bias of -inf or a tree hides key j
  *
  * A hidden key must have no effect: its score becomes -inf whatever it was, and its value is not read,
  * since 0 times NaN is NaN.  Scores are as the definition says, not times log2(e) (softmax.h).
@@ -17,12 +17,13 @@
 #include "softcap.h"
 
 /* Options that make terms. */
-#define TERMS_MASKS (ATTN_MASK_BIAS | ATTN_MASK_BOOL)
+#define TERMS_MASKS (ATTN_MASK_BIAS | ATTN_MASK_BOOL | ATTN_MASK_TREE)
 #define TERMS_OPTIONS (ATTN_OPTION_SOFTCAP | ATTN_OPTION_ALIBI)
 
 /* Those of a row. */
 struct terms {
-    bool any; /* false: its scores stay what they are */
+    bool any;        /* false: its scores stay what they are */
+    bool tree_alone; /* so do all but those of drafts */
     bool capped;
     struct softcap cap;
     real slope;
@@ -30,6 +31,8 @@ struct terms {
     const char *bias; /* of key 0; NULL: none */
     enum attn_dtype bias_type;
     const uint8_t *mask; /* likewise */
+    struct attn_tree tree;
+    ptrdiff_t query; /* which draft the row is */
 };
 
 static inline bool terms_any(const struct attn_problem *problem)
@@ -52,6 +55,10 @@ static inline struct terms terms_of(const struct attn_problem *problem,
     struct terms terms = {.any = terms_any(problem)};
     if (!terms.any)
         return terms;
+    terms.tree = attn_tree(problem, tensors, sequence, b);
+    terms.query = (ptrdiff_t)i;
+    terms.tree_alone = !(problem->mask & TERMS_MASKS & ~(unsigned)ATTN_MASK_TREE) &&
+                       !(problem->options & TERMS_OPTIONS);
     terms.capped = problem->options & ATTN_OPTION_SOFTCAP;
     if (terms.capped)
         terms.cap = softcap_natural(problem);
@@ -67,6 +74,18 @@ static inline struct terms terms_of(const struct attn_problem *problem,
     if (problem->mask & ATTN_MASK_BOOL)
         terms.mask = attn_row(&tensors->mask, b, h, i);
     return terms;
+}
+
+/* Whether some of keys [j, j + n) are drafts of a tree. */
+static inline bool terms_has_drafts(const struct terms *t, ptrdiff_t j, ptrdiff_t n)
+{
+    return t->tree.parents && j + n > t->tree.first;
+}
+
+/* Whether scores of keys [j, j + n) may not stay what they are. */
+static inline bool terms_change(const struct terms *t, ptrdiff_t j, ptrdiff_t n)
+{
+    return t->any && (!t->tree_alone || terms_has_drafts(t, j, n));
 }
 
 /* Terms of n <= VF_LANES keys from j on; n is a constant where it is VF_LANES. *hidden has all ones in
@@ -85,9 +104,13 @@ VF_INLINE vf terms_each(const struct terms *t, ptrdiff_t j, size_t n, vi *hidden
         *hidden = (vi)(bias == vf_set1(-INFINITY));
         added += bias;
     }
-    if (t->mask) {
+    if (t->mask || terms_has_drafts(t, j, (ptrdiff_t)n)) {
         bytes seen = {0};
-        memcpy(&seen, t->mask + j, n);
+        memset(&seen, 1, sizeof seen);
+        if (t->mask)
+            memcpy(&seen, t->mask + j, n);
+        if (terms_has_drafts(t, j, (ptrdiff_t)n))
+            attn_tree_hide(&t->tree, t->query, j, (ptrdiff_t)n, (uint8_t *)&seen);
         *hidden |= (vi)(__builtin_convertvector(seen, vi) == 0);
     }
     return added;
@@ -125,7 +148,7 @@ static inline bool terms_apply(const struct terms *t, ptrdiff_t j, ptrdiff_t n, 
 {
     vi some = {0}, hidden;
     ptrdiff_t i = 0;
-    if (!t->any)
+    if (!terms_change(t, j, n))
         return false;
     for (; i + VF_LANES <= n; i += VF_LANES) {
         vf_store(scores + i, terms_score(t, j + i, VF_LANES, vf_load(scores + i), &hidden));
@@ -143,6 +166,8 @@ static inline bool terms_apply(const struct terms *t, ptrdiff_t j, ptrdiff_t n, 
 static inline bool terms_hides(const struct terms *t, ptrdiff_t j)
 {
     if (t->mask && !t->mask[j])
+        return true;
+    if (t->tree.parents && !attn_tree_sees(&t->tree, t->query, j))
         return true;
     if (!t->bias)
         return false;

@@ -35,11 +35,14 @@
 #define ALWAYS_FETCHES 0
 #endif
 
-/* Keys that a unit's row sees by position, and its rows of mask and bias, NULL where there is none. */
+/* Keys that a unit's row sees by position, its rows of mask and bias, NULL where there is none, and its
+ * tree. */
 struct view {
     struct attn_range seen; /* within the split */
     const unsigned char *mask;
     const char *bias;
+    struct attn_tree tree;
+    ptrdiff_t query; /* which draft of the tree the row is */
 };
 
 /* Scratch of a unit, in this order. */

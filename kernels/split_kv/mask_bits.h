@@ -1,8 +1,8 @@
 /*
  * mask_bits.h: part of kernel split_kv: which keys of a block a unit's rows see, a bit for each key.
  *
- * Three things hide a key from a row: its position (causal, window), a 0 in the boolean mask and a
- * bias of -inf.  They give a word of 64 bits per row; what the words have in common decides how the block
+ * Four things hide a key from a row: its position (causal, window), a 0 in the boolean mask, a bias of
+ * -inf and a tree of drafts.  They give a word of 64 bits per row; what the words have in common decides how the block
  * is computed.
  */
 #ifndef ATTN_SPLIT_KV_MASK_BITS_H
@@ -66,6 +66,18 @@ static inline uint64_t bits_of_bias(enum attn_dtype dtype, const char *bias, ptr
     return bits_of_bytes(seen, n);
 }
 
+/* Keys of [j, j + n) that draft `query` of a tree sees. */
+static inline uint64_t bits_of_tree(const struct attn_tree *tree, ptrdiff_t query, ptrdiff_t j,
+                                    ptrdiff_t n)
+{
+    const ptrdiff_t first = j - tree->first; /* draft of the first key; below 0: it is of the cache */
+    uint64_t bits = first < 0 ? bits_first(-first) : 0;
+    ptrdiff_t draft = attn_tree_up(tree, query, first + n - 1);
+    for (; draft >= 0 && draft >= first; draft = tree->parents[draft])
+        bits |= UINT64_C(1) << (draft - first);
+    return bits;
+}
+
 /* Writes to `bits` which of keys [j, j + n), n <= BLOCK_KEYS, each of `rows` rows sees.  Neighbours often
  * share a row of an operand. */
 static struct mask_bits bits_look(const struct view *view, int rows, const struct attn_tensor *bias,
@@ -75,7 +87,8 @@ static struct mask_bits bits_look(const struct view *view, int rows, const struc
     struct mask_bits s = {0, ~UINT64_C(0)};
     const unsigned char *last_mask = NULL;
     const char *last_bias = NULL;
-    uint64_t of_mask = ~UINT64_C(0), of_bias = ~UINT64_C(0);
+    uint64_t of_mask = ~UINT64_C(0), of_bias = ~UINT64_C(0), of_tree = ~UINT64_C(0);
+    ptrdiff_t last_query = -1;
     for (int r = 0; r < rows; r++) {
         bits[r] = bits_of_range(view[r].seen, j, n);
         if (bits[r] && view[r].mask != last_mask) {
@@ -86,7 +99,11 @@ static struct mask_bits bits_look(const struct view *view, int rows, const struc
             last_bias = view[r].bias;
             of_bias = bits_of_bias(bias->dtype, last_bias + j * element, n);
         }
-        bits[r] &= of_mask & of_bias;
+        if (bits[r] && view[r].tree.parents && view[r].query != last_query) {
+            last_query = view[r].query;
+            of_tree = bits_of_tree(&view[r].tree, last_query, j, n);
+        }
+        bits[r] &= of_mask & of_bias & of_tree;
         s.any |= bits[r];
         s.all &= bits[r];
     }

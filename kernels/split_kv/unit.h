@@ -26,7 +26,7 @@ struct unit {
     struct tile *tile;
     struct view *view;       /* per row */
     uint64_t *bits;          /* per row: what it sees of a block */
-    struct attn_range whole; /* what every row sees of the split by its position */
+    struct attn_range whole; /* what every row sees of the split by its position, less drafts of a tree */
 };
 
 /* (In place: a returned unit is copied by loads wider than its recent stores, which then wait for them.) */
@@ -80,13 +80,15 @@ static void *unit_row_of_mask(const struct unit *u, const struct attn_tensor *t,
 static struct attn_range unit_look(struct unit *u, ptrdiff_t first, ptrdiff_t last)
 {
     const unsigned mask = u->block.problem->mask;
+    const struct attn_tree tree = attn_tree(u->block.problem, u->t, &u->block.sequence, u->block.b);
     struct attn_range any = {last, first};
     u->whole = (struct attn_range){first, last};
     for (int r = 0; r < u->rows; r++) {
         const struct attn_range all = group_visible(&u->block, (size_t)r);
         const ptrdiff_t lo = all.lo > first ? all.lo : first;
         const ptrdiff_t hi = all.hi < last ? all.hi : last;
-        u->view[r] = (struct view){.seen = {lo, hi}};
+        u->view[r] = (struct view){
+            .seen = {lo, hi}, .tree = tree, .query = (ptrdiff_t)group_query(&u->block, (size_t)r)};
         if (mask & ATTN_MASK_BOOL)
             u->view[r].mask = unit_row_of_mask(u, &u->t->mask, r);
         if (mask & ATTN_MASK_BIAS)
@@ -98,6 +100,8 @@ static struct attn_range unit_look(struct unit *u, ptrdiff_t first, ptrdiff_t la
             any.hi = hi > any.hi ? hi : any.hi;
         }
     }
+    if (tree.parents && tree.first < u->whole.hi) /* which drafts they see differs */
+        u->whole.hi = tree.first;
     return any;
 }
 

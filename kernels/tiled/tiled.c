@@ -114,7 +114,7 @@ static void score_block(struct tile *tile, ptrdiff_t j, ptrdiff_t n)
     ptrdiff_t stride;
     const real *k = keys_reals(&tile->source, &tile->t->k, j, n, (size_t)dim, tile->copy, &stride);
     product(tile, tile->s + j * TILE, k, stride, 1, tile->q, n, dim, false);
-    if (tile->terms[0].any)
+    if (terms_change(&tile->terms[0], j, n))
         add_terms(tile, j, n);
     const bool edge = group_edge(&tile->rows, j, n);
     for (ptrdiff_t r = 0; r < tile->columns * COLUMN; r += VF_LANES) {
