@@ -193,13 +193,30 @@ static struct seen count_block(const struct attn_problem *p, const struct attn_t
     return seen;
 }
 
+/* Pairs of a head that positional masks and a tree leave in a sequence.  Every key that there is, is seen by
+ * its own draft. */
+static double pairs_placed(const struct attn_problem *p, const struct attn_tensors *t, size_t b,
+                           const struct attn_sequence *s)
+{
+    const struct attn_tree tree = attn_tree(p, t, s, b);
+    double pairs = 0;
+    if (!tree.parents)
+        return pairs_left(p, s->q_len, s->kv_len);
+    for (size_t i = 0; i < s->q_len; i++) {
+        pairs += tree.first > 0 ? (double)tree.first : 0;
+        for (ptrdiff_t draft = (ptrdiff_t)i; draft >= 0; draft = tree.parents[draft])
+            pairs += draft + tree.first >= 0;
+    }
+    return pairs;
+}
+
 static struct seen count_head(const struct attn_problem *p, const struct attn_tensors *t, size_t b,
                               size_t g, const struct attn_sequence *s)
 {
     const double group = (double)(p->q_heads / p->kv_heads);
     struct seen sum = {0};
-    if (!(p->mask & (ATTN_MASK_BOOL | ATTN_MASK_BIAS | ATTN_MASK_TREE)))
-        return (struct seen){.pairs = group * pairs_left(p, s->q_len, s->kv_len),
+    if (!(p->mask & (ATTN_MASK_BOOL | ATTN_MASK_BIAS)))
+        return (struct seen){.pairs = group * pairs_placed(p, t, b, s),
                              .keys = keys_left(p, s->q_len, s->kv_len)};
     for (size_t from = 0; from < s->kv_len; from += BLOCK) {
         const struct seen block = count_block(p, t, b, g, s, from);
@@ -221,12 +238,12 @@ static void add_elements(struct elements *e, double of_sequence)
     e->count = e->shared ? fmax(e->count, of_sequence) : e->count + of_sequence;
 }
 
-/* Elements of a bias or mask that positional masks leave in a sequence. */
-static double terms(const struct attn_problem *p, const struct attn_tensor *t,
-                    const struct attn_sequence *s)
+/* Elements of a bias or mask that positional masks and a tree leave in a sequence. */
+static double terms(const struct attn_problem *p, const struct attn_tensors *tensors,
+                    const struct attn_tensor *t, size_t b, const struct attn_sequence *s)
 {
     return (t->stride[1] ? (double)p->q_heads : 1) *
-           (t->stride[2] ? pairs_left(p, s->q_len, s->kv_len) : keys_left(p, s->q_len, s->kv_len));
+           (t->stride[2] ? pairs_placed(p, tensors, b, s) : keys_left(p, s->q_len, s->kv_len));
 }
 
 /* Scales of the keys that a sequence sees. */
@@ -283,8 +300,8 @@ struct attn_work attn_work(const struct attn_problem *problem, const struct attn
         sum.pairs += seen.pairs;
         sum.keys += seen.keys;
         rows += (double)(p->q_heads * s.q_len);
-        add_elements(&bias, terms(p, &t->bias, &s));
-        add_elements(&mask, terms(p, &t->mask, &s));
+        add_elements(&bias, terms(p, t, &t->bias, b, &s));
+        add_elements(&mask, terms(p, t, &t->mask, b, &s));
         add_elements(&parents, (double)s.q_len);
         add_elements(&k_scale, scales(p, &t->k_scale, &seen, t->k_scale.stride[3] != 0));
         add_elements(&v_scale, scales(p, &t->v_scale, &seen, false));

@@ -124,6 +124,11 @@ const struct adversary adversaries[] = {
      .outputs = ATTN_OUTPUT_WEIGHTS, .caveat = ATTN_CAVEAT_NAN_VANISHES},
     {"nan in a bias", .mask = ATTN_MASK_BIAS, .bias = bias_nan, LEAKS_OR_VANISHES},
     {"scores", .outputs = ATTN_OUTPUT_SCORES},
+    {"tree that is a chain", .shape = shape_tree, .change = make_chain},
+    {"tree that is a star", .shape = shape_tree, .change = make_star},
+    {"two branches across blocks", .shape = shape_tall_tree, .change = make_two_branches},
+    {"broad tree", .shape = shape_tree, .change = make_broad},
+    {"nan in a draft", .shape = shape_tree, .change = nan_in_draft, LEAKS_OR_VANISHES},
     {"nan in k, a mask, scores", .change = nan_in_k, .special_keys = true, .mask = ATTN_MASK_BOOL,
      .outputs = ATTN_OUTPUT_SCORES, LEAKS_OR_VANISHES},
 };

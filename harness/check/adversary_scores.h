@@ -12,7 +12,7 @@
 typedef bool adversary_shape(struct problem_case *c);
 adversary_shape shape_more_queries, shape_some_more_queries, shape_narrow_window, shape_mask_blocks,
     shape_short, shape_short_packed, shape_pages, shape_channel_scales, shape_window,
-    shape_top_left;
+    shape_top_left, shape_tree, shape_tall_tree;
 
 /* How many sorts of KV heads an input has on a problem; runs go on until each was one. */
 typedef size_t adversary_kinds(const struct attn_problem *problem);
@@ -38,6 +38,8 @@ adversary_bias bias_columns, bias_holes, bias_far_below, bias_lowest, bias_far_a
 typedef void adversary_change(struct trial *trial, uint64_t key);
 /* adversary_masks.c */
 adversary_change poison_hidden;
+/* adversary_trees.c */
+adversary_change make_chain, make_star, make_two_branches, make_broad, nan_in_draft;
 /* adversary_caches.c */
 adversary_change raise_sinks, vary_sinks, vary_slopes, share_pages, clear_scales, vary_scales,
     fill_extremes, fill_bytes;

@@ -6,10 +6,10 @@
 /* More queries than keys: under a causal mask the first ones see none. */
 static bool add_queries(struct attn_problem *p, size_t more)
 {
-    if (!(p->mask & ATTN_MASK_CAUSAL_TOP_LEFT))
+    if (!(p->mask & (ATTN_MASK_CAUSAL_TOP_LEFT | ATTN_MASK_TREE)))
         p->mask |= ATTN_MASK_CAUSAL;
     p->q_len = p->kv_len + more;
-    return p->mask & ATTN_MASK_CAUSAL;
+    return !(p->mask & ATTN_MASK_CAUSAL_TOP_LEFT);
 }
 
 bool shape_more_queries(struct problem_case *c)
@@ -96,4 +96,29 @@ bool shape_top_left(struct problem_case *c)
     c->problem.mask &= ~(unsigned)ATTN_MASK_CAUSAL;
     c->problem.mask |= ATTN_MASK_CAUSAL_TOP_LEFT;
     return true;
+}
+
+/* At least so many drafts, behind a cache. */
+static bool add_drafts(struct attn_problem *p, size_t drafts)
+{
+    p->mask &= ~(unsigned)(ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT);
+    p->mask |= ATTN_MASK_TREE;
+    p->options &= ~(unsigned)(ATTN_OPTION_WINDOW | ATTN_OPTION_ALIBI);
+    p->window_left = p->window_right = -1;
+    p->q_len = p->q_len < drafts ? drafts : p->q_len;
+    p->kv_len = p->kv_len < p->q_len + 37 ? p->q_len + 37 : p->kv_len;
+    return true;
+}
+
+bool shape_tree(struct problem_case *c)
+{
+    return add_drafts(&c->problem, 33);
+}
+
+/* Drafts in several blocks. */
+bool shape_tall_tree(struct problem_case *c)
+{
+    c->problem.kv_heads = 1;
+    c->problem.q_heads = c->problem.batch = 2;
+    return add_drafts(&c->problem, 300);
 }

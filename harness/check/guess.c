@@ -72,8 +72,9 @@ static bool one_key_before(struct guess *guess, char *text, size_t size)
 static bool no_mask(struct guess *guess, char *text, size_t size)
 {
     struct attn_problem *p = &guess->problem;
-    const bool any = p->mask & POSITIONAL || p->options & ATTN_OPTION_WINDOW;
-    p->mask &= ~POSITIONAL;
+    const unsigned places = POSITIONAL | ATTN_MASK_TREE;
+    const bool any = p->mask & places || p->options & ATTN_OPTION_WINDOW;
+    p->mask &= ~places;
     p->options &= ~(unsigned)ATTN_OPTION_WINDOW;
     guess->view.range = (struct attn_range){0, (ptrdiff_t)guess->view.sequence.kv_len};
     snprintf(text, size, "as if there were no mask");
@@ -89,6 +90,25 @@ static bool other_alignment(struct guess *guess, char *text, size_t size)
     snprintf(text, size, "as if the mask were aligned to the %s key",
              p->mask & ATTN_MASK_CAUSAL ? "last" : "first");
     return causal;
+}
+
+static bool chain(struct guess *guess, char *text, size_t size)
+{
+    const bool tree = guess->problem.mask & ATTN_MASK_TREE;
+    guess->problem.mask ^= ATTN_MASK_TREE | ATTN_MASK_CAUSAL;
+    snprintf(text, size, "as if the drafts were a chain");
+    return tree;
+}
+
+static bool first_tree(struct guess *guess, char *text, size_t size)
+{
+    const struct attn_problem *p = &guess->problem;
+    struct attn_tensor *t = &guess->tensors.parents;
+    const bool several = p->mask & ATTN_MASK_TREE && guess->view.at.b > 0;
+    t->data = (int32_t *)t->data - guess->view.sequence.q_first;
+    t->stride[0] = 0;
+    snprintf(text, size, "as if it read the tree of sequence 0");
+    return several;
 }
 
 static bool first_mask(struct guess *guess, char *text, size_t size)
@@ -234,7 +254,7 @@ static suppose *const guesses[] = {
     other_alignment,    first_mask,        padded,       length_of_neighbour, default_scale,
     scale_without_sign, scaled_twice,      not_scaled,   exp_for_exp2,        exp2_for_exp,
     slope_from_first,   scaled_sink,       next_query,   previous_query,      unsigned_bytes,
-    k_unscaled,         v_unscaled,
+    k_unscaled,         v_unscaled,        chain,        first_tree,
 };
 
 #define GUESSES (sizeof guesses / sizeof *guesses)

@@ -135,7 +135,8 @@ static bool check_alone(struct trial *whole, size_t b, const struct attn_tensors
 static bool is_dense(const struct attn_problem *p)
 {
     const unsigned elsewhere = ATTN_OPTION_RAGGED | ATTN_OPTION_PACKED | ATTN_OPTION_PAGED;
-    return !(p->options & elsewhere) && !(p->mask & (ATTN_MASK_BOOL | ATTN_MASK_BIAS)) &&
+    return !(p->options & elsewhere) &&
+           !(p->mask & (ATTN_MASK_BOOL | ATTN_MASK_BIAS | ATTN_MASK_TREE)) &&
            !attn_dtype_scaled(p->kv_dtype);
 }
 

@@ -48,6 +48,9 @@ const char *row_view_hider(const struct row_view *s, size_t j)
         return "which lies behind the end of its sequence";
     if ((ptrdiff_t)j < s->range.lo || (ptrdiff_t)j >= s->range.hi)
         return "which the mask hides";
+    const struct attn_tree tree = attn_tree(s->problem, s->tensors, &s->sequence, s->at.b);
+    if (tree.parents && !attn_tree_sees(&tree, (ptrdiff_t)s->at.i, (ptrdiff_t)j))
+        return "which the tree hides";
     if (mask & ATTN_MASK_BOOL && tensors_get(&s->tensors->mask, s->at.b, s->at.h, s->at.i, j) == 0)
         return "which the boolean mask hides";
     if (mask & ATTN_MASK_BIAS && bias_of(s, j) == -INFINITY)

@@ -11,13 +11,14 @@
 #include "problem/patterns.h"
 #include "base/random.h"
 
-/* Multiply-adds of a variation: milliseconds of reference; there are about 80. */
+/* Multiply-adds of a variation: milliseconds of reference; there are about 90. */
 #define LIMIT 1e6
 
 #define CAUSAL ATTN_MASK_CAUSAL
 #define TOP_LEFT ATTN_MASK_CAUSAL_TOP_LEFT
 
 #define BOOL ATTN_MASK_BOOL
+#define TREE ATTN_MASK_TREE
 #define BIAS ATTN_MASK_BIAS
 #define SOFTCAP ATTN_OPTION_SOFTCAP
 #define SINKS ATTN_OPTION_SINKS
@@ -165,6 +166,22 @@ static const struct variation {
      .q_len = 1, .kv_len = 67},
     {"f8e5m2 by tensor, packed, softcap", .kv_dtype = ATTN_F8E5M2, .scales = INPUT_SCALES_TENSOR,
      .options = PACKED | SOFTCAP, .softcap = 1, .batch = 4, .q_len = 35, .kv_len = 35},
+    {"tree", .mask = TREE, .q_len = 35, .kv_len = 67},
+    {"tree without a cache", .mask = TREE, .q_len = 67, .kv_len = 67},
+    {"tree of more drafts than keys", .mask = TREE, .q_len = 67, .kv_len = 35},
+    {"tree of each sequence", .mask = TREE, .batch = 3, .q_heads = 4, .kv_heads = 2, .q_len = 21,
+     .kv_len = 37},
+    {"tree, bias and boolean mask", .mask = TREE | BIAS | BOOL, .q_len = 35, .kv_len = 67},
+    {"tree, softcap and sinks", .mask = TREE, .options = SOFTCAP | SINKS, .softcap = 1, .q_len = 35,
+     .kv_len = 67},
+    {"tree and lengths", .mask = TREE, .options = RAGGED, .batch = 4, .q_len = 9, .kv_len = 67},
+    {"trees of packed sequences", .mask = TREE, .options = PACKED, .batch = 4, .q_len = 35,
+     .kv_len = 67},
+    {"tree, pages, packed queries, lengths", .mask = TREE, .options = PAGED | PACKED | RAGGED,
+     .page = 5, .batch = 4, .q_len = 19, .kv_len = 67},
+    {"tree, int8", .kv_dtype = ATTN_I8, .mask = TREE, .q_len = 35, .kv_len = 67},
+    {"tree, weights", .mask = TREE, .outputs = ATTN_OUTPUT_O | ATTN_OUTPUT_WEIGHTS, .q_len = 35,
+     .kv_len = 67},
 };
 
 static void vary_options(struct problem_case *c, const struct variation *v)
@@ -177,6 +194,8 @@ static void vary_options(struct problem_case *c, const struct variation *v)
         p->window_left = v->window ? v->left : -1;
         p->window_right = v->window ? v->right : -1;
     }
+    if (v->mask & TREE)
+        p->options &= ~(unsigned)ALIBI;
     p->options |= v->options;
     p->softcap = v->softcap != 0 ? v->softcap : p->softcap;
     p->page_size = v->page ? v->page : p->page_size;

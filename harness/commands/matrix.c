@@ -36,6 +36,7 @@ static const struct {
     {"mask=causal_top_left", "h=2,mask=causal_top_left", ATTN_DTYPE_COUNT},
     {"mask=bool", "h=2,mask=bool", ATTN_DTYPE_COUNT},
     {"mask=bias", "h=2,mask=bias", ATTN_DTYPE_COUNT},
+    {"mask=tree", "h=2,mask=tree", ATTN_DTYPE_COUNT},
     {"window", "h=2,window=8:8", ATTN_DTYPE_COUNT},
     {"softcap", "h=2,softcap=30", ATTN_DTYPE_COUNT},
     {"alibi", "h=2,alibi=1", ATTN_DTYPE_COUNT},

@@ -124,6 +124,8 @@ static void draw_masks(struct stream *s, struct attn_problem *p)
 {
     if (once_in(s, 3))
         p->mask |= once_in(s, 3) ? ATTN_MASK_CAUSAL_TOP_LEFT : ATTN_MASK_CAUSAL;
+    else if (once_in(s, 6))
+        p->mask |= ATTN_MASK_TREE;
     if (once_in(s, 6))
         p->mask |= ATTN_MASK_BOOL;
     if (once_in(s, 8))
@@ -144,6 +146,8 @@ static void draw_options(struct stream *s, struct attn_problem *p)
         p->options |= options[2 + below(s, 2)];
     if (p->kv_len > 2048 && !once_in(s, 3)) /* few are so long that a wide window hides something */
         p->options |= ATTN_OPTION_WINDOW;
+    if (p->mask & ATTN_MASK_TREE)
+        p->options &= ~(unsigned)(ATTN_OPTION_WINDOW | ATTN_OPTION_ALIBI);
     if (p->options & ATTN_OPTION_WINDOW) {
         p->window_left = (ptrdiff_t)below(s, p->kv_len + 1);
         p->window_right = once_in(s, 2) ? -1 : (ptrdiff_t)below(s, p->kv_len + 1);
@@ -252,7 +256,7 @@ static void narrow(ptrdiff_t *side, size_t step)
  * is none. */
 static bool simplify(struct attn_problem *p, size_t n)
 {
-    enum { MASKS = 4, OPTIONS = 8, OTHERS = 6, SIZES = 5, STEPS = 3, RARE = 4 };
+    enum { MASKS = 5, OPTIONS = 8, OTHERS = 6, SIZES = 5, STEPS = 3, RARE = 4 };
     size_t *const sizes[] = {&p->batch, &p->q_len, &p->kv_len, &p->v_dim, &p->qk_dim};
     ptrdiff_t *const sides[] = {&p->window_left, &p->window_right};
     const size_t group = p->q_heads / p->kv_heads;

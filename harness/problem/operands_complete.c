@@ -23,6 +23,7 @@ enum operand {
     BLOCK_TABLE,
     K_SCALE,
     V_SCALE,
+    PARENTS,
     OPERANDS
 };
 
@@ -31,7 +32,7 @@ static const char *const names[OPERANDS] = {
     [Q] = "q", [K] = "k", [V] = "v", [BIAS] = "bias", [MASK] = "mask", [SINKS] = "sinks",
     [SLOPES] = "slopes", [KV_LENS] = "kv_lens", [CU_SEQLENS] = "cu_seqlens",
     [CU_SEQLENS_KV] = "cu_seqlens_kv", [BLOCK_TABLE] = "block_table", [K_SCALE] = "k_scale",
-    [V_SCALE] = "v_scale",
+    [V_SCALE] = "v_scale", [PARENTS] = "parents",
 };
 /* clang-format on */
 
@@ -75,6 +76,9 @@ static bool complete_masks(const struct completion *c)
         return refuse_missing(c, MASK, " of bool, which mask=bool needs");
     if (asked & ATTN_MASK_BIAS && !added && !c->t[BIAS])
         return refuse_missing(c, BIAS, ", which mask=bias needs");
+    if (asked & ATTN_MASK_TREE && !c->t[PARENTS])
+        return refuse_missing(c, PARENTS, ", which mask=tree needs");
+    c->p->mask |= c->t[PARENTS] ? ATTN_MASK_TREE : 0;
     c->p->mask |= hides ? ATTN_MASK_BOOL : 0;
     c->p->mask |= added || c->t[BIAS] ? ATTN_MASK_BIAS : 0;
     return true;

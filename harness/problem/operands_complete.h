@@ -9,6 +9,7 @@
  *                      f8e4m3 or f8e5m2 are a quantised cache with k_scale and v_scale
  *     mask             of bool or u8: mask=bool; of real numbers: mask=bias, as `bias` is
  *     bias             mask=bias
+ *     parents          mask=tree
  *     sinks slopes     sinks=1, alibi=1
  *     kv_lens          ragged=1
  *     cu_seqlens       packed=1, sq the longest sequence; likewise cu_seqlens_kv and skv

@@ -13,7 +13,7 @@
 
 bool operands_file_has_more(const struct attn_problem *p)
 {
-    const unsigned masks = ATTN_MASK_BIAS | ATTN_MASK_BOOL;
+    const unsigned masks = ATTN_MASK_BIAS | ATTN_MASK_BOOL | ATTN_MASK_TREE;
     const unsigned sized = ATTN_OPTION_PACKED | ATTN_OPTION_PAGED;
     return p->mask & masks || p->options & sized || attn_dtype_scaled(p->kv_dtype);
 }

@@ -205,6 +205,21 @@ static bool locate_table(struct search *s, struct operands_source *source)
     return found && source->dims[1] >= least;
 }
 
+/* (B, Sq); packed (rows) */
+static bool locate_parents(struct search *s, struct operands_source *source)
+{
+    const bool packed = s->p->options & ATTN_OPTION_PACKED;
+    const size_t full[] = {s->p->batch, s->p->q_len};
+    if (!packed)
+        return locate_numbers(s, full, 2, true, source);
+    if (!locate_numbers(s, &s->shape->q_rows, 1, true, source))
+        return false;
+    source->dims[1] = source->dims[0];
+    source->stride[1] = source->stride[0];
+    source->dims[0] = 1;
+    return true;
+}
+
 /* ---- the list ------------------------------------------------------------------------------ */
 
 static const struct {
@@ -224,6 +239,7 @@ static const struct {
     {"block_table", locate_table},
     {"k_scale", locate_scale},
     {"v_scale", locate_scale},
+    {"parents", locate_parents},
 };
 
 const struct safetensor *operands_named(const struct operands_file *file, const char *name)

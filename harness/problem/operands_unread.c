@@ -23,6 +23,7 @@ static const struct {
     {"cu_seqlens_kv", "packed=1"},
     {"k_scale", "kv_dtype=i8|f8e4m3|f8e5m2"},
     {"v_scale", "kv_dtype=i8|f8e4m3|f8e5m2"},
+    {"parents", "mask=tree"},
 };
 
 static bool is_used(const struct tensors_view *views, size_t count, const char *name)

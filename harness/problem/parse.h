@@ -19,7 +19,9 @@
  *     mask      none, or a sum such as     none        causal: key j <= i + skv - sq;
  *               causal+bias of causal,                 causal_top_left: j <= i;
  *               causal_top_left, bias,                 bias: a tensor added to the scores;
- *               bool                                   bool: a tensor, 1 = attend
+ *               bool, tree                             bool: a tensor, 1 = attend; tree: the last
+ *                                                      sq keys are drafts, a tensor of their
+ *                                                      parents, not beside causal, window, alibi
  *     window    L or L:R, -1 = no limit    -1          keys i-L .. i+R only, aligned as the mask
  *                                                      is; no R: no limit after i
  *     softcap   X >= 0                     0 = off     X * tanh(score / X)
@@ -77,6 +79,10 @@
  *                              one matrix for each head.  Elements are N(0, 1)
  *     +scales:token|channel|head|tensor   of a kv_dtype of 8 bits: K and V have a scale for each key,
  *                              which is the default; K for each dimension; both for each KV head; one
+ *                              for all of K, one for all of V
+ *     +tree:LxMx...            of mask=tree: L drafts follow the cache, M each of these and so on, sq in
+ *                              all, breadth first; or tree:-1,0,0,... the parent of each, -1 the cache;
+ *                              one tree for all sequences.  Left out: each parent is drawn
  *
  * Which sequence has which length depends on the seed; how many of each length there are does not.
  */
@@ -87,6 +93,7 @@
 
 #define PARSE_TEXT 512      /* bytes of a text with its terminating 0 */
 #define PARSE_MASK_PATH 101 /* of the path of mask:file, so that it fits beside all other clauses */
+#define PARSE_TREE 176      /* of a tree, likewise */
 
 /* Where Q, K and V of a case come from. */
 enum input_kind {
@@ -140,6 +147,7 @@ struct input {
     bool mask_file; /* at `path` */
     enum input_bias bias;
     enum input_scales scales;
+    char tree[PARSE_TREE]; /* as written; "": drawn */
 };
 
 /* What was wrong with a text, and at which byte of it (0-based). */

@@ -10,7 +10,7 @@
 
 static const struct clause *const clauses[] = {
     &clause_lens, &clause_batch, &clause_qlens,  &clause_decode,
-    &clause_mask, &clause_bias,  &clause_scales,
+    &clause_mask, &clause_bias,  &clause_scales, &clause_tree,
 };
 
 #define CLAUSES (sizeof clauses / sizeof *clauses)
@@ -111,4 +111,6 @@ void parse_fit_input(struct input *input, const struct attn_problem *p)
         input->bias = INPUT_BIAS_HEADS;
     if (clause_scales.misfit(input, p))
         input->scales = INPUT_SCALES_TOKEN;
+    if (clause_tree.misfit(input, p))
+        *input->tree = 0;
 }

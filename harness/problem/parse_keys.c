@@ -9,6 +9,7 @@ const struct parse_name parse_masks[] = {
     {"causal_top_left", ATTN_MASK_CAUSAL_TOP_LEFT},
     {"bias", ATTN_MASK_BIAS},
     {"bool", ATTN_MASK_BOOL},
+    {"tree", ATTN_MASK_TREE},
     {NULL, 0},
 };
 static const struct parse_name outputs[] = {
@@ -65,7 +66,7 @@ const struct parse_key parse_keys[KEY_COUNT] = {
                       AT(kv_dtype),
                       .dtypes = STORED | 1u << ATTN_I8 | 1u << ATTN_F8E4M3 | 1u << ATTN_F8E5M2,
                       .follows = KEY_DTYPE},
-    [KEY_MASK] = {.help = {"mask", "none, or a sum of causal, causal_top_left, bias, bool", "none",
+    [KEY_MASK] = {.help = {"mask", "none, or a sum of causal, causal_top_left, bias, bool, tree", "none",
                            "which keys a query sees"},
                   .kind = &parse_kind_set,
                   AT(mask),

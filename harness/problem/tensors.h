@@ -28,7 +28,7 @@ struct tensors_layout {
     size_t row_padding; /* elements of poison behind each row */
 };
 
-#define TENSORS_OPERANDS 13 /* at most */
+#define TENSORS_OPERANDS 14 /* at most */
 #define TENSORS_RESULTS 4
 
 /* Sizes of operands that the problem leaves open. */
@@ -56,7 +56,7 @@ struct tensor_set {
  * Fills one set's operands in place as its input says, on all threads; `stream` selects the random
  * numbers, so that sets 0, 1, 2... differ, whatever the input.  The same seed gives the same
  * numbers on any thread count and layout, packed or not, in pages or not.  Which keys a boolean mask
- * hides and how long sequences are is the same in every stream.
+ * hides, how long sequences are and their trees are the same in every stream.
  *
  * K and V beyond the end of a sequence, the rest of its last page and pages that no table names hold
  * NaN; of int8 any bytes, and the scales of keys beyond the end NaN.

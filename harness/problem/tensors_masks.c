@@ -1,5 +1,5 @@
 /*
- * tensors_masks: biases, boolean masks, sinks and slopes.
+ * tensors_masks: biases, boolean masks, trees, sinks and slopes.
  *
  * Elements have the number of their place in memory, whatever the padding and the thread count.
  */
@@ -7,6 +7,7 @@
 
 #include "base/random.h"
 #include "tensors_view.h"
+#include "tree.h"
 
 /* Elements below which waking other threads costs more than they save. */
 #define WORTH_THREADS 100000
@@ -95,6 +96,10 @@ void tensors_fill_masks(struct tensor_set *set, const struct problem_case *c, ui
         fill_normal(&t->bias, set->shape.bias, random_key(key, STREAM_BIAS));
     if (p->mask & ATTN_MASK_BOOL)
         fill_mask(set, &c->input, random_key(c->input.seed, STREAM_MASK));
+    for (size_t b = 0; p->mask & ATTN_MASK_TREE && b < p->batch; b++) {
+        const struct attn_sequence s = attn_sequence(p, t, b);
+        tree_make(&c->input, b, (int32_t *)attn_row(&t->parents, b, 0, 0) + s.q_first, s.q_len);
+    }
     if (p->options & ATTN_OPTION_SINKS)
         random_normal(t->sinks.data, p->q_heads, random_key(key, STREAM_SINKS), 0);
     if (p->options & ATTN_OPTION_ALIBI)

@@ -95,6 +95,15 @@ static struct tensors_view table(size_t rows, size_t cols)
         .batch = rows, .heads = 1, .rows = 1, .cols = cols, .order = ATTN_BHSD, .dense = 1};
 }
 
+/* A number for each query of each sequence: packed, all sequences are one. */
+static struct tensors_view drafts(const struct attn_problem *p, const struct tensors_shape *shape)
+{
+    const bool packed = p->options & ATTN_OPTION_PACKED;
+    struct tensors_view view = table(packed ? 1 : p->batch, packed ? shape->q_rows : p->q_len);
+    view.shared = packed;
+    return view;
+}
+
 static struct tensors_view vector(size_t cols)
 {
     return (struct tensors_view){.batch = 1, .heads = 1, .rows = 1, .cols = cols, .dense = 0};
@@ -115,6 +124,8 @@ size_t tensors_operands(struct attn_tensors *t, const struct attn_problem *p,
         add(&list, "bias", &t->bias, shape->bias_dtype, broadcast(shape->bias));
     if (p->mask & ATTN_MASK_BOOL)
         add(&list, "mask", &t->mask, ATTN_BOOL, broadcast(shape->mask));
+    if (p->mask & ATTN_MASK_TREE)
+        add(&list, "parents", &t->parents, ATTN_I32, drafts(p, shape));
     if (p->options & ATTN_OPTION_SINKS)
         add(&list, "sinks", &t->sinks, ATTN_F32, vector(p->q_heads));
     if (p->options & ATTN_OPTION_ALIBI)

@@ -7,6 +7,7 @@
 #include "in_child.h"
 
 #define SQUARE "hq=4,hkv=2,s=70,d=24,dv=17"
+#define TREES "b=3,hq=4,hkv=2,sq=21,skv=133,d=24,dv=17,mask=tree"
 #define CACHE "b=3,hq=4,hkv=2,sq=5,skv=133,d=24,dv=17"
 
 /* Kernel, problem, input, the phase and what the message must contain. */
@@ -75,7 +76,13 @@
     X(f8_nan_as_480, CACHE ",kv_dtype=f8e4m3", "normal", "nan in k", "expected nan")              \
     X(f8_minus_nan_as_480, CACHE ",kv_dtype=f8e4m3", "normal", "infinity in v", "expected nan")   \
     X(f8_subnormals_flushed, CACHE ",kv_dtype=f8e5m2", "normal", "f8e5m2 of all sizes", "")       \
-    X(f8_infinity_as_number, CACHE ",kv_dtype=f8e5m2", "normal", "infinity in v", "")
+    X(f8_infinity_as_number, CACHE ",kv_dtype=f8e5m2", "normal", "infinity in v", "")             \
+    X(tree_as_chain, TREES, "normal", "own input", "as if the drafts were a chain")               \
+    X(tree_shows_siblings, TREES, "normal", "own input", "which the tree hides")                  \
+    X(tree_stops_at_parent, TREES, "normal", "own input", "")                                     \
+    X(tree_one_key_late, TREES, "normal", "own input", "which the tree hides")                    \
+    X(tree_of_the_first_sequence, TREES, "normal", "own input",                                   \
+      "as if it read the tree of sequence 0")
 
 /* What the problem does not use: kernels are judged by what they claim. */
 #define PLAIN_SMALL "h=2,sq=70,skv=133,d=24"

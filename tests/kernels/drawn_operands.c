@@ -152,6 +152,23 @@ static void draw_terms(struct drawn_operands *d, const struct attn_tensor *t, do
             }
 }
 
+/* Chains, stars and anything between: parents are often the last draft or the cache. */
+static void draw_parents(struct drawn_operands *d)
+{
+    const struct attn_problem *p = &d->problem;
+    const bool packed = drawn_on(d, ATTN_OPTION_PACKED);
+    struct attn_tensor *t = &d->tensors.parents;
+    *t = drawn_numbers(d, packed ? d->tensors.q_rows : p->batch * p->q_len, ATTN_I32);
+    t->stride[0] = packed ? 0 : (ptrdiff_t)p->q_len;
+    for (size_t b = 0; b < p->batch; b++)
+        for (size_t i = 0; i < drawn_q_len(d, b); i++) {
+            const size_t kind = below(d, 4);
+            drawn_parents(d, b)[i] = kind == 0   ? -1
+                                     : kind == 1 ? (int32_t)i - 1
+                                                 : (int32_t)below(d, i + 1) - 1;
+        }
+}
+
 static void draw_options(struct drawn_operands *d)
 {
     const struct attn_problem *p = &d->problem;
@@ -164,6 +181,8 @@ static void draw_options(struct drawn_operands *d)
         t->mask = broadcast(d, p->q_heads, p->q_len, p->kv_len, ATTN_BOOL);
         draw_terms(d, &t->mask, 1, 0);
     }
+    if (p->mask & ATTN_MASK_TREE)
+        draw_parents(d);
     if (drawn_on(d, ATTN_OPTION_SINKS)) {
         t->sinks = drawn_numbers(d, p->q_heads, ATTN_F32);
         for (size_t h = 0; h < p->q_heads; h++)

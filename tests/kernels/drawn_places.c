@@ -184,6 +184,23 @@ ptrdiff_t drawn_distance(const struct drawn_operands *d, size_t b, size_t i, siz
     return (ptrdiff_t)j - (ptrdiff_t)i - shift;
 }
 
+int32_t *drawn_parents(const struct drawn_operands *d, size_t b)
+{
+    int32_t *all = d->tensors.parents.data;
+    return drawn_on(d, ATTN_OPTION_PACKED) ? all + drawn_ints(&d->tensors.cu_seqlens)[b]
+                                           : all + b * d->problem.q_len;
+}
+
+/* Whether key j is of the cache, or of draft i or one above it. */
+static bool in_tree(const struct drawn_operands *d, size_t b, size_t i, size_t j)
+{
+    const ptrdiff_t cached = (ptrdiff_t)drawn_kv_len(d, b) - (ptrdiff_t)drawn_q_len(d, b);
+    bool found = (ptrdiff_t)j < cached;
+    for (ptrdiff_t draft = (ptrdiff_t)i; draft != -1; draft = drawn_parents(d, b)[draft])
+        found |= cached + draft == (ptrdiff_t)j;
+    return found;
+}
+
 bool drawn_sees(const struct drawn_operands *d, size_t b, size_t h, size_t i, size_t j)
 {
     const struct attn_problem *p = &d->problem;
@@ -193,6 +210,8 @@ bool drawn_sees(const struct drawn_operands *d, size_t b, size_t h, size_t i, si
         return false;
     if (drawn_on(d, ATTN_OPTION_WINDOW) && ((p->window_left >= 0 && distance < -p->window_left) ||
                                             (p->window_right >= 0 && distance > p->window_right)))
+        return false;
+    if (p->mask & ATTN_MASK_TREE && !in_tree(d, b, i, j))
         return false;
     if (p->mask & ATTN_MASK_BOOL && drawn_get(mask, drawn_number(mask, b, h, i, (ptrdiff_t)j)) == 0)
         return false;

@@ -26,6 +26,9 @@ struct attn_tensor drawn_rows_tensor(struct drawn_operands *d, size_t columns,
 struct attn_tensor drawn_keys_tensor(struct drawn_operands *d, size_t columns);
 struct attn_tensor drawn_numbers(struct drawn_operands *d, size_t n, enum attn_dtype dtype);
 
+/* Of the drafts of a sequence. */
+int32_t *drawn_parents(const struct drawn_operands *d, size_t b);
+
 /* By how many keys j is behind the one that query i of sequence b stands at. */
 ptrdiff_t drawn_distance(const struct drawn_operands *d, size_t b, size_t i, size_t j);
 

@@ -34,7 +34,8 @@ const struct drawn_limits drawn_everything = {
     .q_len = 7,
     .kv_len = 24,
     .dim = 40,
-    .masks = ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT | ATTN_MASK_BIAS | ATTN_MASK_BOOL,
+    .masks = ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT | ATTN_MASK_BIAS | ATTN_MASK_BOOL |
+             ATTN_MASK_TREE,
     .options = ATTN_OPTION_WINDOW | ATTN_OPTION_SOFTCAP | ATTN_OPTION_SINKS | ATTN_OPTION_ALIBI |
                ATTN_OPTION_RAGGED | ATTN_OPTION_PAGED | ATTN_OPTION_PACKED | ATTN_OPTION_SHARED_KV,
     .dtypes = 1u << ATTN_F32 | 1u << ATTN_BF16 | 1u << ATTN_F16 | 1u << ATTN_F64,
@@ -61,6 +62,10 @@ struct attn_problem drawn_problem(const struct drawn_limits *limits, uint64_t se
     if (p.mask & ATTN_MASK_CAUSAL)
         p.mask &= ~(unsigned)ATTN_MASK_CAUSAL_TOP_LEFT;
     p.options = limits->must_options | some_of(d, limits->options);
+    if (p.mask & ATTN_MASK_TREE) {
+        p.mask &= ~(unsigned)(ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT);
+        p.options &= ~(unsigned)(ATTN_OPTION_WINDOW | ATTN_OPTION_ALIBI);
+    }
     p.layout = below(d, 2) ? ATTN_BSHD : ATTN_BHSD;
     if (p.options & ATTN_OPTION_SHARED_KV && p.v_dim > p.qk_dim)
         p.v_dim = p.qk_dim;

@@ -44,6 +44,14 @@ static void bad_problems_are_refused(void **state)
     assert_invalid(&p, "multiple");
     p = problem(), p.mask = ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT;
     assert_invalid(&p, "causal");
+    p = problem(), p.mask = ATTN_MASK_TREE | ATTN_MASK_CAUSAL;
+    assert_invalid(&p, "a tree and a causal mask: the tree says which drafts a query sees");
+    p = problem(), p.mask = ATTN_MASK_TREE | ATTN_MASK_BIAS | ATTN_MASK_BOOL;
+    assert_true(attn_problem_valid(&p, &why));
+    p.options = ATTN_OPTION_ALIBI;
+    assert_invalid(&p, "a tree with a window or ALiBi, which count keys");
+    p.options = ATTN_OPTION_WINDOW;
+    assert_invalid(&p, "a tree with a window or ALiBi, which count keys");
     p = problem(), p.scale = NAN;
     assert_invalid(&p, "finite");
     p = problem(), p.options = ATTN_OPTION_SOFTCAP;

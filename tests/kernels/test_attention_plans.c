@@ -49,6 +49,7 @@ static void refusals_say_why(void **state)
         {.mask = ATTN_MASK_CAUSAL_TOP_LEFT, .why = "mask=causal_top_left"},
         {.mask = ATTN_MASK_BIAS, .why = "mask=bias"},
         {.mask = ATTN_MASK_BOOL, .why = "mask=bool"},
+        {.mask = ATTN_MASK_TREE, .why = "mask=tree"},
         {.options = ATTN_OPTION_WINDOW, .why = "window"},
         {.options = ATTN_OPTION_SOFTCAP, .why = "softcap"},
         {.options = ATTN_OPTION_SINKS, .why = "sinks"},

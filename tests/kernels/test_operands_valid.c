@@ -28,7 +28,7 @@ static void drawn_operands_are_valid(void **state)
 /* Two sequences, four query heads, two KV heads, three queries, eight keys, two dimensions. */
 static float numbers[2 * 4 * 8 * 8];
 static uint8_t mask[2 * 3 * 8];
-static int32_t lens[2], queries[3], keys[3], table[2 * 4];
+static int32_t lens[2], queries[3], keys[3], table[2 * 4], parents[2 * 3];
 static struct attn_problem p;
 static struct attn_tensors t;
 
@@ -76,6 +76,9 @@ static void start(unsigned masks, unsigned options)
     t.mask = (struct attn_tensor){.data = mask, .dtype = ATTN_BOOL, .stride = {3 * 8, 0, 8, 1}};
     t.sinks = t.slopes = list(numbers, ATTN_F32, 1);
     t.kv_lens = list(lens, ATTN_I32, 1);
+    t.parents = list(parents, ATTN_I32, options & ATTN_OPTION_PACKED ? 0 : 3);
+    t.parents.stride[1] = 1;
+    memcpy(parents, (const int32_t[]){-1, 0, 0, -1, -1, 1}, sizeof parents);
     t.cu_seqlens = list(queries, ATTN_I32, 1);
     t.cu_seqlens_kv = list(keys, ATTN_I32, 1);
     t.block_table = list(table, ATTN_I32, 4);
@@ -132,6 +135,7 @@ static void each_is_needed_where_it_is_used(void **state)
         {&t.scores, 0, 0, NULL, "scores is missing"},
         {&t.bias, ATTN_MASK_BIAS, 0, NULL, "bias is missing"},
         {&t.mask, ATTN_MASK_BOOL, 0, NULL, "mask is missing"},
+        {&t.parents, ATTN_MASK_TREE, 0, NULL, "parents is missing"},
         {&t.sinks, 0, ATTN_OPTION_SINKS, NULL, "sinks is missing"},
         {&t.slopes, 0, ATTN_OPTION_ALIBI, NULL, "slopes is missing"},
         {&t.kv_lens, 0, ATTN_OPTION_RAGGED, NULL, "kv_lens is missing"},
@@ -328,6 +332,33 @@ static void mask_elements_are_0_or_1(void **state)
     assert_message("mask[1, 0, 1, 0] is 9, neither 0 nor 1");
 }
 
+static void parents_come_before_their_children(void **state)
+{
+    (void)state;
+    start(ATTN_MASK_TREE, 0);
+    assert_valid();
+    parents[5] = 2;
+    assert_message("parents[1, 2] is 2, neither -1 nor a draft before it");
+    parents[5] = -2;
+    assert_message("parents[1, 2] is -2, neither -1 nor a draft before it");
+    t.parents.stride[0] = 0; /* one tree for both sequences: the second is not there */
+    assert_valid();
+    t.parents.stride[1] = 2;
+    assert_message("parents has stride[1] 2, not 1");
+    start(ATTN_MASK_TREE, ATTN_OPTION_PACKED);
+    assert_valid();
+    parents[4] = 1; /* draft 1 of the second sequence */
+    assert_message("parents[1, 1] is 1, neither -1 nor a draft before it");
+    parents[4] = -1;
+    parents[5] = 9; /* of no sequence */
+    assert_valid();
+    t.parents.stride[0] = 3;
+    assert_message("parents is packed and has stride[0] 3, not 0");
+    start(ATTN_MASK_TREE, 0);
+    t.parents.dtype = ATTN_I8;
+    assert_message("parents is i8, not i32");
+}
+
 static void the_problem_itself(void **state)
 {
     (void)state;
@@ -353,6 +384,7 @@ int main(void)
         cmocka_unit_test(lengths_and_offsets),
         cmocka_unit_test(pages_that_are_not_there_are_refused),
         cmocka_unit_test(mask_elements_are_0_or_1),
+        cmocka_unit_test(parents_come_before_their_children),
         cmocka_unit_test(the_problem_itself),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -133,7 +133,8 @@ static double bytes_of(const struct drawn_operands *d, const struct count *c)
     row += p->outputs & ATTN_OUTPUT_WEIGHTS ? 4 * (double)p->kv_len : 0;
     return c->rows * row + c->keys * key * (double)(p->qk_dim + (shared ? 0 : p->v_dim)) +
            c->bias * (d->tensors.bias.dtype == ATTN_F32 ? 4 : 2) + c->mask +
-           4 * (c->k_scale + c->v_scale);
+           4 * (c->k_scale + c->v_scale) +
+           (p->mask & ATTN_MASK_TREE ? 4 * c->rows / (double)p->q_heads : 0);
 }
 
 static void work_is_what_counting_gives(void **state)
@@ -143,7 +144,8 @@ static void work_is_what_counting_gives(void **state)
         .q_len = 7,
         .kv_len = 20,
         .dim = 9,
-        .masks = ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT | ATTN_MASK_BIAS | ATTN_MASK_BOOL,
+        .masks = ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT | ATTN_MASK_BIAS | ATTN_MASK_BOOL |
+                 ATTN_MASK_TREE,
         .options = ATTN_OPTION_WINDOW | ATTN_OPTION_RAGGED | ATTN_OPTION_PAGED |
                    ATTN_OPTION_PACKED | ATTN_OPTION_SHARED_KV,
         .dtypes = 1u << ATTN_F32 | 1u << ATTN_BF16 | 1u << ATTN_F16,

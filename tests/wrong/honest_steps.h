@@ -40,10 +40,12 @@ WRONG_STEP void see_keys(struct work *w)
 WRONG_STEP void show_keys(struct work *w)
 {
     const unsigned mask = w->problem->mask;
+    const struct attn_tree tree = attn_tree(w->problem, w->tensors, &w->sequence, w->b);
     for (ptrdiff_t j = 0; j < (ptrdiff_t)w->problem->kv_len; j++)
         w->shown[j] =
             !(mask & ATTN_MASK_BOOL && get(&w->tensors->mask, w->b, w->h, w->i, (size_t)j) == 0) &&
-            bias_term(w, j) != -INFINITY;
+            bias_term(w, j) != -INFINITY &&
+            !(tree.parents && !attn_tree_sees(&tree, (ptrdiff_t)w->i, j));
 }
 
 /* Of rows of one type, which the compiler is told by calling with the constant; in lanes, so that it can

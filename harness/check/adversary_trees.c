@@ -1,0 +1,86 @@
+/*
+ * adversary_trees: trees of drafts that random ones seldom are, and NaN in them.
+ */
+#include <math.h>
+
+#include "adversary_scores.h"
+#include "base/random.h"
+#include "problem/kv.h"
+
+/* Sets every parent to what `parent` says of draft i. */
+static void make_tree(struct trial *trial, ptrdiff_t (*parent)(ptrdiff_t i))
+{
+    const struct attn_problem *p = &trial->problem;
+    const struct attn_tensors *t = &trial->set.tensors;
+    for (size_t b = 0; b < p->batch; b++) {
+        const struct attn_sequence s = attn_sequence(p, t, b);
+        int32_t *parents = (int32_t *)attn_row(&t->parents, b, 0, 0) + s.q_first;
+        for (size_t i = 0; i < s.q_len; i++)
+            parents[i] = (int32_t)parent((ptrdiff_t)i);
+    }
+}
+
+static ptrdiff_t before(ptrdiff_t i)
+{
+    return i - 1;
+}
+
+static ptrdiff_t cache(ptrdiff_t i)
+{
+    (void)i;
+    return -1;
+}
+
+/* Even drafts and odd ones. */
+static ptrdiff_t two_before(ptrdiff_t i)
+{
+    return i < 2 ? -1 : i - 2;
+}
+
+/* Of each draft but the last levels seven children. */
+static ptrdiff_t seventh(ptrdiff_t i)
+{
+    return i < 7 ? -1 : i / 7 - 1;
+}
+
+void make_chain(struct trial *trial, uint64_t key)
+{
+    (void)key;
+    make_tree(trial, before);
+}
+
+void make_star(struct trial *trial, uint64_t key)
+{
+    (void)key;
+    make_tree(trial, cache);
+}
+
+void make_two_branches(struct trial *trial, uint64_t key)
+{
+    (void)key;
+    make_tree(trial, two_before);
+}
+
+void make_broad(struct trial *trial, uint64_t key)
+{
+    (void)key;
+    make_tree(trial, seventh);
+}
+
+/* In K or V of a draft of each sequence and head, which its descendants see and no other. */
+void nan_in_draft(struct trial *trial, uint64_t key)
+{
+    const struct attn_problem *p = &trial->problem;
+    const struct attn_tensors *t = &trial->set.tensors;
+    make_broad(trial, key);
+    for (size_t b = 0; b < p->batch; b++)
+        for (size_t g = 0; g < p->kv_heads; g++) {
+            const struct attn_sequence s = attn_sequence(p, t, b);
+            const size_t drafts = s.q_len < s.kv_len ? s.q_len : s.kv_len;
+            const size_t draft = drafts ? random_below(key, b * p->kv_heads + g, drafts) : 0;
+            const enum kv_operand operand = (b + g) % 2 ? KV_K : KV_V;
+            const size_t dims = operand == KV_K ? p->qk_dim : p->v_dim;
+            for (size_t d = 0; drafts && d < dims; d++)
+                kv_set(p, t, operand, (struct kv_place){b, g, s.kv_len - drafts + draft}, d, NAN);
+        }
+}
