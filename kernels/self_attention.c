@@ -106,6 +106,7 @@ static bool valid(const struct attn_self_attention *layer, const char **why)
     const bool half_a_context = !layer->context_len != !layer->context_d_in;
     const size_t widest = layer->qk_dim > layer->v_dim ? layer->qk_dim : layer->v_dim;
     *why = layer->options & layouts          ? "an option that lays out K and V otherwise"
+           : layer->mask & ATTN_MASK_TREE    ? "a tree of drafts"
            : layer->d_in == 0                ? "an input dimension of 0"
            : layer->d_in > INT_MAX           ? "an input dimension of 2^31 or more"
            : half_a_context                  ? "a context with a length or a dimension of 0"

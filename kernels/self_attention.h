@@ -27,7 +27,7 @@ struct attn_self_attention {
     size_t heads;
     size_t qk_dim, v_dim; /* of one head */
     size_t d_out;         /* of the output projection; 0: none, Y is (batch, len, heads * v_dim) */
-    unsigned mask;        /* enum attn_mask, any */
+    unsigned mask;        /* enum attn_mask, any but a tree */
     bool weights;         /* wants the attention weights */
     bool scale_by_v_dim;  /* scores by 1/sqrt(v_dim), not 1/sqrt(qk_dim) */
     float scale;          /* of the scores; 0: as the line above says */

@@ -250,8 +250,7 @@ static bool check_identity(struct checker *checker, const struct identity *ident
 
 void check_unplaced(struct attn_problem *problem)
 {
-    problem->mask &=
-        ~(unsigned)(ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT | ATTN_MASK_TREE);
+    problem->mask &= ~(unsigned)(ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT | ATTN_MASK_TREE);
     problem->options &= ~(unsigned)(ATTN_OPTION_WINDOW | ATTN_OPTION_ALIBI);
 }
 

@@ -10,6 +10,7 @@
  *     bias mask                real numbers; bool, or u8 of 0 and 1: up to four dimensions that
  *                              broadcast to (B, Hq, Sq, Skv) as NumPy does.  Real numbers called
  *                              mask are the bias where there is no other
+ *     parents                  i32 or i64: (B, Sq); packed (rows)
  *     sinks slopes             real numbers: (Hq)
  *     kv_lens                  i32 or i64: (B)
  *     cu_seqlens(_kv)          i32 or i64: (B + 1)

@@ -116,5 +116,6 @@ static const char *tree_misfit(const struct input *input, const struct attn_prob
     return drafts == p->q_len ? NULL : why;
 }
 
-const struct clause clause_tree = {"tree", "tree:4x3x2, children by level, or tree:-1,0,0,..., parents",
+const struct clause clause_tree = {"tree",
+                                   "tree:4x3x2, children by level, or tree:-1,0,0,..., parents",
                                    read_tree, print_tree, tree_misfit};

@@ -70,7 +70,8 @@ static inline uint64_t bits_of_bias(enum attn_dtype dtype, const char *bias, ptr
 static inline uint64_t bits_of_tree(const struct attn_tree *tree, ptrdiff_t query, ptrdiff_t j,
                                     ptrdiff_t n)
 {
-    const ptrdiff_t first = j - tree->first; /* draft of the first key; below 0: it is of the cache */
+    const ptrdiff_t first =
+        j - tree->first; /* draft of the first key; below 0: it is of the cache */
     uint64_t bits = first < 0 ? bits_first(-first) : 0;
     ptrdiff_t draft = attn_tree_up(tree, query, first + n - 1);
     for (; draft >= 0 && draft >= first; draft = tree->parents[draft])

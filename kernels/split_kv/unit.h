@@ -24,9 +24,10 @@ struct unit {
     char *k_copy, *v_copy;
     uint16_t *a; /* P as tiles of a matrix unit */
     struct tile *tile;
-    struct view *view;       /* per row */
-    uint64_t *bits;          /* per row: what it sees of a block */
-    struct attn_range whole; /* what every row sees of the split by its position, less drafts of a tree */
+    struct view *view; /* per row */
+    uint64_t *bits;    /* per row: what it sees of a block */
+    struct attn_range
+        whole; /* what every row sees of the split by its position, less drafts of a tree */
 };
 
 /* (In place: a returned unit is copied by loads wider than its recent stores, which then wait for them.) */

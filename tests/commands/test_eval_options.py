@@ -184,6 +184,42 @@ class Quantised(EvalTest):
         self.judge_scales(self.scale([1, 2, 1, 8], 1, "F16"), self.scale([1, 1, 1, 1], 2, "F64"))
 
 
+class Trees(EvalTest):
+    """A tree is the boolean mask that it stands for."""
+
+    PARENTS = (-1, 0, 0, -1, 2), (-1, 0, 1, 2, 3)
+
+    def sees(self, b: int, i: int, draft: int) -> bool:
+        """Whether draft i of sequence b is the other one or below it; -1 and less are the cache."""
+        while i > max(draft, -1):
+            i = self.PARENTS[b][i]
+        return draft < 0 or i == draft
+
+    def test_parents(self) -> None:
+        """Of two sequences, and with a bias; in a pack, too."""
+        shape = [2, 1, 5, 8]
+        mask = build(shape, lambda b, _, i, j: self.sees(b, i, j - 3), "BOOL")
+        c = case(sq=5, skv=8, attn_mask=mask, second_mask=floating([5, 8], 3))
+        tensors = c.tensors()
+        added, parents = tensors.pop("bias"), [p for row in self.PARENTS for p in row]
+        del tensors["mask"]
+        tensors |= {"mask": added, "parents": ([2, 5], parents, "I64")}
+        self.assertIn("naive", self.judge(tensors, "", c.answers()))
+
+    def test_packed(self) -> None:
+        """A row of all drafts."""
+        c = case(
+            b=1, sq=5, skv=8, attn_mask=build([5, 8], lambda i, j: self.sees(0, i, j - 3), "BOOL")
+        )
+        tensors = c.tensors()
+        del tensors["mask"]
+        tensors |= {
+            "parents": ([5], list(self.PARENTS[0]), "I32"),
+            "cu_seqlens": offsets([5]), "cu_seqlens_kv": offsets([8]),
+        }  # fmt: skip
+        self.assertIn("naive", self.judge(tensors, "mask=tree", c.answers()))
+
+
 class Types(EvalTest):
     def test_shared_keys_and_values(self) -> None:
         """There is no v: it is the beginning of k."""

@@ -63,6 +63,15 @@ REFUSED: dict[str, tuple[Tensors, str, str]] = {
         dense(mask=([3, 6], [0.0] * 18, "F32")), "mask=bool",
         "no tensor mask of bool, which mask=bool needs",
     ),
+    "no parents": (dense(), "mask=tree", "no tensor parents, which mask=tree needs"),
+    "parents of one dimension": (
+        dense(parents=([3], [-1, 0, 0], "I32")), "",
+        "parents is i32 (3), the problem needs i32 (2,3)",
+    ),
+    "a parent behind its child": (
+        dense(parents=([2, 3], [-1, 0, 0, -1, 1, 0], "I64")), "",
+        "parents[1, 1] is 1, neither -1 nor a draft before it",
+    ),
     "no lengths": (dense(), "ragged=1", "no tensor kv_lens, which ragged=1 needs"),
     "no offsets": (dense(), "packed=1", "no tensor cu_seqlens, which packed=1 needs"),
     "no offsets of keys": (packed(cu_seqlens_kv=None), "", "no tensor cu_seqlens_kv, which packed"),

@@ -160,6 +160,7 @@ static void draw_parents(struct drawn_operands *d)
     struct attn_tensor *t = &d->tensors.parents;
     *t = drawn_numbers(d, packed ? d->tensors.q_rows : p->batch * p->q_len, ATTN_I32);
     t->stride[0] = packed ? 0 : (ptrdiff_t)p->q_len;
+    t->stride[1] = 1;
     for (size_t b = 0; b < p->batch; b++)
         for (size_t i = 0; i < drawn_q_len(d, b); i++) {
             const size_t kind = below(d, 4);

@@ -87,7 +87,7 @@ static void what_has_no_meaning_is_refused(void **state)
     assert_invalid(&p, "unknown pass");
     p = problem(), p.layout = (enum attn_layout)2;
     assert_invalid(&p, "unknown layout");
-    p = problem(), p.mask = 1u << 4;
+    p = problem(), p.mask = 1u << 5;
     assert_invalid(&p, "unknown mask");
     p = problem(), p.options = 1u << 8;
     assert_invalid(&p, "unknown option");

@@ -104,6 +104,10 @@ static void refuses_with_a_reason(void **state)
     l.options = ATTN_OPTION_PACKED;
     assert_false(attn_self_attention_init(&plan, &l, flash, 1, NULL, 0, &why));
     assert_string_equal(why, "an option that lays out K and V otherwise");
+    l.options = 0;
+    l.mask = ATTN_MASK_TREE;
+    assert_false(attn_self_attention_init(&plan, &l, flash, 1, NULL, 0, &why));
+    assert_string_equal(why, "a tree of drafts");
     l.size = 0;
     assert_false(attn_self_attention_init(&plan, &l, flash, 1, NULL, 0, &why));
     assert_string_equal(why, "the layer's size field is not set");

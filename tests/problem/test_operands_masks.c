@@ -95,6 +95,43 @@ static void biases_have_their_shapes(void **state)
     }
 }
 
+/* All `rows` of two sequences are `expected`; NULL: those of both differ. */
+static void assert_parents(const char *problem, const char *input, const int32_t *expected,
+                           size_t rows)
+{
+    struct problem_case c;
+    struct tensor_set set = made(problem, input, &c), other = filled(&c, usual, 1);
+    const struct attn_tensor *t = &set.tensors.parents;
+    const bool packed = c.problem.options & ATTN_OPTION_PACKED;
+    char message[200];
+    if (!attn_tensors_valid(&c.problem, &set.tensors, message, sizeof message))
+        fail_msg("%s %s: %s", problem, input, message);
+    assert_int_equal(t->dtype, ATTN_I32);
+    assert_int_equal(t->stride[0], packed ? 0 : c.problem.q_len);
+    assert_int_equal(t->stride[1], 1);
+    assert_memory_equal(t->data, other.tensors.parents.data, rows * sizeof *expected);
+    if (expected)
+        assert_memory_equal(t->data, expected, rows * sizeof *expected);
+    else
+        assert_memory_not_equal(t->data, (int32_t *)t->data + rows / 2,
+                                rows / 2 * sizeof *expected);
+    tensors_free(&other);
+    tensors_free(&set);
+}
+
+static void trees_are_as_written_or_drawn(void **state)
+{
+    (void)state;
+    static const int32_t levels[] = {-1, -1, 0, 0, 0, 1, 1, 1, -1, -1, 0, 0, 0, 1, 1, 1};
+    static const int32_t parents[] = {-1, 0, -1, 1, -1, 0, -1, 1};
+    static const int32_t first_three[] = {-1, 0, -1, -1, 0, -1, 1};
+    assert_parents("b=2,sq=8,skv=9,d=1,mask=tree", "normal+tree:2x3", levels, 16);
+    assert_parents("b=2,sq=4,skv=9,d=1,mask=tree", "normal+tree:-1,0,-1,1", parents, 8);
+    assert_parents("b=2,sq=4,skv=9,d=1,mask=tree,packed=1", "normal+batch:q3s9,q4s9+tree:-1,0,-1,1",
+                   first_three, 7);
+    assert_parents("b=2,sq=40,skv=90,d=1,mask=tree", "normal", NULL, 80);
+}
+
 static void a_causal_bias_is_aligned_to_each_end(void **state)
 {
     (void)state;
@@ -139,6 +176,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(masks_have_their_density_and_blocks),
         cmocka_unit_test(biases_have_their_shapes),
+        cmocka_unit_test(trees_are_as_written_or_drawn),
         cmocka_unit_test(a_causal_bias_is_aligned_to_each_end),
         cmocka_unit_test(sinks_and_slopes_are_there),
     };

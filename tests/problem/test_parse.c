@@ -105,6 +105,7 @@ static const char *const canonical[][2] = {
     {"d=8,mask=bool+causal_top_left", "b=1,hq=1,hkv=1,sq=1,skv=1,d=8,mask=causal_top_left+bool"},
     {"shared_kv=1,page=16,packed=1,ragged=1,alibi=1,sinks=1,d=8",
      "b=1,hq=1,hkv=1,sq=1,skv=1,d=8,sinks=1,alibi=1,ragged=1,packed=1,page=16,shared_kv=1"},
+    {"d=8,mask=tree+bias", "b=1,hq=1,hkv=1,sq=1,skv=1,d=8,mask=bias+tree"},
     {"d=8,outputs=lse+o", "b=1,hq=1,hkv=1,sq=1,skv=1,d=8,outputs=o+lse"},
     {"d=8,window=0", "b=1,hq=1,hkv=1,sq=1,skv=1,d=8,window=0"},
     {"d=8,window=3:-1", "b=1,hq=1,hkv=1,sq=1,skv=1,d=8,window=3"},

@@ -49,6 +49,9 @@ static const char *const inputs[][2] = {
     {"normal+scales:token", "normal:1"},
     {"normal+scales:head", "normal:1+scales:head"},
     {"normal+scales:tensor", "normal:1+scales:tensor"},
+    {"normal+tree:4x3x2", "normal:1+tree:4x3x2"},
+    {"uniform+tree:-1,0,0,1+lens:1:9", "uniform:1+lens:1:9+tree:-1,0,0,1"},
+    {"normal+tree:7", "normal:1+tree:7"},
     {"needle:4+mask:blocks:8:1:full+bias:full", "needle:4+mask:blocks:8:1:full+bias:full"},
 };
 
@@ -109,6 +112,8 @@ static void clauses_set_their_fields(void **state)
     assert_int_equal(input.bias, INPUT_BIAS_HEADS);
 }
 
+#define TREE_FORM "expected tree:4x3x2, children by level, or tree:-1,0,0,..., parents"
+
 static const struct {
     const char *text;
     size_t position;
@@ -134,7 +139,7 @@ static const struct {
      "may be empty"},
     {"file::p", 5,
      "input file: ':p' has no PATH:PREFIX; expected file:PATH:PREFIX, PREFIX may be empty"},
-    {"normal+", 7, "unknown clause ''; clauses are lens, batch, qlens, decode, mask, bias, scales"},
+    {"normal+", 7, "unknown clause ''; clauses are lens, batch, qlens, decode, mask, bias, scales, tree"},
     {"normal:2+lans:1:2", 9, "unknown clause 'lans'; did you mean 'lens'?"},
     {"normal+lens", 7,
      "clause lens: '' has no value; expected lens:LO:HI, lens:LO:HI:MEAN or lens:A,B,..."},
@@ -197,6 +202,17 @@ static const struct {
      "clause bias: 'head' is no such bias; expected bias:keys, bias:full or bias:causal"},
     {"normal+scales:row", 7,
      "clause scales: 'row' is no such granularity; expected scales:token, channel, head or tensor"},
+    {"normal+tree:", 7, "clause tree: '' is not a whole number; " TREE_FORM},
+    {"normal+tree:4x0", 7, "clause tree: '4x0' has a level without drafts; " TREE_FORM},
+    {"normal+tree:4x", 7, "clause tree: '4x' is not a whole number; " TREE_FORM},
+    {"normal+tree:65536x2", 7, "clause tree: '65536x2' has more than 65536 drafts; " TREE_FORM},
+    {"normal+tree:-1,1", 7,
+     "clause tree: '-1,1' has a parent that is neither -1 nor a draft before; " TREE_FORM},
+    {"normal+tree:0,0", 7,
+     "clause tree: '0,0' has a parent that is neither -1 nor a draft before; " TREE_FORM},
+    {"normal+tree:-2,0", 7, "clause tree: '-2,0' is not a whole number; " TREE_FORM},
+    {"normal+tree:-1,0,", 7, "clause tree: '-1,0,' is not a whole number; " TREE_FORM},
+    {"normal+tree:2+tree:2", 14, "clause tree is given twice"},
 };
 
 static void bad_inputs_are_refused(void **state)
@@ -252,6 +268,11 @@ static void clauses_must_suit_the_problem(void **state)
         {"s=64,d=8", "normal+scales:token", "clause scales needs kv_dtype=i8, f8e4m3 or f8e5m2"},
         {"s=64,d=8,kv_dtype=i8", "normal+scales:channel", NULL},
         {"s=64,d=8,kv_dtype=f8e5m2", "normal+scales:tensor", NULL},
+        {"sq=40,skv=64,d=8,mask=tree", "normal+tree:4x3x2", NULL},
+        {"sq=39,skv=64,d=8,mask=tree", "normal+tree:4x3x2",
+         "clause tree has 40 drafts, but sq is 39"},
+        {"sq=4,skv=64,d=8,mask=tree", "normal+tree:-1,0,0,1", NULL},
+        {"sq=40,skv=64,d=8,mask=bool", "normal+tree:4x3x2", "clause tree needs mask=tree"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct attn_problem problem;
@@ -282,6 +303,8 @@ static void inputs_are_fitted_to_other_problems(void **state)
         {"s=64,d=8,packed=1", "normal+qlens:10:4096:3000", "normal:1+qlens:10:64:64"},
         {"s=64,d=8,mask=bool,kv_dtype=i8", "normal+mask:blocks:64:0.25+bias:keys+scales:channel",
          "normal:1+mask:blocks:64:0.25+scales:channel"},
+        {"sq=39,skv=64,d=8,mask=tree", "normal+tree:4x3x2", "normal:1"},
+        {"sq=40,skv=64,d=8,mask=tree", "normal+tree:4x3x2", "normal:1+tree:4x3x2"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct attn_problem problem;

@@ -17,4 +17,4 @@ static void execute(const struct attn_plan *plan, const struct attn_tensors *ten
     each_row(plan, tensors, row);
 }
 
-WRONG_TREE_KERNEL(tree_as_chain, "sees all drafts before its own");
+WRONG_WHOLE_KERNEL(tree_as_chain, "sees all drafts before its own");

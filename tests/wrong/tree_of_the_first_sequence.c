@@ -18,4 +18,4 @@ static void execute(const struct attn_plan *plan, const struct attn_tensors *ten
     each_row(plan, tensors, row);
 }
 
-WRONG_TREE_KERNEL(tree_of_the_first_sequence, "takes the tree of sequence 0 for all");
+WRONG_WHOLE_KERNEL(tree_of_the_first_sequence, "takes the tree of sequence 0 for all");

@@ -16,4 +16,4 @@ static void execute(const struct attn_plan *plan, const struct attn_tensors *ten
     each_row(plan, tensors, row);
 }
 
-WRONG_TREE_KERNEL(tree_one_key_late, "every draft sees the first one");
+WRONG_WHOLE_KERNEL(tree_one_key_late, "every draft sees the first one");

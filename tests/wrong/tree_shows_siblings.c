@@ -17,4 +17,4 @@ static void execute(const struct attn_plan *plan, const struct attn_tensors *ten
     each_row(plan, tensors, row);
 }
 
-WRONG_TREE_KERNEL(tree_shows_siblings, "sees its siblings before it");
+WRONG_WHOLE_KERNEL(tree_shows_siblings, "sees its siblings before it");

@@ -18,4 +18,4 @@ static void execute(const struct attn_plan *plan, const struct attn_tensors *ten
     each_row(plan, tensors, row);
 }
 
-WRONG_TREE_KERNEL(tree_stops_at_parent, "sees of its ancestors the parent alone");
+WRONG_WHOLE_KERNEL(tree_stops_at_parent, "sees of its ancestors the parent alone");

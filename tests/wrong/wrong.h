@@ -181,12 +181,9 @@ WRONG_STEP void each_row(const struct attn_plan *plan, const struct attn_tensors
     WRONG_KERNEL_WITH(symbol, says, WRONG_POSITIONAL, ATTN_OPTION_WINDOW, WRONG_OUTPUTS, 0, \
                       __VA_ARGS__)
 #define WRONG_WHOLE_KERNEL(symbol, says, ...)                                                \
-    WRONG_KERNEL_WITH(symbol, says, WRONG_POSITIONAL | ATTN_MASK_BIAS | ATTN_MASK_BOOL,      \
+    WRONG_KERNEL_WITH(symbol, says,                                                          \
+                      WRONG_POSITIONAL | ATTN_MASK_BIAS | ATTN_MASK_BOOL | ATTN_MASK_TREE,   \
                       (ATTN_OPTION_SHARED_KV << 1) - 1, WRONG_OUTPUTS | ATTN_OUTPUT_WEIGHTS, \
                       1u << ATTN_I8 | 1u << ATTN_F8E4M3 | 1u << ATTN_F8E5M2, __VA_ARGS__)
-/* One that knows of trees of drafts and of several sequences. */
-#define WRONG_TREE_KERNEL(symbol, says)                                                    \
-    WRONG_KERNEL_WITH(symbol, says, WRONG_POSITIONAL | ATTN_MASK_TREE, ATTN_OPTION_PACKED, \
-                      WRONG_OUTPUTS, 0, .reserved = {0})
 
 #endif
