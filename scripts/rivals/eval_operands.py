@@ -165,11 +165,26 @@ class Operands:
             found[added] = x.expand(q.shape[0], q.shape[1], keys)
         return found[0], found[1]
 
+    def tree(self, b: int, first: int, sq: int, keys: int) -> Tensor | None:
+        """(Sq, Skv): what the drafts of a sequence see; its queries begin at row `first`."""
+        if "parents" not in self.t:
+            return None
+        rows = self.t["parents"][first : first + sq] if self.packed else self.t["parents"][b]
+        seen = torch.ones(sq, keys, dtype=torch.bool)
+        seen[:, max(keys - sq, 0) :] = False
+        for i in range(sq):
+            draft = i
+            while draft >= max(sq - keys, 0):
+                seen[i, keys - sq + draft] = True
+                draft = int(rows[draft])
+        return seen
+
     def sequences(self) -> Iterator[Sequence]:
         """All of them."""
         q = self.rows("q", "hq")
         batch = len(self.t["cu_seqlens"]) - 1 if self.packed else len(q)
         for b in range(batch):
+            first = 0
             if self.packed:
                 first, last = self.t["cu_seqlens"][b : b + 2].tolist()
                 own = q[0, :, first:last]
@@ -184,4 +199,7 @@ class Operands:
             )
             v = self.scaled(values, "v_scale", b)
             mask, bias = self.masking(b, own, k.shape[1])
+            tree = self.tree(b, first, own.shape[1], k.shape[1])
+            if tree is not None:
+                mask = tree.expand(len(own), *tree.shape) & (True if mask is None else mask)
             yield Sequence(own, k, v, mask, bias)
