@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-#define CLOSE 5
-
 /* Columns in bytes; every text is ASCII. */
 struct layout {
     size_t width[TABLE_COLUMNS]; /* 0 = not shown */
@@ -40,8 +38,8 @@ static size_t least_needed(const struct table *table, const struct layout *layou
     return least;
 }
 
-/* Two blanks between columns where that loses no column of a priority below CLOSE, else one.  The
- * columns begin with number `first`. */
+/* Two blanks between columns, one only where no column is left that can be dropped.  The columns begin with
+ * number `first`. */
 static struct layout lay_out(const struct table *table, size_t width, size_t first)
 {
     struct layout layout = {.gap = 2};
@@ -54,7 +52,7 @@ static struct layout lay_out(const struct table *table, size_t width, size_t fir
     while ((layout.total = total_of(table, &layout)) > width) {
         const size_t least = least_needed(table, &layout);
         const bool all_needed = least == table->column_count;
-        if (layout.gap > 1 && (all_needed || table->columns[least].priority < CLOSE))
+        if (layout.gap > 1 && all_needed)
             layout.gap = 1;
         else if (all_needed)
             break;
@@ -131,7 +129,7 @@ static void print_note(FILE *out, const struct table *table, const char *note, s
 unsigned table_print(FILE *out, const struct table *table, size_t width, bool color)
 {
     struct layout layout = lay_out(table, width, 0);
-    const bool titles = table->titles && layout.total > width;
+    const bool titles = table->titles && (layout.gap == 1 || layout.total > width);
     const char *title = "";
     if (titles)
         layout = lay_out(table, width, 1);

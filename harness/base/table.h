@@ -33,7 +33,7 @@ struct table {
     size_t indent;
     bool one_line; /* notes stay behind their row, however long */
     bool
-        titles; /* where it is still too wide, texts of the first column become lines above their rows */
+        titles; /* where needed columns are too wide, texts of the first become lines above their rows */
 };
 
 /* A column without a text in any row is left out.  Returns those shown: bits 1u << column. */

@@ -85,7 +85,7 @@ bool case_text_same(const struct problem_case *a, const struct problem_case *b)
 
 /* ---- names --------------------------------------------------------------------------------- */
 
-#define NAME_SHOWN ((size_t)32) /* bytes: a table of 80 columns has room for no more */
+#define NAME_SHOWN ((size_t)60) /* bytes; where a table has no room for them, a line of their own */
 
 /* Bytes of a long name's beginning that are shown before its end. */
 #define NAME_BEGIN 8

@@ -149,7 +149,10 @@ const struct option options_table[] = {
     {"threads", "N", "1", .kind = OPTION_COUNT, .lo = 1, .hi = 4096, FIELD(team),
      .commands = IN(EVAL), .help = "one number of threads"},
     {"placement", "WHERE", "cores", .kind = OPTION_WORD, .words = machine_placements,
-     FIELD(placement), .commands = SELECTS | IN(TUNE), .help = "cores, threads, numa or none"},
+     FIELD(placement), .commands = SELECTS | IN(TUNE),
+     .help = "where threads are bound: cores, one on each core; threads, one on each hardware "
+             "thread, the threads of a core one after the other; numa, one on each core, the NUMA "
+             "nodes in turns; none: the system decides"},
     {"memory", "WHERE", "first-touch", .kind = OPTION_WORD, .words = machine_memories,
      FIELD(memory), .commands = IN(RUN) | IN(TUNE),
      .help = "first-touch, near the thread that uses it; interleave; or bind to the threads' "
