@@ -14,8 +14,8 @@ static const char *const masks[] = {"none", "causal", NULL};
 static const struct option parameters[] = {
     {"file", "PATH", "minilm-preamble.safetensors", NULL,
      "safetensors with PREFIXx, wq, wk, wv [, context, bq, bk, bv, wo, bo, o or y]; or wq.weight, "
-     "wq.bias "
-     "and so on of torch.nn.Linear; or in_proj_weight and so on of torch.nn.MultiheadAttention",
+     "wq.bias and so on of torch.nn.Linear; or the state_dict of a torch.nn.MultiheadAttention "
+     "(in_proj_weight and so on) with x and y added, as (batch, sequence, ...): batch_first=True",
      .kind = OPTION_TEXT},
     {"prefix", "TEXT", "layer1.", NULL, "prefix of the file's tensors", .kind = OPTION_TEXT},
     {"file-heads", "N", "0", NULL, "heads of the file's layer; 0: as its o says",

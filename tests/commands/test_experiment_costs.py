@@ -110,6 +110,30 @@ class Layer(Experiments):
         )  # fmt: skip
         self.assertEqual(first, second)
 
+    def test_state_dicts_that_pytorch_wrote(self) -> None:
+        """Layers and outputs of PyTorch 2.15; tests/data/README.md has the lines that made them."""
+        for prefix, keys in (("self.", 5), ("cross.", 7)):
+            rows = self.rows("layer", "--file", "torch-attention.safetensors", "--prefix", prefix,
+                             "--file-heads", "4")  # fmt: skip
+            self.assertGreater(len(rows), 5)
+            for row in rows:
+                self.assertEqual([row["params"][n] for n in ("batch", "s", "skv")], [2, 5, keys])
+                self.assertLess(row["values"]["difference"], 2e-6)
+                self.assertTrue(row["values"]["ok"])
+
+    def test_what_pytorch_adds_to_the_keys_is_refused(self) -> None:
+        self.real({**layer_tensors(False), "bias_k": ([1, 1, 4], [0.0] * 4)})
+        self.refused_file("p.bias_k is not computed: a layer with add_bias_kv has a key")
+
+    def test_a_model_of_16_bits_rounds_between_its_steps(self) -> None:
+        """Five roundings of half a unit each; six are too many."""
+        layer = layer_tensors(False)
+        shape, o = layer["o"]
+        largest = max(map(abs, o))
+        for factor, code in ((4, 0), (7, 1)):  # and the rounding of o itself
+            away = [x + factor * 2**-9 * largest * (i == 0) for i, x in enumerate(o)]
+            self.rows(*self.real({**layer, "o": (shape, away, "BF16")}), code=code)
+
     def test_a_multihead_attention_as_pytorch_stores_it(self) -> None:
         """Q, K and V in thirds of one matrix, and an output projection, all as (output, input)."""
         layer = layer_tensors(False)

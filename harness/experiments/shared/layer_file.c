@@ -12,24 +12,28 @@
 
 static const struct {
     const char *name;
-    const char *linear;    /* instead in a torch.nn.Linear's state_dict, as (output, input) */
-    const char *attention; /* and in a torch.nn.MultiheadAttention's; q, k and v share theirs */
+    /* instead in a state_dict, as (output, input): of a torch.nn.Linear; of a torch.nn.MultiheadAttention whose
+     * kdim or vdim is another; of any other one, where q, k and v share theirs */
+    const char *linear, *apart, *attention;
     bool needed;
     size_t batched; /* dimensions, of which the first may be left out; 0: all are needed */
 } tensors[LAYER_TENSORS] = {
     [LAYER_X] = {.name = "x", .needed = true, .batched = 3},
-    [LAYER_WQ] = {"wq", "wq.weight", "in_proj_weight", .needed = true},
-    [LAYER_WK] = {"wk", "wk.weight", "in_proj_weight", .needed = true},
-    [LAYER_WV] = {"wv", "wv.weight", "in_proj_weight", .needed = true},
-    [LAYER_BQ] = {"bq", "wq.bias", "in_proj_bias", .needed = false},
-    [LAYER_BK] = {"bk", "wk.bias", "in_proj_bias", .needed = false},
-    [LAYER_BV] = {"bv", "wv.bias", "in_proj_bias", .needed = false},
-    [LAYER_WO] = {"wo", "wo.weight", "out_proj.weight", .needed = false},
-    [LAYER_BO] = {"bo", "wo.bias", "out_proj.bias", .needed = false},
+    [LAYER_WQ] = {"wq", "wq.weight", "q_proj_weight", "in_proj_weight", .needed = true},
+    [LAYER_WK] = {"wk", "wk.weight", "k_proj_weight", "in_proj_weight", .needed = true},
+    [LAYER_WV] = {"wv", "wv.weight", "v_proj_weight", "in_proj_weight", .needed = true},
+    [LAYER_BQ] = {"bq", "wq.bias", NULL, "in_proj_bias", .needed = false},
+    [LAYER_BK] = {"bk", "wk.bias", NULL, "in_proj_bias", .needed = false},
+    [LAYER_BV] = {"bv", "wv.bias", NULL, "in_proj_bias", .needed = false},
+    [LAYER_WO] = {"wo", "wo.weight", NULL, "out_proj.weight", .needed = false},
+    [LAYER_BO] = {"bo", "wo.bias", NULL, "out_proj.bias", .needed = false},
     [LAYER_O] = {.name = "o", .batched = 4},
     [LAYER_Y] = {.name = "y", .batched = 3},
     [LAYER_CONTEXT] = {.name = "context", .batched = 3},
 };
+
+/* Of a MultiheadAttention with add_bias_kv: one more key and value, which no kernel here is given. */
+static const char *const refused[] = {"bias_k", "bias_v"};
 
 #define NAME 256 /* of a tensor, with its prefix */
 
@@ -93,14 +97,22 @@ static bool third(const struct reader *r, size_t which, const struct safetensor 
 
 static bool find_tensors(struct reader *r, const struct safetensors *file)
 {
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        if (find(r, file, refused[i]))
+            return experiment_fail(r->work,
+                                   "%s: %s%s is not computed: a layer with add_bias_kv has a key "
+                                   "and a value besides those of its input",
+                                   r->path, r->prefix, refused[i]);
     for (int i = 0; i < LAYER_TENSORS; i++) {
-        const char *const names[] = {tensors[i].name, tensors[i].linear, tensors[i].attention};
+        const char *const names[] = {tensors[i].name, tensors[i].linear, tensors[i].apart,
+                                     tensors[i].attention};
+        const size_t count = sizeof names / sizeof *names;
         const struct safetensor *t = NULL;
         struct safetensor part;
         size_t n = 0;
-        for (; n < 3 && names[n] && !t; n++)
-            t = find(r, file, names[n]);
-        if (t && n == 3 && i < LAYER_WO) { /* wq wk wv bq bk bv */
+        for (; n < count && !t; n++)
+            t = names[n] ? find(r, file, names[n]) : NULL;
+        if (t && n == count && i < LAYER_WO) { /* wq wk wv bq bk bv */
             if (!third(r, (size_t)(i - LAYER_WQ) % 3, t, &part))
                 return false;
             t = &part;
@@ -263,8 +275,13 @@ struct attn_self_attention_tensors layer_file_tensors(const struct layer_file *f
 #define MATCH 8e-6
 #define MATCH_D_IN 384.0
 
+/* A model of 16 bits rounds q, k, v, o and y, each by half a unit of the last place, of which the kernels here, in
+ * float32, round none.  Of y's alone PyTorch's own layers of 16 numbers were seen to be up to 2.3 times as far away
+ * (PyTorch 2.15, 2026-11-28). */
+#define ROUNDED 5
+
 double layer_file_allowed(double largest, size_t d_in, enum attn_dtype dtype)
 {
-    const double unit = dtype == ATTN_BF16 ? 0x1p-8 : dtype == ATTN_F16 ? 0x1p-11 : 0;
-    return largest * (MATCH * fmax(1, (double)d_in / MATCH_D_IN) + unit);
+    const double half_unit = dtype == ATTN_BF16 ? 0x1p-9 : dtype == ATTN_F16 ? 0x1p-12 : 0;
+    return largest * (MATCH * fmax(1, (double)d_in / MATCH_D_IN) + ROUNDED * half_unit);
 }

@@ -6,7 +6,8 @@
  *     PREFIXx                 (B, S, d_in)       input; (S, d_in) of one sequence, and o and y then, too
  *     PREFIXwq, wk, wv        (d_in, H * D)      weights, as (input, output); wq.weight and wq.bias of a
  *                                                torch.nn.Linear, as (output, input), are taken, too, and
- *                                                in_proj_weight, in_proj_bias, out_proj.weight and
+ *                                                in_proj_weight (or q_proj_weight and so on, of a kdim or
+ *                                                vdim of its own), in_proj_bias, out_proj.weight and
  *                                                out_proj.bias of a torch.nn.MultiheadAttention
  *     PREFIXbq, bk, bv        (H * D)            biases, each optional
  *     PREFIXwo, bo            (H * D, d_out), (d_out)   output projection, optional
