@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 from types import FrameType
@@ -81,6 +82,23 @@ def say(tool: str, message: str) -> None:
     """A line for people, on standard error; control characters, as in a file's name, are shown."""
     told = message.translate({c: p for c, p in PICTURES.items() if c != ord("\n")})
     print(f"{tool}: {told}", file=sys.stderr, flush=True)
+
+
+@dataclass
+class Reached:
+    """How far a tool came, for what it leaves where it is ended before."""
+
+    text: str = "nothing was built or measured"
+
+
+REACHED = Reached()
+
+
+def pace(done: int, total: int, seconds: float) -> str:
+    """Steps done, and how long the others take if they are like these."""
+    left = seconds / max(1, done) * (total - done)
+    more = f", about {left:.0f} s more" if done < total else ""
+    return f"{done} of {total}, {seconds:.0f} s{more}"
 
 
 def reason(wrong: Exception) -> str:

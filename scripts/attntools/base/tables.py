@@ -47,12 +47,14 @@ def titled(
 ) -> str:
     """As text(), but what stands first in a row is a title above it and those that share it.
 
-    The last column is text of any length: what does not fit into `width` goes on below its row.
+    The last column is text of any length: what does not fit into `width` goes on below its row.  It
+    has its title where something of it stands beside a row.
     Of each title, `says` has a sentence that goes below its rows.
     """
     lines = text(head[1:-1], [row[1:-1] for row in rows], numeric[1:-1], colours=False).splitlines()
     at = max(map(len, lines)) + 2
-    out = [f"  {lines[0]}"]
+    beside = any(row[-1] and 2 + at + len(row[-1]) <= width for row in rows)
+    out = [f"  {lines[0]:{at}}{head[-1] if beside else ''}".rstrip()]
     title = None
 
     def close() -> None:

@@ -17,7 +17,7 @@ from attntools.compare.ranking import Ranked
 from attntools.results.cells import Identity
 
 RANK_HEAD = ("case", "threads", "rank", "kernel/isa", "median", "GFLOP/s", "bound by", "slower by",
-             "95 %", "")  # fmt: skip
+             "95 %", "note")  # fmt: skip
 RANK_NUMERIC = (False, True, True, False, True, True, False, True, True, False)
 BOUND = RANK_HEAD.index("bound by")
 WIDE = 100  # columns of a terminal that has room for what bounds a row

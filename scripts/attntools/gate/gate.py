@@ -44,7 +44,16 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from attntools.base.cli import Exit, ToolError, guard, parser, refuse_over, say, scratch_folder
+from attntools.base.cli import (
+    REACHED,
+    Exit,
+    ToolError,
+    guard,
+    parser,
+    refuse_over,
+    say,
+    scratch_folder,
+)
 from attntools.base.files import OutputError, refuse_unwritable, write_text
 from attntools.compare.compare import percentage
 from attntools.compare.comparison import THRESHOLD, Verdict
@@ -318,11 +327,16 @@ def run(argv: Sequence[str] | None = None) -> int:
         for path in filter(None, (options.output, options.junit)):
             refuse_unwritable(path)
         write_no_answer(options, "the gate did not end")  # unless it does
+        start = time.monotonic()
         try:
             with scratch_folder("attnbench-gate-") as folder:
                 outcome = gate(options, folder)
         except ToolError as wrong:
             write_no_answer(options, str(wrong))
+            raise
+        except (KeyboardInterrupt, SystemExit):  # SIGINT, SIGTERM
+            took = time.monotonic() - start
+            write_no_answer(options, f"ended by a signal after {took:.0f} s; {REACHED.text}")
             raise
         write_text(options.output, markdown(outcome))
         if options.junit:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from attntools.base.cli import Exit, ToolError, say
+from attntools.base.cli import REACHED, Exit, ToolError, pace, say
 from attntools.gate import gate_kept
 from attntools.gate.gate_settings import NONE, Settings, alike
 from attntools.results.cells import Identity, Results
@@ -149,8 +149,10 @@ def _told(arguments: list[str], what: str, code: Exit) -> None:
             for line in process.stdout:
                 lines.append(line.rstrip())
                 step, now = STEP.match(line), time.monotonic()
+                if step:
+                    REACHED.text = f"{what}: {step[1]} of {step[2]} steps"
                 if step and (step[1] == step[2] or now - told >= EVERY_S):
-                    say(TOOL, f"{what}: {step[1]} of {step[2]}, {now - start:.0f} s")
+                    say(TOOL, f"{what}: {pace(int(step[1]), int(step[2]), now - start)}")
                     told = now
         except BaseException:  # interrupted: what is left of the build must not outlive its tree
             process.kill()
@@ -274,7 +276,7 @@ def build(side: str, chosen: Build, folder: Path) -> Build:
         if gate_kept.take(kept, copy):
             say(TOOL, f"{side}, {chosen.label}, was built before: taken from {place}")
         else:
-            say(TOOL, f"building {side}, {chosen.label}")
+            say(TOOL, f"building {side}, {chosen.label}, for the first time")
             # One path for all, so that one commit gives one program: programs contain their paths.
             _from_commit(side, chosen.commit, place / "tree", kept, code)
             if not gate_kept.take(kept, copy):

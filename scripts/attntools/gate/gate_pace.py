@@ -5,7 +5,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 
-from attntools.base.cli import say
+from attntools.base.cli import REACHED, say
 from attntools.gate.gate_builds import TOOL
 from attntools.gate.gate_instructions import count_pairs
 from attntools.gate.gate_launch import EVERY_S
@@ -34,6 +34,7 @@ def progress(
     def tell(done: int, total: int) -> None:
         nonlocal told
         now = clock()
+        REACHED.text = f"{what}: {done} of {total}"
         part = (now - begun) / done
         left = part * (total - done)
         if done == 1 and first:

@@ -124,6 +124,7 @@ def test_compare_says_it_in_every_form(
         lines = capsys.readouterr().out.splitlines()
         assert max(map(len, lines)) <= width
         assert ("bound by" in lines[0]) == (width == 160)
+        assert lines[0].endswith("  note") == (width == 160)
         at = lines.index(f"{case}, 1 thread")
         below = width == 80  # where it has no room beside the row of flash
         assert "flash/avx2" in lines[at + 2]

@@ -249,7 +249,9 @@ def test_a_summary_of_before_does_not_stay(gated, tmp_path: Path, monkeypatch) -
 
     monkeypatch.setattr(gate, "gate", killed)
     assert gated(None, "--output", str(out)).code == 130
-    assert "the gate did not end" in out.read_text()
+    assert re.fullmatch(
+        r"### ❌ attnbench gate: ended by a signal after \d+ s; .+\n", out.read_text()
+    )
 
 
 def test_a_wrong_command_line_leaves_no_summary_of_before(tool: Tool, tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import fake
 import pytest
-from attntools.gate import gate_kept
+from attntools.base import cli
+from attntools.gate import gate_builds, gate_kept
 from repository import Repository
 
 # A step of a build that takes long enough for another gate to come by.
@@ -101,7 +102,8 @@ def test_interrupted_build_leaves_no_worktree(
 ) -> None:
     begun = repository.path / "tmp/begun"
     repository.commit(1.0, f"COMMAND touch {begun} COMMAND sleep 60")
-    gate = repository.gate("--base", "HEAD", "--new", "HEAD")
+    summary = repository.path / "tmp/summary.md"
+    gate = repository.gate("--base", "HEAD", "--new", "HEAD", "--output", str(summary))
     while not begun.exists():
         assert gate.poll() is None, gate.communicate()[1]
         time.sleep(0.01)
@@ -109,7 +111,24 @@ def test_interrupted_build_leaves_no_worktree(
     os.killpg(gate.pid, which)
     gate.communicate()
     assert gate.returncode == code
+    said = summary.read_text()
+    summary.unlink()
+    assert re.search(r"gate: ended by a signal after \d+ s; nothing was built or measured\n", said)
     assert repository.left() == []
+
+
+def test_a_build_tells_how_long_the_rest_takes(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = iter([0.0, 1.0, 8.0, 9.0, 20.0])
+    monkeypatch.setattr(gate_builds.time, "monotonic", lambda: next(now))
+    steps = ["echo", "-e", r"[1/40] a\n[16/40] b\n[18/40] c\n[40/40] d"]
+    gate_builds._told(steps, "building base", gate_builds.Exit.INCOMPARABLE)
+    assert capsys.readouterr().err.splitlines() == [
+        "gate: building base: 16 of 40, 8 s, about 12 s more",
+        "gate: building base: 40 of 40, 20 s",
+    ]
+    assert cli.REACHED.text == "building base: 40 of 40 steps"
 
 
 def test_commit_is_built_once_and_kept(repository: Repository) -> None:
@@ -118,7 +137,13 @@ def test_commit_is_built_once_and_kept(repository: Repository) -> None:
     said = [gate.communicate() for gate in gates]
     assert [gate.returncode for gate in gates] == [0, 0]
     assert repository.builds() == 1
-    assert sum(err.count(f"gate: building base, HEAD ({commit[:12]})\n") for _, err in said) == 1
+    assert (
+        sum(
+            err.count(f"gate: building base, HEAD ({commit[:12]}), for the first time\n")
+            for _, err in said
+        )
+        == 1
+    )
     assert sum(err.count("gate: building base: 1 of 1, ") for _, err in said) == 1
     assert sum(err.count(f", HEAD ({commit[:12]}), was built before: ") for _, err in said) == 3
     assert any(re.search(r" in [\d.]+ s \([\d.]+ s of them for builds\) on ", o) for o, _ in said)
