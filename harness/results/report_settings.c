@@ -86,7 +86,10 @@ void report_settings(const struct cell *cells, size_t count)
             continue;
         if (!titled) {
             name_both(&cells[i], new, text, sizeof text);
-            report_wrapped(4, "  %s:", text);
+            report_wrapped(4,
+                           "  %s, by the ratios of their launches round by round, not by the two "
+                           "medians above:",
+                           text);
             titled = true;
         }
         const struct stats_ratio ratio = report_ratio(&cells[i], new);

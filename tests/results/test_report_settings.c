@@ -79,7 +79,7 @@ static const char *printed(void (*report)(const struct cell *, size_t), const st
     memset(text, 0, sizeof text);
     report_output.out = fmemopen(text, sizeof text - 1, "w");
     assert_non_null(report_output.out);
-    report_output.width = 200;
+    report_output.width = 400;
     report(cells, count);
     fclose(report_output.out);
     return text;
@@ -95,7 +95,7 @@ static void launches_are_compared_in_pairs(void **state)
     assert_string_equal(
         printed(report_settings, cells, 6),
         "  new (--placement threads --huge-pages --environment 'A=1') against base (--placement "
-        "cores):\n"
+        "cores), by the ratios of their launches round by round, not by the two medians above:\n"
         "    flash/avx2 on 1 thread: +5.0 % (+5.0 .. +5.0 %), SLOWER: at least 5.0 % more time\n"
         "    tiled/avx2 on 1 thread: +0.0 % (+0.0 .. +0.0 %), SAME: no difference of 2 %\n"
         "    naive/avx2 on 1 thread: +50.0 %, UNCLEAR: too few launches for an interval\n");
