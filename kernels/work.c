@@ -193,8 +193,8 @@ static struct seen count_block(const struct attn_problem *p, const struct attn_t
     return seen;
 }
 
-/* Pairs of a head that positional masks and a tree leave in a sequence.  Every key that there is, is seen by
- * its own draft. */
+/* Pairs of a head that positional masks and a tree leave in a sequence; keys_left() holds for a tree too, as
+ * each draft sees its own key. */
 static double pairs_placed(const struct attn_problem *p, const struct attn_tensors *t, size_t b,
                            const struct attn_sequence *s)
 {

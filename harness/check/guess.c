@@ -94,21 +94,20 @@ static bool other_alignment(struct guess *guess, char *text, size_t size)
 
 static bool chain(struct guess *guess, char *text, size_t size)
 {
-    const bool tree = guess->problem.mask & ATTN_MASK_TREE;
     guess->problem.mask ^= ATTN_MASK_TREE | ATTN_MASK_CAUSAL;
     snprintf(text, size, "as if the drafts were a chain");
-    return tree;
+    return !(guess->problem.mask & ATTN_MASK_TREE); /* it was there */
 }
 
 static bool first_tree(struct guess *guess, char *text, size_t size)
 {
-    const struct attn_problem *p = &guess->problem;
     struct attn_tensor *t = &guess->tensors.parents;
-    const bool several = p->mask & ATTN_MASK_TREE && guess->view.at.b > 0;
+    if (!(guess->problem.mask & ATTN_MASK_TREE))
+        return false;
     t->data = (int32_t *)t->data - guess->view.sequence.q_first;
     t->stride[0] = 0;
     snprintf(text, size, "as if it read the tree of sequence 0");
-    return several;
+    return guess->view.at.b > 0;
 }
 
 static bool first_mask(struct guess *guess, char *text, size_t size)
