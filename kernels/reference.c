@@ -13,7 +13,8 @@
  *   score      x_j is off by at most delta_j = (g(D) + 4u) (s_rj + m - x_j): the dot product (its
  *              magnitude s_rj = |scale| sum_d |q_d k_jd|), the scale and log2(e) folded in
  *              somewhere, the subtraction of the maximum and the product in front of exp2.
- *   softmax    to first order dO = sum_j p_j delta_j (v_j - O), hence sum_j p_j delta_j |v_j - O|.
+ *   softmax    dO = sum_j dp_j (v_j - O), with dp_j = p_j delta_j to first order; where delta_j +
+ *              sum_k p_k delta_k is above 1, to all orders as for weight j: a key without one may gain all.
  *   sums       of l and of P V: g(Skv) each; exp c_exp u in numerator and denominator; P rounded
  *              to bf16 u_p; all relative to sum_j p_j |v_j|.
  *   output     u_out |O|, where |O| counts at least as the smallest normal number of the type.
@@ -103,7 +104,7 @@ static const struct {
 struct sums {
     wide o[CHUNK];         /* p v */
     wide magnitude[CHUNK]; /* p |v| */
-    wide off[CHUNK];       /* p delta |v - O| */
+    wide off[CHUNK];       /* p delta |v - O|, and to all orders where delta is large */
     wide largest[CHUNK];   /* max |v| */
 };
 
@@ -123,12 +124,12 @@ static inline __attribute__((always_inline)) void sum_elements(const struct keys
     }
     for (size_t k = 0; k < keys->n; k++) {
         const element *row = row_of(keys->v[k], dtype, at, n, buffer);
-        const wide p = keys->p[k], p_delta = p > 0 ? p * keys->delta[k] : 0;
+        const wide p = keys->p[k], p_off = keys->delta[k]; /* weights_off() */
         const wide scale = scaled ? keys->v_scale[k] : 1;
         for (size_t d = 0; d < n; d++) {
             const wide x = scaled ? scale * (wide)row[d] : (wide)row[d], size = fabs(x);
             magnitude[d] += p * size;
-            off[d] += p_delta * fabs(x - o[d]);
+            off[d] += p_off * fabs(x - o[d]);
             largest[d] = size > largest[d] ? size : largest[d];
         }
     }
@@ -151,7 +152,27 @@ static void sum_chunk(const struct attn_problem *problem, const struct keys *key
         sum_elements(keys, problem->kv_dtype, at, n, false, buffer, s);
     if (keys->scores > keys->n) /* the sink's value is 0 */
         for (size_t d = 0; d < n; d++)
-            s->off[d] += keys->p[keys->n] * keys->delta[keys->n] * fabs(s->o[d]);
+            s->off[d] += keys->delta[keys->n] * fabs(s->o[d]);
+}
+
+/* By how much a weight may be off, whose score and sum may be by `off` in all. */
+static wide weight_off(const struct keys *keys, size_t n, wide off)
+{
+    const wide p = keys->p[n];
+    if (p == 0 && keys->x[n] == -INFINITY)
+        return 0;
+    if (isnan(p) || !(off > 1))
+        return p == 0 ? 0 : p * off;
+    return fmax(p, exp(fmin(keys->x[n] - keys->m - log(keys->l) + off, 0)) - p);
+}
+
+/* Turns what each score may be off by into that of its weight, for O: sum_j (v_j - O) of the difference. */
+static void weights_off(const struct keys *keys)
+{
+    for (size_t n = 0; n < keys->scores; n++) {
+        const wide off = keys->delta[n] + keys->mean_off;
+        keys->delta[n] = weight_off(keys, n, off > 1 ? off : keys->delta[n]);
+    }
 }
 
 static void elements(const struct attn_problem *problem, const struct keys *keys, wide factor,
@@ -165,6 +186,7 @@ static void elements(const struct attn_problem *problem, const struct keys *keys
     const wide normal = types[problem->dtype].smallest_normal;
     const wide products = 3 + types[problem->kv_dtype].largest_byte;
     struct sums s;
+    weights_off(keys);
     for (size_t at = 0; at < problem->v_dim; at += CHUNK) {
         const size_t n = problem->v_dim - at < CHUNK ? problem->v_dim - at : CHUNK;
         sum_chunk(problem, keys, at, n, buffer, &s);
@@ -183,17 +205,6 @@ static void elements(const struct attn_problem *problem, const struct keys *keys
                 row->magnitude[at + d] = (double)s.magnitude[d];
         }
     }
-}
-
-/* By how much a weight may be off, whose score and sum may be by `off` in all. */
-static wide weight_off(const struct keys *keys, size_t n, wide off)
-{
-    const wide p = keys->p[n];
-    if (p == 0 && keys->x[n] == -INFINITY)
-        return 0;
-    if (isnan(p) || !(off > 1))
-        return p == 0 ? 0 : p * off;
-    return fmax(p, exp(fmin(keys->x[n] - keys->m - log(keys->l) + off, 0)) - p);
 }
 
 static void weights(const struct attn_problem *problem, const struct keys *keys, wide factor,
@@ -215,8 +226,7 @@ static void weights(const struct attn_problem *problem, const struct keys *keys,
 
 static void lse(const struct keys *keys, wide factor, bool bf16, struct attn_reference_row *row)
 {
-    const wide log_l = log(keys->l);
-    const wide lse = keys->m + log_l;
+    const wide log_l = log(keys->l), lse = keys->m + log_l;
     row->lse = (double)lse;
     row->lse_bound =
         (double)(factor *
