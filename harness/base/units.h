@@ -11,8 +11,8 @@ void units_seconds(double s, char text[UNITS_TEXT]);
 void units_bytes(double bytes, char text[UNITS_TEXT]);
 void units_flops(double flops, char text[UNITS_TEXT]);
 
-/* A time whose 95 % interval is +- `half` of it, NaN where it has none: to as many digits as that supports, two at
- * least, four at most.  No digit before the point is dropped. */
+/* A time whose 95 % interval is +- `half` of it, NaN where it has none: to as many digits as that supports,
+ * two at least, four at most.  No digit before the point is dropped. */
 void units_seconds_known(double s, double half, char text[UNITS_TEXT]);
 
 /* Three digits: "0.412", "93.1", "1204"; "" for NaN. */

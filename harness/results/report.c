@@ -130,8 +130,8 @@ static void summary_row(const struct cell *cells, size_t count, const struct cel
                  summary_from[c] < 0 ? cell->c->name : whole.text[summary_from[c]]);
 }
 
-/* One line per case and thread count of which a cell has a rank, in the order in which they first come; returns
- * how many. */
+/* One line per case and thread count of which a cell has a rank, in the order in which they first come;
+ * returns how many. */
 static size_t summary_rows(const struct cell *cells, size_t count, struct table_row *rows)
 {
     size_t n = 0;

@@ -33,8 +33,8 @@ void report_simplest(const struct cell *cell, const struct problem_case *simples
 /* The largest difference between any two kernels on a case, and which two. */
 void report_difference(double largest, const struct cell *a, const struct cell *b);
 
-/* After the last case: the fastest of each case, what the marks mean, how many in which state.  The session took
- * wall_s, NaN where it was cut short. */
+/* After the last case: the fastest of each case, what the marks mean, how many in which state.  The session
+ * took wall_s, NaN where it was cut short. */
 void report_summary(const struct cell *cells, size_t count, double wall_s);
 
 /* What all attention of each pass of a model takes, at each thread count. */

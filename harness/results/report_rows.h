@@ -41,8 +41,8 @@ bool report_absent(const json_t *row);
 /* An end of the 95 % interval, 0 the lower; NaN where there is none. */
 double report_bound(const json_t *row, size_t side);
 
-/* Time of a finished cell over that of another, round by round: launch k of both was part of round k.  Without
- * an interval between a row of this session and one of an earlier session, which shared no round. */
+/* Time of a finished cell over that of another, round by round: launch k of both was part of round k.
+ * Without an interval between a row of this session and one of an earlier session, which shared no round. */
 struct stats_ratio report_ratio(const struct cell *base, const struct cell *cell);
 
 /* Whether the interval of a ratio holds 1: the two tie. */
@@ -82,8 +82,8 @@ void report_variant_text(const json_t *row, char *text, size_t size);
 bool report_is_chosen(const json_t *row);
 
 /* Time of the library's choice over that of the fastest, among the rivals of a cell and itself under its
- * setting; a ratio of NaN where the choice has no time, or is the only one that has.  *chosen, *fastest: which
- * two; NULL: unknown. */
+ * setting; a ratio of NaN where the choice has no time, or is the only one that has.  *chosen, *fastest:
+ * which two; NULL: unknown. */
 struct stats_ratio report_regret(const struct cell *cells, size_t count, const struct cell *like,
                                  const struct cell **chosen, const struct cell **fastest);
 

@@ -241,8 +241,8 @@ static enum rounds_end run_prepared(struct rounds *rounds, struct protocol_reque
     return rounds_settle(rounds) ? ROUNDS_DONE : ROUNDS_STOPPED;
 }
 
-/* Makes rows of what an interrupted case has measured so far.  The journal, from which the session can go on, does
- * not get them. */
+/* Makes rows of what an interrupted case has measured so far.  The journal, from which the session can go
+ * on, does not get them. */
 static void keep_incomplete(struct rounds *rounds)
 {
     for (size_t i = 0; i < rounds->count; i++) {

@@ -42,7 +42,7 @@ class Settings(PluginTest):
             self.assertEqual(len(self.logs(setting)), 1)
             self.assertIn(f"MODE={mode} ", *self.logs(setting))
             self.assertIn(f"told/baseline {setting} ", out)
-        said = "against base (--placement cores --environment 'MODE=a'), by the ratios of their launches"
+        said = "against base (--placement cores --environment 'MODE=a'), by the ratios of "
         self.assertIn(said, " ".join(out.split()))
         self.assertRegex(out, r"told/baseline on 1 thread: [+-]\d+\.\d % \([^)]+\), "
                               r"(SLOWER|FASTER|SAME|UNCLEAR): ")  # fmt: skip

@@ -1,11 +1,13 @@
 /*
  * The reference's scores as a result: after the scale, softcap, ALiBi and bias, and before softmax; with bounds
- * by hand.
+ * by hand.  What is lost of them in rounding, O's bound must know.
  *
  * Two keys of one dimension, products with the query 0 and L = log 3 (open_quarters()).  A bound is
  * (D + 4) u s_rj, here 5 L u, and what the options add.
  */
 #include "testing.h"
+
+#include <float.h>
 
 #include "judged_row.h"
 
@@ -127,6 +129,26 @@ static void beyond_the_largest_float_is_infinite(void **state)
     close_judged(t);
 }
 
+/* Scores of 0 and 1e30 beside a bias that rounds to multiples of 2e31: float32 has two keys of equal weight,
+ * where the definition gives all of it to one.  Without the bias nothing hides the difference. */
+static void the_bound_knows_what_a_large_bias_hides(void **state)
+{
+    (void)state;
+    for (int large = 0; large < 2; large++) {
+        struct judged *t = open_judged("sq=1,skv=2,d=1,scale=1e30,mask=bias");
+        tensors_set(&t->set.tensors.q, 0, 0, 0, 0, 1);
+        for (size_t j = 0; j < 2; j++) {
+            tensors_set(&t->set.tensors.k, 0, 0, j, 0, (double)j);
+            tensors_set(&t->set.tensors.v, 0, 0, j, 0, 1 + 4 * (double)j);
+            tensors_set(&t->set.tensors.bias, 0, 0, 0, j, large ? -FLT_MAX : 0);
+        }
+        judge(t, 0, 0, 0);
+        assert_near(t->o[0], 5, 0);
+        assert_int_equal(t->bound[0] >= 2, large); /* O is 3 where both have half */
+        close_judged(t);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -138,6 +160,7 @@ int main(void)
         cmocka_unit_test(hidden_keys_are_minus_infinity_whatever_they_hold),
         cmocka_unit_test(a_nan_stays_with_its_key),
         cmocka_unit_test(beyond_the_largest_float_is_infinite),
+        cmocka_unit_test(the_bound_knows_what_a_large_bias_hides),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

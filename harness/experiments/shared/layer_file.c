@@ -12,8 +12,8 @@
 
 static const struct {
     const char *name;
-    /* instead in a state_dict, as (output, input): of a torch.nn.Linear; of a torch.nn.MultiheadAttention whose
-     * kdim or vdim is another; of any other one, where q, k and v share theirs */
+    /* instead in a state_dict, as (output, input): of a torch.nn.Linear; of a torch.nn.MultiheadAttention
+     * whose kdim or vdim is another; of any other one, where q, k and v share theirs */
     const char *linear, *apart, *attention;
     bool needed;
     size_t batched; /* dimensions, of which the first may be left out; 0: all are needed */
@@ -275,9 +275,9 @@ struct attn_self_attention_tensors layer_file_tensors(const struct layer_file *f
 #define MATCH 8e-6
 #define MATCH_D_IN 384.0
 
-/* A model of 16 bits rounds q, k, v, o and y, each by half a unit of the last place, of which the kernels here, in
- * float32, round none.  Of y's alone PyTorch's own layers of 16 numbers were seen to be up to 2.3 times as far away
- * (PyTorch 2.15, 2026-11-28). */
+/* A model of 16 bits rounds q, k, v, o and y, each by half a unit of the last place, of which the kernels
+ * here, in float32, round none.  Of y's alone PyTorch's own layers of 16 numbers were seen to be up to 2.3
+ * times as far away (PyTorch 2.15, 2026-11-28). */
 #define ROUNDED 5
 
 double layer_file_allowed(double largest, size_t d_in, enum attn_dtype dtype)

@@ -48,8 +48,8 @@ struct layer_file {
     enum attn_dtype dtype;      /* in which it is stored */
 };
 
-/* The file, found; NULL fills the message.  A tensor of it in memory of the step; `turned`: a matrix that is stored the
- * other way round. */
+/* The file, found; NULL fills the message.  A tensor of it in memory of the step; `turned`: a matrix that is
+ * stored the other way round. */
 struct safetensors *layer_file_in(const char *path, struct experiment_work *work);
 float *layer_file_copy(const struct safetensor *tensor, bool turned, struct experiment_work *work);
 

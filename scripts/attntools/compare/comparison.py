@@ -80,9 +80,8 @@ Pair = tuple[Sequence[float], Sequence[float], bool]
 def ratios(pairs: Sequence[Pair]) -> np.ndarray:
     """Ratio b / a, lo and hi of each pair, as rows of three; NaN where there is no interval.
 
-    Launches that ran side by side are compared in pairs, by statistics.paired_interval(); others as
-    two independent samples, by the interval of Moses, which assumes that the two sides' noise has
-    the same shape.
+    Launches side by side are compared in pairs, by statistics.paired_interval(); others as two
+    samples, by the interval of Moses, which assumes that both sides' noise has the same shape.
     """
     shapes: dict[tuple[int, int, bool], list[int]] = defaultdict(list)
     for i, (a, b, paired) in enumerate(pairs):
@@ -106,8 +105,7 @@ def ratios(pairs: Sequence[Pair]) -> np.ndarray:
 def ratio_of(base: Cell, cell: Cell) -> tuple[float, float, float]:
     """Time of a cell over that of another, with its interval: as ratios() of one pair."""
     pair = (base.launch_medians_s, cell.launch_medians_s, same_rounds(base, cell))
-    ratio, lo, hi = ratios([pair])[0].tolist()
-    return ratio, lo, hi
+    return tuple(ratios([pair])[0].tolist())
 
 
 def judge(ratio: float, lo: float, hi: float, threshold: float) -> tuple[Verdict, str]:
