@@ -165,6 +165,10 @@ static bool check_whole(struct reading *r, bool whole)
         {p->kv_dtype != p->dtype && !attn_dtype_scaled(p->kv_dtype), true, KEY_KV_DTYPE, types},
         {(p->mask & both) == both, false, KEY_MASK,
          "mask is causal in two ways; expected one of them"},
+        {p->mask & ATTN_MASK_TREE &&
+             (p->mask & both || p->options & (ATTN_OPTION_WINDOW | ATTN_OPTION_ALIBI)),
+         false, KEY_MASK,
+         "mask=tree goes with no causal mask, window or alibi: places in a tree are depths"},
         {p->options & ATTN_OPTION_SHARED_KV && p->v_dim > p->qk_dim, true, KEY_SHARED_KV,
          "shared_kv needs a dv of at most d"},
     };

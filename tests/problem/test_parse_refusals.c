@@ -8,6 +8,9 @@
 
 #include "problem/parse.h"
 
+#define TREE_ALONE \
+    "mask=tree goes with no causal mask, window or alibi: places in a tree are depths"
+
 static const struct refusal {
     const char *text;
     size_t position;
@@ -67,21 +70,24 @@ static const struct refusal {
     {"mask=causal+bais", 5, "mask='causal+bais' is unknown; did you mean 'bias'?"},
     {"mask=diagonal", 5,
      "mask='diagonal' is unknown; expected none, or a sum of causal, causal_top_left, bias, "
-     "bool"},
+     "bool, tree"},
     {"layout=bhds", 7, "layout='bhds' is no such choice; expected bhsd|bshd"},
     {"mask=causal+", 5,
      "mask='causal+' is unknown; expected none, or a sum of causal, causal_top_left, bias, "
-     "bool"},
+     "bool, tree"},
     {"mask=none+causal", 5,
      "mask='none+causal' is unknown; expected none, or a sum of causal, causal_top_left, "
-     "bias, bool"},
+     "bias, bool, tree"},
     {"mask=causal+none", 5,
      "mask='causal+none' is unknown; expected none, or a sum of causal, causal_top_left, "
-     "bias, bool"},
+     "bias, bool, tree"},
     {"mask=bias+bias", 5,
      "mask='bias+bias' has a part twice; expected none, or a sum of causal, causal_top_left, "
-     "bias, bool"},
+     "bias, bool, tree"},
     {"d=8,mask=causal+causal_top_left", 4, "mask is causal in two ways; expected one of them"},
+    {"d=8,mask=tree+causal", 4, TREE_ALONE},
+    {"mask=tree,d=8,window=3", 0, TREE_ALONE},
+    {"d=8,alibi=1,mask=bias+tree", 12, TREE_ALONE},
     {"d=8,packed=2", 11, "packed='2' is neither 0 nor 1; expected 0|1"},
     {"d=8,shared_kv=1,dv=9", 4, "shared_kv needs a dv of at most d"},
     {"window=-2", 7, "window='-2' is not a whole number; expected L or L:R, -1 = no limit"},
