@@ -96,7 +96,8 @@ static void a_wide_listing_gives_way(void **state)
     } cases[] = {
         {40, "\nof\nfile                d  rms  bound rms\n"
              "minilm.safetensors  1  0.5       0.25\nminilm.safetensors  2  0.5       0.25\n"},
-        {26, "\nof\nfile               d rms\nminilm.safetensors 1 0.5\nminilm.safetensors 2 0.5\n"
+        {26, "\nof\nfile                d  rms\nminilm.safetensors  1  0.5\nminilm.safetensors  2  "
+             "0.5\n"
              "\nToo wide for the table:\nbound rms.\n"},
         {20, "\nof\nd  rms  bound rms\nminilm.safetensors\n1  0.5       0.25\n2  0.5       0.25\n"},
     };
