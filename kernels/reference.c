@@ -49,7 +49,9 @@
  *   8 bits     s_rj counts what the elements stand for; the scale and the product with it, on K or
  *              on the score: 2u s_rj.  Of V, likewise: 2u sum_j p_j |v_j|; where V's
  *              scale is a factor of the weight, which below 2^-126 rounds by 2^-150, an element of
- *              up to e = 128 (int8), 448 (e4m3) or 57344 (e5m2) multiplies that: e Skv 2^-150.
+ *              up to e = 128 (int8), 448 (e4m3) or 57344 (e5m2) multiplies that: e Skv 2^-150.  A
+ *              kernel may add 256ths of e4m3, whose products, sums and rescalings round by 256
+ *              2^-150 each: e = 448 + 3 256.
  *   sink       a key whose score s is given and whose value is 0: delta = 4u (|s| + m - s), and Skv
  *              counts it.
  *
@@ -83,13 +85,13 @@ void ATTN_REFERENCE(const struct attn_problem *, const struct attn_tensors *, si
                     size_t, enum attn_dtype, double, void *, struct attn_reference_row *);
 
 /* Half the spacing of the output type relative to its value, and its smallest normal number; of types with
- * scales, their largest number. */
+ * scales, their largest number, or e above. */
 static const struct {
     double unit_roundoff, smallest_normal, largest_byte;
 } types[ATTN_DTYPE_COUNT] = {
     [ATTN_F32] = {0x1p-24, 0x1p-126},        [ATTN_BF16] = {0x1p-8, 0x1p-126},
     [ATTN_F16] = {0x1p-11, 0x1p-14},         [ATTN_F64] = {0x1p-53, 0x1p-1022},
-    [ATTN_I8] = {.largest_byte = 128},       [ATTN_F8E4M3] = {.largest_byte = 448},
+    [ATTN_I8] = {.largest_byte = 128},       [ATTN_F8E4M3] = {.largest_byte = 448 + 3 * 256},
     [ATTN_F8E5M2] = {.largest_byte = 57344},
 };
 

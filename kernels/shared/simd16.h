@@ -81,10 +81,9 @@ static inline vf vf_load_f16(const uint16_t *p)
 #endif
 }
 
-/* 2 VF_LANES f8e4m3, exactly.  Behind their sign the 7 bits are an f16's from bit 7 on, with an exponent that
- * is 8 less than it should be: f16 holds all of these numbers, and times 256 they are right.  Of the
- * magnitudes NaN alone, all ones, carries into bit 14 when a last place is added; with that bit it is a NaN
- * of f16, too. */
+/* 2 VF_LANES f8e4m3, each divided by 256, exactly.  Behind their sign the 7 bits are an f16's from bit 7
+ * on, with an exponent that is 8 less: f16 holds all of these numbers.  Of the magnitudes NaN alone, all ones, carries
+ * into bit 14 when a last place is added; with that bit it is a NaN of f16, too. */
 VF_INLINE void vf_load_f8e4m3(const uint8_t *p, vf x[2])
 {
 #if defined __AVX512BW__
@@ -94,36 +93,36 @@ VF_INLINE void vf_load_f8e4m3(const uint8_t *p, vf x[2])
     const __m512i carry = _mm512_add_epi16(h, _mm512_set1_epi16(0x80));
     const __m512i all = /* h | (carry & 0x4000) */
         _mm512_ternarylogic_epi64(h, carry, _mm512_set1_epi16(0x4000), 0xf8);
-    x[0] = (vf)_mm512_cvtph_ps(_mm512_castsi512_si256(all)) * 256;
-    x[1] = (vf)_mm512_cvtph_ps(_mm512_extracti64x4_epi64(all, 1)) * 256;
+    x[0] = (vf)_mm512_cvtph_ps(_mm512_castsi512_si256(all));
+    x[1] = (vf)_mm512_cvtph_ps(_mm512_extracti64x4_epi64(all, 1));
 #elif defined __AVX2__ && defined __F16C__
     const __m256i bytes = _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)p));
     const __m256i h =
         _mm256_and_si256(_mm256_slli_epi16(bytes, 7), _mm256_set1_epi16((short)0xbfff));
     const __m256i carry = _mm256_add_epi16(h, _mm256_set1_epi16(0x80));
     const __m256i all = _mm256_or_si256(h, _mm256_and_si256(carry, _mm256_set1_epi16(0x4000)));
-    x[0] = (vf)_mm256_cvtph_ps(_mm256_castsi256_si128(all)) * 256;
-    x[1] = (vf)_mm256_cvtph_ps(_mm256_extracti128_si256(all, 1)) * 256;
+    x[0] = (vf)_mm256_cvtph_ps(_mm256_castsi256_si128(all));
+    x[1] = (vf)_mm256_cvtph_ps(_mm256_extracti128_si256(all, 1));
 #elif defined __aarch64__ && !VF_SVE
     const int16x8_t bytes = vmovl_s8(vld1_s8((const int8_t *)p));
     const int16x8_t h = vandq_s16(vshlq_n_s16(bytes, 7), vdupq_n_s16((int16_t)0xbfff));
     const int16x8_t carry = vaddq_s16(h, vdupq_n_s16(0x80));
     const float16x8_t all =
         vreinterpretq_f16_s16(vorrq_s16(h, vandq_s16(carry, vdupq_n_s16(0x4000))));
-    x[0] = (vf)vcvt_f32_f16(vget_low_f16(all)) * 256;
-    x[1] = (vf)vcvt_f32_f16(vget_high_f16(all)) * 256;
-#elif VF_SVE /* as attn_f8e4m3_to_f32() */
+    x[0] = (vf)vcvt_f32_f16(vget_low_f16(all));
+    x[1] = (vf)vcvt_f32_f16(vget_high_f16(all));
+#elif VF_SVE /* as attn_f8e4m3_to_f32(), by 2^-8 */
     for (int n = 0; n < 2; n++) {
         const vu bytes = (vu)svld1ub_u32(svptrue_b32(), p + n * VF_LANES);
         const vu magnitude = (bytes & 0x7f) << 20, sign = (bytes & 0x80) << 24;
         const vi nan = (vi)(magnitude == 0x7fu << 20);
-        const vf number = (vf)magnitude * 0x1p120f;
+        const vf number = (vf)magnitude * 0x1p112f;
         x[n] = (vf)((vi)vf_select(nan, vf_set1(__builtin_nanf("")), number) | (vi)sign);
     }
 #else
     float floats[2 * VF_LANES];
     for (int i = 0; i < 2 * VF_LANES; i++)
-        floats[i] = attn_f8e4m3_to_f32(p[i]);
+        floats[i] = attn_f8e4m3_to_f32(p[i]) * 0x1p-8f;
     x[0] = vf_load(floats);
     x[1] = vf_load(floats + VF_LANES);
 #endif

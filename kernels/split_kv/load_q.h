@@ -72,6 +72,7 @@ static void start_tiles(struct unit *u, float *o)
         *t = (struct tile){.rows = rows,
                            .keys = VF_LANES / rows,
                            .q = u->q + row * g->q_floats,
+                           .unit = FORMAT_UNIT(g->format),
                            .scale =
                                g->natural ? attn_problem_scale(problem) : softmax_scale(problem),
                            .bits = g->natural ? SOFTMAX_LOG2E : 1,

@@ -66,6 +66,7 @@ static void start_tiles(struct unit *u, float *o)
         struct tile *t = &u->tile[u->tiles++];
         *t = (struct tile){.rows = VF_LANES,
                            .keys = 1,
+                           .unit = 1,
                            .scale =
                                g->natural ? attn_problem_scale(problem) : softmax_scale(problem),
                            .bits = g->natural ? SOFTMAX_LOG2E : 1,

@@ -73,6 +73,7 @@ struct tile {
     int rows;
     int keys;           /* of a vector of P: VF_LANES / rows */
     const float *q;     /* [step][row][vector] */
+    float unit;         /* FORMAT_UNIT, where scores are natural */
     float scale;        /* of the scores, log2(e) included where `bits` is 1 */
     float bits;         /* what 1 in a score is in log2: 1, or log2(e) where scores are natural */
     float *p;           /* [key][row] */
@@ -140,7 +141,7 @@ struct terms {
 VF_INLINE vf natural_score(const struct tile *t, const struct terms *terms, vf x, int key)
 {
     const int at = key * t->rows;
-    x *= t->scale;
+    x = x * t->unit * t->scale;
     if (terms->k_factor)
         x *= vf_load(terms->k_factor + at);
     if (terms->cap)

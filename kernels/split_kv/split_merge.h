@@ -35,10 +35,11 @@ static void store_o(const struct unit *u, int r, const float *sum, float inverse
 {
     const enum attn_dtype dtype = u->t->o.dtype;
     const size_t dim = (size_t)u->g->v.dim, element = attn_dtype_size(dtype);
+    const float unit = FORMAT_UNIT(u->g->format);
     char *to = unit_row(u, &u->t->o, r);
     if (u->g->format != FORMAT_BF16) {
         for (size_t d = 0; d < dim; d += VF_LANES)
-            vf_store_elements(dtype, to + d * element, vf_load(sum + d) * inverse,
+            vf_store_elements(dtype, to + d * element, vf_load(sum + d) * unit * inverse,
                               geometry_minimum(dim - d, VF_LANES));
         return;
     }
