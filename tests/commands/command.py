@@ -7,6 +7,7 @@ kernels (tests/commands/host.c).
 import contextlib
 import itertools
 import json
+import math
 import os
 import pathlib
 import struct
@@ -119,8 +120,28 @@ def _bf16(x: float) -> int:
     return (bits + 0x7FFF + (bits >> 16 & 1)) >> 16 if x == x else 0x7FC0
 
 
+# Bits of a fraction, and the bias of the exponent.
+FLOATS_OF_8_BITS = {"F8_E4M3": (3, 7), "F8_E5M2": (2, 15)}
+
+
+def float_of_8_bits(code: int, dtype: str) -> float:
+    """The number that a byte stands for, by the definition of OFP8."""
+    bits, bias = FLOATS_OF_8_BITS[dtype]
+    exponent, fraction = (code & 0x7F) >> bits, code & (1 << bits) - 1
+    sign = -1.0 if code & 0x80 else 1.0
+    if dtype == "F8_E5M2" and exponent == 31:
+        return math.nan if fraction else sign * math.inf
+    if dtype == "F8_E4M3" and code & 0x7F == 0x7F:
+        return math.nan
+    size = fraction + (1 << bits if exponent else 0)
+    return sign * math.ldexp(size, max(exponent, 1) - bias - bits)
+
+
 def encode(values: list[float], dtype: str) -> bytes:
-    """Elements as they stand in a file."""
+    """Elements as they stand in a file; floats of 8 bits must be such numbers."""
+    if dtype in FLOATS_OF_8_BITS:
+        codes = {float_of_8_bits(code, dtype): code for code in range(256)}
+        return bytes(codes[x] for x in values)
     if dtype == "BF16":
         return struct.pack(f"<{len(values)}H", *map(_bf16, values))
     return struct.pack(f"<{len(values)}{CODES[dtype]}", *values)
@@ -128,6 +149,8 @@ def encode(values: list[float], dtype: str) -> bytes:
 
 def decode(data: bytes, dtype: str) -> list[float]:
     """The elements of a file's bytes."""
+    if dtype in FLOATS_OF_8_BITS:
+        return [float_of_8_bits(code, dtype) for code in data]
     if dtype == "BF16":
         wide = b"".join(b"\0\0" + data[at : at + 2] for at in range(0, len(data), 2))
         return decode(wide, "F32")

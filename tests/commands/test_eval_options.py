@@ -1,11 +1,12 @@
 """Every option of eval, against the definition of ONNX's Attention in float64."""
 
+import math
 import unittest
 
-from command import TypedTensor, read_typed, run, safetensors
+from command import DATA, TypedTensor, float_of_8_bits, read_typed, run, safetensors
 from definition import INF, Array, Attention, attention, build, normal
 from eval_cases import CASES, boolean, case, floating
-from eval_test import PLAINEST, EvalTest
+from eval_test import PLAINEST, TOLERANCE, EvalTest
 
 NAN = float("nan")
 
@@ -156,11 +157,20 @@ class Pages(EvalTest):
 
 
 class Quantised(EvalTest):
-    """int8 is the number times its scale."""
+    """An element of 8 bits is its number times its scale."""
 
-    def judge_scales(self, k_scale: Array, v_scale: Array, three: bool = False) -> None:
-        codes = [build([2, 2, 6, d], lambda b, h, j, n, s=s: (b * 91 + h * 57 + j * 31 + n * 17 * s)
-                       % 255 - 127, "I8") for d, s in ((8, 1), (6, 3))]  # fmt: skip
+    def judge_scales(self, k_scale: Array, v_scale: Array, dtype: str = "I8") -> None:
+        def number(code: int) -> float:
+            code %= 255
+            if dtype == "I8":
+                return code - 127
+            return float_of_8_bits(
+                code if math.isfinite(float_of_8_bits(code, dtype)) else 1, dtype
+            )
+
+        codes = [build([2, 2, 6, d], lambda b, h, j, n, s=s: number(
+                     b * 91 + h * 57 + j * 31 + n * 17 * s), dtype)
+                 for d, s in ((8, 1), (6, 3))]  # fmt: skip
         a = Attention(normal([2, 4, 4, 8], 1), *(
             build(c.shape, lambda *at, c=c, s=s: c.at(*at) * s.at(*at))
             for c, s in zip(codes, (k_scale, v_scale), strict=True)
@@ -182,6 +192,27 @@ class Quantised(EvalTest):
 
     def test_shared_by_sequences_or_all(self) -> None:
         self.judge_scales(self.scale([1, 2, 1, 8], 1, "F16"), self.scale([1, 1, 1, 1], 2, "F64"))
+
+    def test_floats(self) -> None:
+        """A scale for each token, for each channel of K and each head of V, and one for all."""
+        for dtype, factor in (("F8_E4M3", 0.3), ("F8_E5M2", 0.002)):
+            for k, v in (
+                ([2, 2, 6, 1], [2, 2, 6, 1]), ([1, 2, 1, 8], [1, 2, 1, 1]), ([1], [1, 1, 1, 1]),
+            ):  # fmt: skip
+                scales = [Array(s, [factor * x for x in self.scale(s, 1).values]) for s in (k, v)]
+                with self.subTest(dtype=dtype, k=k):
+                    self.judge_scales(*scales, dtype)
+
+    def test_a_file_of_pytorch(self) -> None:
+        """K and V of torch.float8_e4m3fn, O by PyTorch in float64; tests/data/README.md."""
+        tensors = read_typed(str(DATA / "float8-e4m3.safetensors"))
+        for kernel in ("naive", "flash", "split_kv"):
+            words = self.words(kernel, "")
+            words[words.index(self.file)] = str(DATA / "float8-e4m3.safetensors")
+            done = run(*words)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            shape, values, dtype = tensors["expected"]
+            self.near(read_typed(self.result)["o"], Array(shape, values, dtype), TOLERANCE["F32"])
 
 
 class Trees(EvalTest):
