@@ -34,7 +34,8 @@ typedef void kv_generate(const void *context, struct kv_place at, size_t first, 
 #define KV_CHUNK ((size_t)256) /* n at most */
 
 /* Fills all rows of K or V on all threads.  8 bits: each scale is such that the largest element that
- * it belongs to becomes the largest of the type (of int8, 127).  A V that is part of K stays what K made it. */
+ * it belongs to becomes the largest of the type (of int8, 127).  A V that is part of K stays what K made
+ * it. */
 void kv_fill(struct tensor_set *set, const struct attn_problem *problem, enum kv_operand operand,
              kv_generate *generate, const void *context);
 

@@ -4,9 +4,9 @@
  * Tensors are called PREFIXname, with the names of struct attn_tensors, and are read where the problem
  * needs them:
  *
- *     q k v                    real numbers (k and v: i8, f8e4m3 or f8e5m2 where kv_dtype is): (B, H, S, D), or
- *                              (B, S, H * D); packed: (H, rows, D) or (1, H, rows, D); paged:
- *                              (pages, Hkv, page_size, D)
+ *     q k v                    real numbers (k and v: i8, f8e4m3 or f8e5m2 where kv_dtype is):
+ *                              (B, H, S, D), or (B, S, H * D); packed: (H, rows, D) or
+ *                              (1, H, rows, D); paged: (pages, Hkv, page_size, D)
  *     bias mask                real numbers; bool, or u8 of 0 and 1: up to four dimensions that
  *                              broadcast to (B, Hq, Sq, Skv) as NumPy does.  Real numbers called
  *                              mask are the bias where there is no other

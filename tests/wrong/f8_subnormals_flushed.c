@@ -1,5 +1,6 @@
 /*
- * f8_subnormals_flushed: reads subnormal elements of e4m3 and e5m2 as 0, as tricks do that only shift exponents.
+ * f8_subnormals_flushed: reads subnormal elements of e4m3 and e5m2 as 0, as tricks do that only shift
+ * exponents.
  */
 #include "bytes.h"
 
