@@ -246,7 +246,7 @@ void list_keys(void)
     for (size_t i = 0; (key = parse_key_help(i)); i++) {
         const bool fits = strlen(key->form) <= FORM;
         if (!fits)
-            printf("  %-9s %s\n", key->name, key->form);
+            report_wrapped(12, "  %-9s %s", key->name, key->form);
         report_wrapped(23 + FORM, "  %-9s %-*s %-9s %s", fits ? key->name : "", FORM,
                        fits ? key->form : "", key->standard, key->meaning);
     }

@@ -54,7 +54,7 @@ static size_t points_of(const struct cell *cells, size_t count, struct attn_wisd
         if (!cells[i].row || !report_is_chosen(cells[i].row))
             continue;
         const struct stats_ratio regret = report_regret(cells, count, &cells[i], &chosen, &fastest);
-        if (!regret.interval)
+        if (!regret.interval || !report_is_ranked(cells, count, fastest))
             continue;
         const bool other = regret.lo > 1;
         *overruled += other;

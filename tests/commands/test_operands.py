@@ -144,7 +144,7 @@ class Operands(CommandTest):
         words: dict[tuple[str, str], str] = {}
         heads: list[str] = []
         for line in shown.stdout.splitlines():
-            if line.startswith(" "):
+            if line.startswith(" ") or not line:
                 heads = line.split()
             elif len(cut := line[21:].split()) == len(heads) > 0:
                 words |= {
