@@ -8,7 +8,6 @@
 #include "commands.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,10 +16,8 @@
 #include "base/alloc.h"
 #include "base/progress.h"
 #include "base/refuse.h"
-#include "base/stats.h"
 #include "problem/catalogue.h"
 #include "problem/select.h"
-#include "results/launches.h"
 #include "results/report_rows.h"
 #include "wisdom.h"
 
