@@ -160,10 +160,12 @@ class Interrupted(Sessions):
 
     def test_what_was_measured_so_far_is_shown(self) -> None:
         """As incomplete, and not in the file: the session can go on."""
-        code, out, err = self.interrupt(signal.SIGINT, hold="launch")
+        # One of the first round may have been disturbed, to be done again, and counts for nothing.
+        second = 'launch","round":1,"repeat'
+        code, out, err = self.interrupt(signal.SIGINT, hold=second)
         self.assertEqual(code, 130, err)
         (row,) = re.findall(r"(?m)^broken_slow/.*$\n?.*incomplete: interrupted$", out)
-        self.assertRegex(row, r" n=1 ")
+        self.assertRegex(row, r" n=[12] ")
         self.assertRegex(out, r"(?m)^0 of 3 cells; 1 more incomplete: interrupted$")
         self.assertEqual(self.written("cell"), 0)
         self.resume()

@@ -131,7 +131,8 @@ static bool find_tensors(struct reader *r, const struct safetensors *file)
 static bool has_shape(const struct reader *r, enum layer_tensor which, const size_t *shape,
                       size_t rank)
 {
-    struct safetensor wanted = {.format = "floating-point", .rank = rank};
+    struct safetensor wanted = {
+        .format = "floating-point", .dtype = ATTN_DTYPE_COUNT, .rank = rank};
     char text[SAFETENSORS_SHAPE_TEXT];
     if (!r->found[which] || safetensors_is_shape(r->found[which], shape, rank))
         return true;
