@@ -89,8 +89,8 @@ void ATTN_REFERENCE(const struct attn_problem *, const struct attn_tensors *, si
 static const struct {
     double unit_roundoff, smallest_normal, largest_byte;
 } types[ATTN_DTYPE_COUNT] = {
-    [ATTN_F32] = {0x1p-24, 0x1p-126},        [ATTN_BF16] = {0x1p-8, 0x1p-126},
-    [ATTN_F16] = {0x1p-11, 0x1p-14},         [ATTN_F64] = {0x1p-53, 0x1p-1022},
+    [ATTN_F32] = {0x1p-24, 0x1p-126, 0},     [ATTN_BF16] = {0x1p-8, 0x1p-126, 0},
+    [ATTN_F16] = {0x1p-11, 0x1p-14, 0},      [ATTN_F64] = {0x1p-53, 0x1p-1022, 0},
     [ATTN_I8] = {.largest_byte = 128},       [ATTN_F8E4M3] = {.largest_byte = 448 + 3 * 256},
     [ATTN_F8E5M2] = {.largest_byte = 57344},
 };
