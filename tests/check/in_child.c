@@ -52,7 +52,7 @@ void check_one(const void *argument)
 {
     const struct order *order = argument;
     const struct problem_case c = case_of(order->problem, order->input);
-    check_counts(order->kernel, &c, &(int){THREADS}, 1, order->depth, &verdict->result);
+    check_kernel(order->kernel, &c, THREADS, order->depth, &verdict->result);
 }
 
 void check_both(const void *argument)

@@ -11,7 +11,7 @@
 static inline void assert_passes(const struct attn_kernel *kernel, const struct problem_case *c)
 {
     struct check_result result;
-    if (!check_counts(kernel, c, &(int){THREADS}, 1, CHECK_FULL, &result))
+    if (!check_kernel(kernel, c, THREADS, CHECK_FULL, &result))
         fail_msg("%s/%s: %s", kernel->name, attn_isa_name(kernel->isa), result.why);
     assert_true(result.ok && result.rows > 30);
     /* Rounding a 16-bit result may take the whole of u_out |O|. */

@@ -107,7 +107,7 @@ static void two_rows_are_no_sample(void **state)
     further = 2.5e-7;
     assert_passes(&kernel, &c);
     further = 4e-6;
-    assert_false(check_counts(&kernel, &c, &(int){THREADS}, 1, CHECK_FULL, &result));
+    assert_false(check_kernel(&kernel, &c, THREADS, CHECK_FULL, &result));
     if (!strstr(result.why, "RMS error of lse over 2 rows is "))
         fail_msg("%s", result.why);
 }
@@ -129,7 +129,7 @@ static void drawn_problems_pass(void **state)
         const struct problem_case c = case_of(cases[n].problem, cases[n].input);
         const struct attn_kernel *kernel = attn_find(cases[n].kernel, ATTN_ISA_BASELINE);
         struct check_result result;
-        if (!check_counts(kernel, &c, &(int){THREADS}, 1, CHECK_FULL, &result))
+        if (!check_kernel(kernel, &c, THREADS, CHECK_FULL, &result))
             fail_msg("%s: %s", cases[n].problem, result.why);
     }
 }
@@ -141,13 +141,13 @@ static void what_is_admitted_is_not_judged(void **state)
     struct check_result result;
     const struct problem_case causal = case_of("h=2,s=40,d=24,mask=causal", "normal:1");
     struct attn_kernel kernel = wrong_nan_leaks;
-    assert_false(check_counts(&kernel, &causal, &(int){THREADS}, 1, CHECK_FULL, &result));
+    assert_false(check_kernel(&kernel, &causal, THREADS, CHECK_FULL, &result));
     assert_string_equal(result.phase, "nan in v");
     kernel.caps.caveats = ATTN_CAVEAT_NAN_LEAKS;
     assert_passes(&kernel, &causal);
     kernel = wrong_cached_by_plan;
     kernel.caps.caveats = ATTN_CAVEAT_NAN_LEAKS;
-    assert_false(check_counts(&kernel, &causal, &(int){THREADS}, 1, CHECK_FULL, &result));
+    assert_false(check_kernel(&kernel, &causal, THREADS, CHECK_FULL, &result));
 }
 
 /* Rows that see no key are left out of what is compared, whatever hides the keys; no other rows. */
@@ -158,12 +158,12 @@ static void empty_rows_may_be_admitted(void **state)
     const struct problem_case taller = case_of("h=2,sq=40,skv=30,d=24,mask=causal", "normal:1");
     const struct problem_case square = case_of("h=2,s=40,d=24,mask=causal", "normal:1");
     struct attn_kernel kernel = wrong_masked_rows_are_nan;
-    assert_false(check_counts(&kernel, &taller, &(int){THREADS}, 1, CHECK_FULL, &result));
+    assert_false(check_kernel(&kernel, &taller, THREADS, CHECK_FULL, &result));
     kernel.caps.caveats = ATTN_CAVEAT_EMPTY_ROWS;
     assert_passes(&kernel, &taller);
     kernel = wrong_nan_leaks;
     kernel.caps.caveats = ATTN_CAVEAT_EMPTY_ROWS;
-    assert_false(check_counts(&kernel, &square, &(int){THREADS}, 1, CHECK_FULL, &result));
+    assert_false(check_kernel(&kernel, &square, THREADS, CHECK_FULL, &result));
     assert_string_equal(result.phase, "nan in v");
 }
 
@@ -175,13 +175,13 @@ static void infinite_scores_may_be_admitted(void **state)
     const struct problem_case plain = case_of("h=2,s=40,d=24", "normal:1");
     struct attn_kernel kernel = wrong_starts_at_minus_infinity;
     kernel.caps.caveats = ATTN_CAVEAT_NAN_LEAKS | ATTN_CAVEAT_EMPTY_ROWS;
-    assert_false(check_counts(&kernel, &plain, &(int){THREADS}, 1, CHECK_FULL, &result));
+    assert_false(check_kernel(&kernel, &plain, THREADS, CHECK_FULL, &result));
     assert_string_equal(result.phase, "scores of -inf");
     kernel.caps.caveats = ATTN_CAVEAT_INFINITE_SCORES;
     assert_passes(&kernel, &plain);
     kernel = wrong_starts_at_minus_1e30;
     kernel.caps.caveats = ATTN_CAVEAT_INFINITE_SCORES;
-    assert_false(check_counts(&kernel, &plain, &(int){THREADS}, 1, CHECK_FULL, &result));
+    assert_false(check_kernel(&kernel, &plain, THREADS, CHECK_FULL, &result));
 }
 
 static void subnormals_may_be_admitted(void **state)
@@ -190,7 +190,7 @@ static void subnormals_may_be_admitted(void **state)
     struct check_result result;
     const struct problem_case plain = case_of("h=2,s=40,d=24", "normal:1");
     struct attn_kernel kernel = wrong_flushes_subnormals;
-    assert_false(check_counts(&kernel, &plain, &(int){THREADS}, 1, CHECK_FULL, &result));
+    assert_false(check_kernel(&kernel, &plain, THREADS, CHECK_FULL, &result));
     assert_string_equal(result.phase, "subnormal v");
     kernel.caps.caveats = ATTN_CAVEAT_SUBNORMALS;
     assert_passes(&kernel, &plain);
@@ -204,19 +204,19 @@ static void vanishing_nans_may_be_admitted(void **state)
     const struct problem_case plain = case_of("h=2,s=40,d=24", "normal:1");
     const struct problem_case causal = case_of("h=2,s=40,d=24,mask=causal", "normal:1");
     struct attn_kernel kernel = wrong_nan_vanishes;
-    assert_false(check_counts(&kernel, &plain, &(int){THREADS}, 1, CHECK_FULL, &result));
+    assert_false(check_kernel(&kernel, &plain, THREADS, CHECK_FULL, &result));
     assert_string_equal(result.phase, "nan in k");
     kernel.caps.caveats = ATTN_CAVEAT_NAN_LEAKS;
-    assert_false(check_counts(&kernel, &causal, &(int){THREADS}, 1, CHECK_FULL, &result));
+    assert_false(check_kernel(&kernel, &causal, THREADS, CHECK_FULL, &result));
     assert_string_equal(result.phase, "nan in q");
     kernel.caps.caveats = ATTN_CAVEAT_NAN_VANISHES;
-    assert_false(check_counts(&kernel, &plain, &(int){THREADS}, 1, CHECK_FULL, &result));
+    assert_false(check_kernel(&kernel, &plain, THREADS, CHECK_FULL, &result));
     assert_string_equal(result.phase, "scores of -inf"); /* which it gets wrong, too */
-    assert_false(check_counts(&kernel, &causal, &(int){THREADS}, 1, CHECK_FULL, &result));
+    assert_false(check_kernel(&kernel, &causal, THREADS, CHECK_FULL, &result));
     assert_string_equal(result.phase, "scores of -inf");
     kernel = wrong_nan_leaks;
     kernel.caps.caveats = ATTN_CAVEAT_NAN_VANISHES;
-    assert_false(check_counts(&kernel, &causal, &(int){THREADS}, 1, CHECK_FULL, &result));
+    assert_false(check_kernel(&kernel, &causal, THREADS, CHECK_FULL, &result));
     assert_string_equal(result.phase, "nan in v");
 }
 
@@ -227,7 +227,7 @@ static void the_smallest_problem_passes(void **state)
     (void)state;
     struct check_result result;
     const struct problem_case c = case_of("s=1,d=1", "normal:1");
-    assert_true(check_counts(&wrong_honest, &c, &(int){THREADS}, 1, CHECK_FULL, &result));
+    assert_true(check_kernel(&wrong_honest, &c, THREADS, CHECK_FULL, &result));
     assert_true(result.ok && result.rows > 20 && result.max_abs_error == 0);
     assert_true(result.rms_ratio == 0);
 }
@@ -254,10 +254,10 @@ static void a_library_may_refuse(void **state)
     kernel.prepare = refuse_keys;
     refusals = 0;
     for (refused_keys = 1; refused_keys < 70 && !refusals; refused_keys++)
-        assert_true(check_counts(&kernel, &c, &(int){THREADS}, 1, CHECK_FULL, &result));
+        assert_true(check_kernel(&kernel, &c, THREADS, CHECK_FULL, &result));
     assert_true(refusals > 0); /* some trial has fewer keys than the case */
     refused_keys = 70;
-    assert_false(check_counts(&kernel, &c, &(int){THREADS}, 1, CHECK_FULL, &result));
+    assert_false(check_kernel(&kernel, &c, THREADS, CHECK_FULL, &result));
     assert_non_null(strstr(result.why, "the kernel does not support this problem"));
 }
 
@@ -266,10 +266,10 @@ static void sampled_rows_are_counted(void **state)
     (void)state;
     struct check_result result;
     const struct problem_case c = case_of("h=4,s=100,d=8", "normal:1");
-    assert_true(check_counts(&wrong_honest, &c, &(int){THREADS}, 1, CHECK_INVARIANT, &result));
+    assert_true(check_kernel(&wrong_honest, &c, THREADS, CHECK_INVARIANT, &result));
     assert_int_equal(result.rows, 64);
     assert_true(result.rms_ratio == 0);
-    assert_true(check_counts(&wrong_honest, &c, &(int){THREADS}, 1, CHECK_CASE, &result));
+    assert_true(check_kernel(&wrong_honest, &c, THREADS, CHECK_CASE, &result));
     assert_int_equal(result.rows, 400);
 }
 
@@ -361,9 +361,9 @@ static void a_lent_reference_gives_the_same_verdict(void **state)
     for (size_t n = 0; n < COUNT(table); n++) {
         struct check_result computed, looked_up;
         const struct problem_case c = case_of(table[n].problem, "normal:4");
-        assert_true(check_counts(table[n].kernel, &c, &(int){THREADS}, 1, CHECK_CASE, &computed));
+        assert_true(check_kernel(table[n].kernel, &c, THREADS, CHECK_CASE, &computed));
         const int fd = lend(&c);
-        assert_true(check_counts(table[n].kernel, &c, &(int){THREADS}, 1, CHECK_CASE, &looked_up));
+        assert_true(check_kernel(table[n].kernel, &c, THREADS, CHECK_CASE, &looked_up));
         assert_int_equal(computed.rows, looked_up.rows);
         assert_true(computed.max_abs_error == looked_up.max_abs_error);
         assert_true(fabs(computed.error_over_bound / looked_up.error_over_bound - 1) < 1e-6);
@@ -384,7 +384,7 @@ static void a_lent_reference_is_used_for_its_case_only(void **state)
     const off_t last_row = end - 16 - 8 * 24 + 16; /* LSE and its bound stand in front of O */
     assert_int_equal(pwrite(fd, &wrong, sizeof wrong, last_row), sizeof wrong);
     struct check_result result;
-    assert_false(check_counts(&wrong_honest, &c, &(int){THREADS}, 1, CHECK_CASE, &result));
+    assert_false(check_kernel(&wrong_honest, &c, THREADS, CHECK_CASE, &result));
     assert_non_null(strstr(result.why, "expected 77"));
     const char *const others[][2] = {{"h=2,s=20,d=8", "normal:5"},
                                      {"h=2,s=21,d=8", "normal:4"},
@@ -395,10 +395,10 @@ static void a_lent_reference_is_used_for_its_case_only(void **state)
         const char *why;
         const struct attn_kernel *naive = attn_find("naive", ATTN_ISA_BASELINE);
         assert_true(attn_supports(naive, &other.problem, &why));
-        assert_true(check_counts(naive, &other, &(int){THREADS}, 1, CHECK_CASE, &result));
+        assert_true(check_kernel(naive, &other, THREADS, CHECK_CASE, &result));
     }
     check_reference_use(-1);
-    assert_true(check_counts(&wrong_honest, &c, &(int){THREADS}, 1, CHECK_CASE, &result));
+    assert_true(check_kernel(&wrong_honest, &c, THREADS, CHECK_CASE, &result));
     close(fd);
 }
 

@@ -126,7 +126,7 @@ static void adversaries_of_decode_are_small(void **state)
     kernel.execute = naive_noted;
     const struct problem_case c = case_of("h=1,sq=1,skv=4000,d=8", "normal:1");
     struct check_result result;
-    assert_true(check_counts(&kernel, &c, &(int){1}, 1, CHECK_FULL, &result));
+    assert_true(check_kernel(&kernel, &c, 1, CHECK_FULL, &result));
     assert_true(largest_work >= 4000 * 16 && largest_work <= 5e7);
 }
 

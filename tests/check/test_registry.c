@@ -70,7 +70,7 @@ static bool passes_draw(const struct drawn_property *property, const struct prob
     const bool numbered = sscanf(c->name, "draw-%u", &number) == 1;
     const int threads = property->kernel->caps.parallel ? drawn_threads(c) : 1;
     if (numbered && number % EACH_IN_FULL == 0 &&
-        !check_counts(property->kernel, c, &threads, 1, CHECK_FULL, &result))
+        !check_kernel(property->kernel, c, threads, CHECK_FULL, &result))
         fail_msg("%s", result.why);
     return true;
 }

@@ -30,7 +30,7 @@ bool drawn_passes(const struct drawn_property *property, const struct problem_ca
     struct check_result result;
     if (!tested_computes(kernel, &c->problem, threads))
         return false;
-    if (!check_counts(kernel, c, &threads, 1, CHECK_CASE, &result))
+    if (!check_kernel(kernel, c, threads, CHECK_CASE, &result))
         fail_msg("%s", result.why);
     return true;
 }

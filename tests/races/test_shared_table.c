@@ -20,7 +20,7 @@ static void passes_every_check(void **state)
     struct check_result result;
     assert_true(parse_problem("hq=4,hkv=2,sq=9,skv=40,d=8,dv=5", &c.problem, &error));
     assert_true(parse_input("normal", &c.input, &error));
-    if (!check_counts(kernel, &c, &(int){THREADS}, 1, CHECK_THOROUGH, &result))
+    if (!check_kernel(kernel, &c, THREADS, CHECK_THOROUGH, &result))
         fail_msg("%s: %s", kernel->name, result.why);
     assert_true(result.ok && result.rows > 30);
 }

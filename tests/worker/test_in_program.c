@@ -132,7 +132,7 @@ static void it_passes_the_whole_check(void **state)
     small.problem.q_len = small.problem.kv_len = 9;
     if (setjmp(worker.abandoned))
         fail_msg("%s: %s", said("state"), said("why"));
-    if (!check_counts(kernel, &small, &(int){1}, 1, CHECK_FULL, &result))
+    if (!check_kernel(kernel, &small, 1, CHECK_FULL, &result))
         fail_msg("%s", result.why);
     assert_true(result.rows > 1000);
     assert_true(result.error_over_bound > 0 && result.error_over_bound < 0.5);
@@ -225,7 +225,7 @@ static void kept_results_are_found(void **state)
     const struct attn_kernel *kernel = open_kernel("keeps_results.pl", "perl", 1, why);
     if (setjmp(worker.abandoned))
         fail_msg("%s: %s", said("state"), said("why"));
-    assert_false(check_counts(kernel, &small, &(int){1}, 1, CHECK_FULL, &result));
+    assert_false(check_kernel(kernel, &small, 1, CHECK_FULL, &result));
     assert_false(samples_of("keeps_results.pl", 30));
     assert_string_equal(said("state"), "failed");
     close_kernel();
@@ -239,7 +239,7 @@ static bool is_abandoned(int threads)
     struct check_result result;
     if (setjmp(worker.abandoned))
         return true;
-    check_counts(worker.kernel, &small, &(int){threads}, 1, CHECK_CASE, &result);
+    check_kernel(worker.kernel, &small, threads, CHECK_CASE, &result);
     return false;
 }
 
