@@ -82,7 +82,7 @@ static size_t chunk(const struct filling *f, size_t at)
 static float scale_for(const struct filling *f, float largest)
 {
     const enum attn_dtype dtype = f->p->kv_dtype;
-    return largest / (dtype == ATTN_I8 ? 127 : dtype == ATTN_F8E4M3 ? 448 : 57344);
+    return largest / (dtype == ATTN_I8 ? 127.0F : dtype == ATTN_F8E4M3 ? 448.0F : 57344.0F);
 }
 
 static void scale_token(const struct filling *f, struct kv_place at)

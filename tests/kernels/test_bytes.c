@@ -58,7 +58,7 @@ static void assert_keys(const struct attn_kernel *kernel, struct operands *o)
         memset(attn_row(&o->set.tensors.k, b, 0, 0), (int)b, p->qk_dim);
         for (size_t i = 0; i < p->q_len; i++)
             for (size_t d = 0; d < p->qk_dim; d++)
-                ((float *)attn_row(&o->set.tensors.q, b, 0, i))[d] = d == i;
+                ((float *)attn_row(&o->set.tensors.q, b, 0, i))[d] = d == i ? 1.0F : 0.0F;
     }
     const unsigned outputs = operands_call(o, kernel, 1);
     if (outputs)
