@@ -151,13 +151,14 @@ static void shift(struct trial *trials)
     set_all(trials, KV_K, shift_element);
 }
 
-/* V of small multiples of 1/4, which every type holds exactly, and their sum. */
+/* V of small multiples of 1/4, which every type holds exactly, and their sum (f8e5m2 up to eight of them). */
 static void split_element(struct trial *trials, struct kv_place at, size_t d, uint64_t number)
 {
     const struct attn_problem *p = &trials[0].problem;
     const uint64_t key = random_key(p->kv_len, p->v_dim);
-    const double x = (double)random_below(key, 2 * number, 9) / 4 - 1;
-    const double y = (double)random_below(key, 2 * number + 1, 9) / 4 - 1;
+    const unsigned most = p->kv_dtype == ATTN_F8E5M2 ? 4 : 8;
+    const double x = ((double)random_below(key, 2 * number, 2 * most + 1) - most) / 4;
+    const double y = ((double)random_below(key, 2 * number + 1, 2 * most + 1) - most) / 4;
     for (int n = 0; attn_dtype_scaled(p->kv_dtype) && d == 0 && n < 3; n++)
         *kv_scale(p, &trials[n].set.tensors, KV_V, at, d) = 0.25F;
     set_in(&trials[0], KV_V, at, d, x);
