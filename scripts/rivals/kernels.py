@@ -110,7 +110,13 @@ KERNELS = {
             "onnxruntime_gqa",
             "com.microsoft.GroupQueryAttention with its KV cache: causal only",
             "ONNX Runtime, onnxruntime/contrib_ops/cpu/bert/group_query_attention.cc",
-            caps(["f32"], CAUSAL, options=["window", "softcap"], caveats=VANISHES),
+            caps(
+                ["f32"],
+                CAUSAL,
+                kv_dtypes=["i8"],
+                options=["window", "softcap"],
+                caveats=VANISHES,
+            ),
         ),
         kernel(
             "onnxruntime",

@@ -26,8 +26,9 @@ DTYPES = {
     "BF16": np.uint16,
     "BOOL": np.bool_,
     "I32": np.int32,
+    "I8": np.int8,
 }
-FORMATS = {"f32": "F32", "f16": "F16", "bf16": "BF16"}
+FORMATS = {"f32": "F32", "f16": "F16", "bf16": "BF16", "i8": "I8"}
 Shape = tuple[int | None, ...]
 
 
@@ -66,6 +67,8 @@ class Operands:
     cu_seqlens: np.ndarray | None = None
     cu_seqlens_kv: np.ndarray | None = None
     block_table: np.ndarray | None = None
+    k_scale: np.ndarray | None = None
+    v_scale: np.ndarray | None = None
     refresh: tuple[Callable[[], None], ...] = ()
 
 
@@ -121,19 +124,21 @@ class MemoryFile:
             keys = (None, p.kv_heads, p.page_size)
         elif own["cu_seqlens_kv"] is not None:
             keys = (1, p.kv_heads, None)
-        k = self.operand(f"k.{index}", p, (*keys, p.qk_dim))
+        k = self.operand(f"k.{index}", p, (*keys, p.qk_dim), p.kv_dtype)
         shared = "shared_kv" in p.options
         v_shape = (*keys, p.v_dim)
         return Operands(
             q=self.operand(f"q.{index}", p, (*queries, p.qk_dim)),
             k=k,
-            v=k[..., : p.v_dim] if shared else self.operand(f"v.{index}", p, v_shape),
+            v=k[..., : p.v_dim] if shared else self.operand(f"v.{index}", p, v_shape, p.kv_dtype),
             o=self.result(f"o.{index}", p, (*queries, p.v_dim)),
             lse=self.array(f"lse.{index}"),
             bias=self.array(f"bias.{index}"),
             mask=self.array(f"mask.{index}"),
             sinks=self.array(f"sinks.{index}"),
             slopes=self.array(f"slopes.{index}"),
+            k_scale=self.array(f"k_scale.{index}"),
+            v_scale=self.array(f"v_scale.{index}"),
             **own,
         )
 
@@ -143,13 +148,14 @@ class MemoryFile:
             return self.operand(name, problem, shape)
         return np.zeros(shape, DTYPES[FORMATS[problem.dtype]])
 
-    def operand(self, name: str, problem: Problem, shape: Shape) -> np.ndarray:
-        """Q, K, V or O in its logical order."""
+    def operand(self, name: str, problem: Problem, shape: Shape, dtype: str = "") -> np.ndarray:
+        """Q, K, V or O in its logical order; `dtype` where that is not the problem's."""
+        dtype = dtype or problem.dtype
         array = self.array(name)
         if array is None:
             raise BadRequest(f"the memory file has no tensor {name}")
-        if self.header[name]["dtype"] != FORMATS[problem.dtype]:
-            raise BadRequest(f"tensor {name} is {self.header[name]['dtype']}, not {problem.dtype}")
+        if self.header[name]["dtype"] != FORMATS[dtype]:
+            raise BadRequest(f"tensor {name} is {self.header[name]['dtype']}, not {dtype}")
         if problem.layout == "bshd":
             array = array.transpose(0, 2, 1, 3)
         if tuple(n if m else None for n, m in zip(array.shape, shape, strict=True)) != shape:

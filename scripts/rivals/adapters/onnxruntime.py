@@ -1,88 +1,19 @@
-"""ONNX Runtime: its three attention operators, each a model of one node.
-
-onnxruntime.ai, Thread management: one operator at a time (ORT_SEQUENTIAL), `intra_op_num_threads`
-threads in it that spin while they wait, each bound to its CPU; the calling thread is one of them.
-Operands and results are bound where they lie (I/O Binding).
-"""
+"""ONNX Runtime: its three attention operators, each a model of one node (onnx_node.py)."""
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
-from functools import partial
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import onnxruntime as ort
-from onnx import TensorProto, helper
 
 from rivals.masks import additive, boolean, positional
 from rivals.memory_file import Operands
+from rivals.onnx_node import MICROSOFT, STANDARD, Node, bound, session_of
 from rivals.operation import Operation, aligned
 from rivals.problem import Problem, Unsupported
-
-TYPES = {
-    np.dtype(np.float32): TensorProto.FLOAT,
-    np.dtype(np.int32): TensorProto.INT32,
-    np.dtype(np.bool_): TensorProto.BOOL,
-}
-MICROSOFT, STANDARD = "com.microsoft", ""
-OPSET, CONTRIB, IR = 24, 1, 10
-
-
-@dataclass
-class Node:
-    """An operator with its arrays; inputs in order, "" where one is left out."""
-
-    operator: str
-    domain: str
-    inputs: dict[str, np.ndarray]
-    outputs: dict[str, np.ndarray]
-    attributes: dict[str, Any]
-    order: list[str] = field(default_factory=list)
-
-
-def values(arrays: dict[str, np.ndarray]) -> list[Any]:
-    """Declarations of tensors; shapes are fixed, so that buffers are planned once."""
-    return [
-        helper.make_tensor_value_info(name, TYPES[array.dtype], array.shape)
-        for name, array in arrays.items()
-    ]
-
-
-def session_of(node: Node, threads: int, cpus: list[int]) -> ort.InferenceSession:
-    """A session of a model of one node."""
-    made = helper.make_node(
-        node.operator,
-        node.order or list(node.inputs),
-        list(node.outputs),
-        domain=node.domain,
-        **node.attributes,
-    )
-    graph = helper.make_graph([made], "attention", values(node.inputs), values(node.outputs))
-    opsets = [helper.make_opsetid(STANDARD, OPSET), helper.make_opsetid(MICROSOFT, CONTRIB)]
-    model = helper.make_model(graph, opset_imports=opsets, ir_version=IR)
-    options = ort.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.inter_op_num_threads = 1
-    options.execution_mode = ort.ExecutionMode.ORT_SEQUENTIAL
-    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_ALL
-    options.add_session_config_entry("session.intra_op.allow_spinning", "1")
-    if threads > 1 and len(cpus) == threads:
-        # Counted from 1, for all threads but the calling one, which is bound here.
-        others = ";".join(str(cpu + 1) for cpu in cpus[1:])
-        options.add_session_config_entry("session.intra_op_thread_affinities", others)
-    return ort.InferenceSession(model.SerializeToString(), options, ["CPUExecutionProvider"])
-
-
-def bound(session: ort.InferenceSession, node: Node) -> Any:
-    """A call of the session on the node's arrays."""
-    binding = session.io_binding()
-    for name, x in node.inputs.items():
-        binding.bind_input(name, "cpu", 0, x.dtype.type, x.shape, x.ctypes.data)
-    for name, x in node.outputs.items():
-        binding.bind_output(name, "cpu", 0, x.dtype.type, x.shape, x.ctypes.data)
-    return partial(session.run_with_iobinding, binding)
 
 
 def mha(p: Problem, s: Operands, n: int, operation: Operation) -> Node:
@@ -179,12 +110,103 @@ def cached(p: Problem, s: Operands, n: int, operation: Operation) -> Node:
     inputs["total_sequence_length"] = np.array(p.kv_len, np.int32)
     order = ["query", "key", "value", "past_key", "past_value", "seqlens_k"]
     order = [name if name in inputs else "" for name in [*order, "total_sequence_length"]]
+    attributes = attributes_of(p, kv_heads)
+    return Node("GroupQueryAttention", MICROSOFT, inputs, outputs, attributes, order)
+
+
+Start = Callable[[str, Node], ort.InferenceSession]
+
+
+class Quantised:
+    """GroupQueryAttention on caches of 8-bit integers, which it reads where they lie.
+
+    All keys are in the cache and none are new, as in layers that share the cache of another one:
+    the call quantises nothing.  (batch, KV head) are its KV heads, so that each may have scales of
+    its own.  A scale is for all keys: in one model there is one for the tensor, in another one for
+    each head and channel.  A check asks for others, too, and only their values say so: then the
+    operator computes on floats, to which K and V are widened off the clock.
+    """
+
+    def __init__(self, p: Problem, s: Operands, n: int, operation: Operation, start: Start) -> None:
+        """`start` makes the session of a node, or finds that of an earlier set."""
+        self.problem, self.operands, self.start = p, s, start
+        self.heads = p.batch * p.kv_heads
+        by_position = (2, 0, 1, 3)  # (B, H, S, D) as (S, B, H, D)
+        q = operation.dense(n, s.q.transpose(by_position))
+        o = operation.dense_result(n, s.o.transpose(by_position))
+        self.q, self.o = (x.reshape(1, p.q_len, -1) for x in (q, o))
+        self.stored = {
+            name: operation.dense(n, x).reshape(1, self.heads, p.kv_len, p.qk_dim)
+            for name, x in (("key", s.k), ("value", s.v))
+        }
+        self.node = self.call = None
+        operation.before[n].append(self.refresh)
+        self.refresh()
+
+    def scales(self, whole: np.ndarray) -> np.ndarray | None:
+        """One for the tensor, or one for each head and channel; None: keys have their own."""
+        bits = whole.view(np.int32)  # a NaN is like itself
+        if (bits == bits.flat[0]).all():
+            return whole.reshape(-1)[:1]
+        if (bits != bits[:, :, :1]).any():
+            return None
+        p = self.problem
+        of_heads = np.broadcast_to(whole[:, :, :1], (p.batch, p.kv_heads, 1, p.qk_dim))
+        return of_heads.reshape(-1)
+
+    def refresh(self) -> None:
+        """Reads the scales, and binds the arrays to the model for such scales."""
+        p, s = self.problem, self.operands
+        given = [self.scales(s.k_scale), self.scales(s.v_scale)]
+        caches, kind = self.stored, "NONE"
+        if any(x is None for x in given):
+            given = []
+            scales = (s.k_scale, s.v_scale)
+            caches = {
+                name: (x.reshape(s.k.shape) * scale).reshape(x.shape)
+                for (name, x), scale in zip(caches.items(), scales, strict=True)
+            }
+        elif given[0].size == given[1].size == 1:
+            kind = "PER_TENSOR"
+        else:
+            kind = "PER_CHANNEL"
+            given = [np.broadcast_to(x, self.heads * p.qk_dim) for x in given]
+        nothing = np.zeros((1, 0, self.heads * p.qk_dim), np.float32)
+        inputs = {"query": self.q, "key": nothing, "value": nothing}
+        inputs |= {f"past_{name}": x for name, x in caches.items()}
+        inputs["seqlens_k"] = np.full(1, p.kv_len - 1, np.int32)
+        inputs["total_sequence_length"] = np.array(p.kv_len, np.int32)
+        order = [*inputs, *[""] * 5]
+        for name, x in zip(("k_scale", "v_scale"), given, strict=False):
+            inputs[name] = np.array(x)
+            order.append(name)
+        outputs = {"output": self.o, **{f"present_{name}": x for name, x in caches.items()}}
+        attributes = attributes_of(p, self.heads)
+        if given:
+            attributes |= {"k_quant_type": kind, "v_quant_type": kind, "kv_cache_bit_width": 8}
+        self.node = Node("GroupQueryAttention", MICROSOFT, inputs, outputs, attributes, order)
+        self.call = bound(self.start(kind, self.node), self.node)
+
+    def __call__(self) -> None:
+        """The call that is timed."""
+        self.call()
+
+
+def attributes_of(p: Problem, kv_heads: int) -> dict[str, Any]:
+    """GroupQueryAttention's, for any cache."""
     attributes = {"num_heads": kv_heads * p.group, "kv_num_heads": kv_heads, "scale": p.scale}
     if "window" in p.options and p.window_left >= 0:
         attributes["local_window_size"] = p.window_left + 1
     if p.softcap:
         attributes["softcap"] = p.softcap
-    return Node("GroupQueryAttention", MICROSOFT, inputs, outputs, attributes, order)
+    return attributes
+
+
+def refuse_scales(s: Operands) -> None:
+    """Scales of each key, where they are timed; a check has room for scales of all kinds."""
+    of_any_kind = min(s.k_scale.shape[2:]) > 1
+    if not of_any_kind and max(s.k_scale.shape[2], s.v_scale.shape[2]) > 1:
+        raise Unsupported("GroupQueryAttention takes no scales of each key: scales:tensor or head")
 
 
 def refuse(name: str, p: Problem) -> None:
@@ -193,7 +215,7 @@ def refuse(name: str, p: Problem) -> None:
         raise Unsupported("Attention takes a positive scale only")
     if name != "onnxruntime_gqa":
         return
-    if p.batch > 1 and 1 < p.q_len < p.kv_len:
+    if p.batch > 1 and 1 < p.q_len < p.kv_len and p.kv_dtype == p.dtype:
         raise Unsupported("GroupQueryAttention takes one sequence if it has a cache and new keys")
     if p.qk_dim % 8:
         raise Unsupported("GroupQueryAttention takes dimensions that are multiples of 8 only")
@@ -215,16 +237,26 @@ NODES = {"onnxruntime_mha": mha, "onnxruntime_gqa": cached, "onnxruntime_attenti
 def prepare(
     name: str, problem: Problem, sets: list[Operands], threads: int, cpus: list[int]
 ) -> Operation:
-    """A session, and its binding to each set."""
+    """A session for each kind of model, and its binding to each set."""
     refuse(name, problem)
     operation = Operation(sets, threads)
-    session = None
+    sessions: dict[str, ort.InferenceSession] = {}
+
+    def start(kind: str, node: Node) -> ort.InferenceSession:
+        if kind not in sessions:
+            sessions[kind] = session_of(node, threads, cpus)
+        return sessions[kind]
+
     for n, s in enumerate(sets):
+        if problem.kv_dtype == "i8":
+            refuse_scales(s)
+            operation.call.append(Quantised(problem, s, n, operation, start))
+            continue
         node = NODES[name](problem, s, n, operation)
-        session = session or session_of(node, threads, cpus)
-        operation.call.append(bound(session, node))
+        operation.call.append(bound(start(name, node), node))
         operation.kept.append(node)
     if len(cpus) == threads:
         os.sched_setaffinity(0, cpus[:1])
-    operation.threads = session.get_session_options().intra_op_num_threads
+    used = next(iter(sessions.values()))
+    operation.threads = used.get_session_options().intra_op_num_threads
     return operation

@@ -6,6 +6,8 @@ from typing import Any
 # weights and results have a relative rounding error of 2^-9 and 2^-12 each, of numbers up to 4.
 TOLERANCE = {"f32": 5e-6, "bf16": 3e-2, "f16": 4e-3}
 
+INT8 = {"b": 2, "hq": 4, "hkv": 2, "sq": 1, "skv": 40, "kv_dtype": "i8", "mask": ["causal"]}
+
 CASES: dict[str, dict[str, Any]] = {
     "one": {"sq": 1},
     "plain": {"b": 2, "hq": 3, "sq": 5, "skv": 7},
@@ -56,6 +58,11 @@ CASES: dict[str, dict[str, Any]] = {
     "bf16 bias": {"hq": 2, "sq": 7, "dtype": "bf16", "mask": ["bias"]},
     "f16": {"b": 2, "hq": 4, "hkv": 2, "sq": 33, "d": 32, "dtype": "f16"},
     "f16 causal": {"hq": 2, "sq": 40, "d": 64, "dtype": "f16", "mask": ["causal"]},
+    "int8, a scale": {**INT8, "scales": ""},
+    "int8, scales of heads": {**INT8, "sq": 5, "scales": "h"},
+    "int8, scales of keys": {**INT8, "scales": "bhs"},
+    "int8, scales as in a check": {**INT8, "scales": "bhsd"},
+    "int8, a scale, bshd": {**INT8, "sq": 5, "scales": "", "layout": "bshd"},
 }
 
 # Beyond what the capabilities say: what each refuses when it is asked.
@@ -79,6 +86,7 @@ REFUSED = {
         "bshd",
         "window, two sides",
         "window, sq > skv",
+        "int8, scales of keys",
     ],
     "onnxruntime_attention": ["negative scale", "negative scale causal"],
     "openvino": ["causal, sq > skv"],

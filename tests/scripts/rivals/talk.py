@@ -17,8 +17,14 @@ import numpy as np
 
 WORKER = Path(__file__).parents[3] / "scripts" / "rivals" / "worker"
 DEADLINE = 280  # seconds for an answer; a broken program must not hang the tests
-FORMATS = {"f32": "F32", "bf16": "BF16", "f16": "F16"}
-STORED = {"F32": np.float32, "F16": np.float16, "BF16": np.uint16, "BOOL": np.bool_}
+FORMATS = {"f32": "F32", "bf16": "BF16", "f16": "F16", "i8": "I8"}
+STORED = {
+    "F32": np.float32,
+    "F16": np.float16,
+    "BF16": np.uint16,
+    "BOOL": np.bool_,
+    "I8": np.int8,
+}
 
 Arrays = dict[str, np.ndarray]
 
@@ -35,7 +41,7 @@ def shape_of(**given: Any) -> dict[str, Any]:
         "qk_dim": p["d"],
         "v_dim": p["dv"] or p["d"],
         "dtype": p["dtype"],
-        "kv_dtype": p["dtype"],
+        "kv_dtype": p.get("kv_dtype", p["dtype"]),
         "mask": list(p.get("mask", ())),
         "options": list(p.get("options", ())),
         "outputs": list(p.get("outputs", ("o",))),
@@ -44,6 +50,7 @@ def shape_of(**given: Any) -> dict[str, Any]:
         "window_left": p.get("left", -1),
         "window_right": p.get("right", -1),
         "layout": p.get("layout", "bhsd"),
+        "scales": p.get("scales"),  # of K and V, for which of their dimensions; not in the protocol
     }
 
 
@@ -74,12 +81,16 @@ class Tensors:
     def wanted(self, s: dict[str, Any]) -> list[tuple[str, str, tuple[int, ...]]]:
         """Name, format and logical shape of each tensor of a set."""
         kind, rows = FORMATS[s["dtype"]], (s["batch"], s["q_heads"], s["q_len"])
-        keys = (s["batch"], s["kv_heads"], s["kv_len"])
+        keys, cached = (s["batch"], s["kv_heads"], s["kv_len"]), FORMATS[s["kv_dtype"]]
         every = [
             ("q", kind, (*rows, s["qk_dim"])),
-            ("k", kind, (*keys, s["qk_dim"])),
-            ("v", kind, (*keys, s["v_dim"])),
+            ("k", cached, (*keys, s["qk_dim"])),
+            ("v", cached, (*keys, s["v_dim"])),
         ]
+        if s["scales"] is not None:
+            of = {"b": s["batch"], "h": s["kv_heads"], "s": s["kv_len"], "d": s["qk_dim"]}
+            k, v = (tuple(n if x in s["scales"] else 1 for x, n in of.items()) for _ in "kv")
+            every += [("k_scale", "F32", k), ("v_scale", "F32", (*v[:3], 1))]
         if "o" in s["outputs"]:
             every.append(("o", kind, (*rows, s["v_dim"])))
         if "bias" in s["mask"]:
@@ -127,7 +138,7 @@ class Tensors:
             view = np.frombuffer(
                 data, kind, math.prod(stored), 8 + len(text) + entry["data_offsets"][0]
             ).reshape(stored)
-            bshd = shape["layout"] == "bshd" and name[0] in "qkvo"
+            bshd = shape["layout"] == "bshd" and name[1] == "." and name[0] in "qkvo"
             self.views[name] = view.transpose(swapped) if bshd else view
 
     def fill(self, seed: int) -> None:
@@ -142,6 +153,10 @@ class Tensors:
                 view[..., 0] = True  # no row without keys: not every library has a rule for it
             elif view.dtype == np.uint16:
                 view[...] = to_bits(numbers)
+            elif view.dtype == np.int8:
+                view[...] = random.integers(-128, 128, view.shape)
+            elif "_scale" in name:
+                view[...] = (1 + np.abs(numbers)) / 128
             else:
                 view[...] = numbers
 
@@ -150,6 +165,8 @@ class Tensors:
         s = self.shape
         group = s["q_heads"] // s["kv_heads"]
         q, k, v = (to_floats(self.views[f"{x}.{n}"]) for x in "qkv")
+        if s["scales"] is not None:
+            k, v = k * self.views[f"k_scale.{n}"], v * self.views[f"v_scale.{n}"]
         scores = s["scale"] * (q @ np.repeat(k, group, 1).swapaxes(-1, -2))
         if s["softcap"]:
             scores = s["softcap"] * np.tanh(scores / s["softcap"])

@@ -54,6 +54,7 @@ def covered(kernel: str, case: str) -> bool:
     caps, shape = kernels.KERNELS[kernel]["caps"], asked(kernel, case)
     return (
         shape["dtype"] in caps["dtypes"]
+        and shape["kv_dtype"] in {shape["dtype"], *caps["kv_dtypes"]}
         and set(shape["mask"]) <= set(caps["masks"])
         and set(shape["options"]) <= set(caps["options"])
         and set(shape["outputs"]) <= set(caps["outputs"])
