@@ -20,6 +20,7 @@ struct guest {
     char arguments[GUEST_ARGUMENTS]; /* of a program, as base/shell_words.h joins them; "" none */
     char digest[GUEST_DIGEST]; /* of the file; "" of the rivals, which come with this program */
     bool program;              /* to start, not a shared object to load */
+    double start_s;            /* from the start of a worker until its kernels were described */
     bool rivals;               /* its kernels stand in the group of rivals, and not in `all` */
 };
 

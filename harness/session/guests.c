@@ -25,9 +25,11 @@
 #define GUESTS \
     (2 * OPTIONS_MAX_PLUGINS + 1) /* of the command line, of an experiment, and the rivals */
 #define DEADLINE_S 20.0           /* to load a file and say what it has */
+#define START_S_MOST 300.0 /* that a kernel may say of itself: the deadline of its preparation */
 
 static struct guest_refusal refusals[GUESTS];
 static size_t refused;
+static json_t *kept; /* what was described: the proxies' texts are those of the answers */
 
 const struct guest_refusal *guests_refused(size_t i)
 {
@@ -126,6 +128,11 @@ static bool parse_kernel(const json_t *object, struct attn_kernel *kernel, char 
     }
     if (!capabilities_parse(json_object_get(object, "caps"), &kernel->caps, key, sizeof key))
         return refuse(why, size, "kernel %s: its capabilities have a wrong %s", name, key);
+    const json_t *start = json_object_get(object, "start_s");
+    const double start_s = json_number_value(start);
+    if (start && !(json_is_number(start) && start_s >= 0 && start_s <= START_S_MOST))
+        return refuse(why, size, "kernel %s: its start_s is no number from 0 to %g", name,
+                      START_S_MOST);
     return true;
 }
 
@@ -147,7 +154,6 @@ static bool each_once(const struct attn_kernel *kernels, size_t count, char *why
  * False fills why with what is wrong with one of them; then none is added. */
 static bool add_kernels(const struct guest *guest, json_t *list, char *why, size_t why_size)
 {
-    static json_t *kept; /* the proxies' texts are those of the answers */
     const size_t count = json_array_size(list);
     struct attn_kernel *kernels = calloc(count + 1, sizeof *kernels);
     const struct attn_kernel **pointers = calloc(count + 1, sizeof *pointers);
@@ -169,6 +175,22 @@ static bool add_kernels(const struct guest *guest, json_t *list, char *why, size
     free(kernels);
     free(pointers);
     return false;
+}
+
+double guests_start_s(const struct cell *cell)
+{
+    const json_t *list, *kernel;
+    size_t i, k;
+    if (!cell->guest || !cell->guest->program)
+        return 0;
+    double start_s = cell->guest->start_s;
+    json_array_foreach (kept, i, list) {
+        json_array_foreach (list, k, kernel) {
+            if (strcmp(text_at(kernel, "name"), cell->kernel_name) == 0)
+                start_s = fmax(start_s, json_number_value(json_object_get(kernel, "start_s")));
+        }
+    }
+    return start_s;
 }
 
 /* ---- asking ---------------------------------------------------------------------------------- */
@@ -193,6 +215,7 @@ static bool ask(struct guest *guest, double deadline_s)
         launch_free(&launch);
         return false;
     }
+    guest->start_s = launch.wall_s;
     if (launch.state != CELL_OK)
         refuse_guest(guest, launch.state, launch.why);
     else if (!guest->program && *guest->arguments)

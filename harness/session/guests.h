@@ -22,6 +22,10 @@ struct guest_refusal {
  * that is not known otherwise.  False: interrupted. */
 bool guests_load(const char *const *paths, size_t count, const char *kernels, double timeout_s);
 
+/* Seconds, about, that the program of a cell takes to start and to load its library: what it says of that, or
+ * how long it took to be described, if that is more; 0 of a cell without a program. */
+double guests_start_s(const struct cell *cell);
+
 /* Refused file number i; NULL beyond the last. */
 const struct guest_refusal *guests_refused(size_t i);
 

@@ -9,8 +9,25 @@
 
 #include "base/alloc.h"
 #include "base/stats.h"
+#include "guests.h"
 #include "problem/tensors.h"
 #include "share.h"
+
+/* Whether a program computes it, not this one or a shared object. */
+static bool is_program(const struct cell *cell)
+{
+    return cell->guest && cell->guest->program;
+}
+
+/*
+ * Seconds that a launch takes longer because a program computes it: the program starts and loads its library,
+ * and operands are copied, into its file and by some libraries into a layout of their own, when it is prepared
+ * and again when they have changed.  20 s for 268 MB (vLLM on a busy Zen 3, 2026-11-28).
+ */
+static double program_need(const struct cell *cell)
+{
+    return is_program(cell) ? guests_start_s(cell) + 75e-9 * cell->estimate.bytes : 0;
+}
 
 /*
  * Seconds that a cell needs for its check and for the launches of an interval.  Cases share the
@@ -20,12 +37,14 @@
  */
 static double launch_need(const struct cell *cell)
 {
-    return 0.06 + 2 * cell->estimate.flops / 20e9 + 2e-9 * cell->estimate.bytes;
+    return 0.06 + 2 * cell->estimate.flops / 20e9 + 2e-9 * cell->estimate.bytes +
+           program_need(cell);
 }
 
 static double cell_need(const struct cell *cell)
 {
-    return STATS_CI_MIN * launch_need(cell) + 0.2 + 12e-9 * cell->estimate.bytes;
+    return STATS_CI_MIN * launch_need(cell) + 0.2 + 12e-9 * cell->estimate.bytes +
+           program_need(cell);
 }
 
 /* The seconds of launches that built-in suites are made for: with their checks quick takes 65, default 231
@@ -46,6 +65,10 @@ static const struct {
 /* Seconds to check a variant on a case, at all its thread counts, besides one launch: the mean over suite
  * quick; 2 to 5 for layers of 8 billion parameters (Zen 3, two cores, 2026-11-28). */
 #define SECONDS_PER_CHECK 2.0
+
+/* Seconds more where a program computes, which is asked to prepare some hundred problems: 12 with vLLM, 13 to
+ * 30 with ONNX Runtime (the same machine, busy). */
+#define SECONDS_PER_PROGRAM_CHECK 12.0
 
 bool session_counts_checks(const struct session *session, const struct problem_case *c)
 {
@@ -109,7 +132,9 @@ struct session_least session_least(const struct session *session)
         const bool checked = !cell->check && !is_checked_before(session, i);
         const bool full = is_checked_in_full(session, cell);
         least.checks += checked && full;
-        const double check_s = (full ? SECONDS_PER_CHECK : 0) + launch_need(cell);
+        const double full_s =
+            SECONDS_PER_CHECK + (is_program(cell) ? SECONDS_PER_PROGRAM_CHECK : 0);
+        const double check_s = (full ? full_s : 0) + launch_need(cell);
         least.checks_s += checked ? check_s : 0;
         least.spared_s += checked && !session_counts_checks(session, cell->c) ? check_s : 0;
         if (timed && !json_array_size(cell->launches))

@@ -211,4 +211,8 @@ def library_of(name: str) -> Library:
 
 def describe() -> list[dict[str, Any]]:
     """The answer to a describe request."""
-    return [{**entry, "library": label(library_of(name))} for name, entry in KERNELS.items()]
+    of = {name: library_of(name) for name in KERNELS}
+    return [
+        {**entry, "library": label(of[name]), "start_s": of[name].start_s}
+        for name, entry in KERNELS.items()
+    ]

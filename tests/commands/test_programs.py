@@ -3,6 +3,7 @@
 import hashlib
 import os
 import pathlib
+import re
 import shlex
 import shutil
 import subprocess
@@ -93,6 +94,16 @@ class Programs(CommandTest):
         self.assertEqual(row["ceiling"]["fma_gflops"], 1000)
         self.assertEqual(row["ceiling"]["read_gbytes_per_s"], 3000)
         self.assertAlmostEqual(row["fraction_of_machine"], row["gflops"] / 2000, 6)
+
+    def test_its_start_counts_in_the_estimate(self) -> None:
+        """One launch and the check start it.  It sleeps, so that its start takes no less."""
+        for arguments, least in (("0 50", 2 * 50), ("2 0", 2 * 2)):
+            done, _ = self.session(f"starts_slowly.pl {arguments}", "--dry-run", problem=LEAST)
+            span, unit = re.search(r"about ([0-9.]+) (s|min), ", done.stdout).groups()
+            self.assertGreaterEqual(float(span) * {"s": 1, "min": 60}[unit], least, done)
+        for said in ("-1", "301"):
+            done, _ = self.session(f"starts_slowly.pl 0 {said}", "--dry-run", problem=LEAST)
+            self.assertIn("kernel perl: its start_s is no number from 0 to 300", done.stderr)
 
     def test_extra_numbers_are_numbers(self) -> None:
         done, rows = self.session("knows_more.pl far bad", kernel="far", problem=LEAST)

@@ -5,6 +5,8 @@
 
 #include <math.h>
 
+#include "base/stats.h"
+#include "problem/catalogue.h"
 #include "problem/lengths.h"
 #include "session/session_needs.h"
 
@@ -65,9 +67,34 @@ static void the_rest_is_shared_by_need(void **state)
     assert_true(fabs(share_of(0, 1000) - 1000) < 1e-9);
 }
 
+/* A program is started and loads its library in each launch and in the check, and operands are copied to it. */
+static void programs_start_and_are_given_copies(void **state)
+{
+    (void)state;
+    static struct guest program = {.program = true, .start_s = 3};
+    static struct options options = {.command = COMMAND_RUN, .checked = CHECKED_FULL};
+    session.options = &options;
+    session.cases.items = cases;
+    session.first_drawn = 2;
+    const struct session_least without = session_least(&session);
+    const double need = share_of(0, 12);
+    cells[0].guest = cells[1].guest = &program; /* of one variant, which is checked once */
+    const struct session_least with = session_least(&session);
+    const double once = 3 + 75e-9 * cells[0].estimate.bytes;
+    assert_true(once > 3);
+    assert_true(fabs(with.launches_s - without.launches_s - 2 * once) < 1e-9);
+    assert_true(fabs(with.checks_s - without.checks_s - (once + 12)) < 1e-9);
+    cells[CHEAP].done = cells[CHEAP + 1].done = cells[CHEAP + 2].done = true;
+    const double all = need + 2 * (STATS_CI_MIN + 1) * once; /* for launches and the check */
+    assert_true(fabs(share_of(0, all) - all) < 1e-9);
+    program.program = false; /* a shared object is loaded by the worker itself */
+    assert_true(fabs(session_least(&session).checks_s - (2 + 0.06)) < 1e-3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(programs_start_and_are_given_copies, two_cases),
         cmocka_unit_test_setup(the_cheap_are_served_first, two_cases),
         cmocka_unit_test_setup(the_rest_is_shared_by_need, two_cases),
     };
