@@ -61,6 +61,8 @@ static bool addressable(size_t a, size_t b, size_t c, size_t d)
            !__builtin_mul_overflow(n, d, &n) && n <= PTRDIFF_MAX / 8;
 }
 
+#define OPTIONS (((ATTN_OPTION_SHARED_KV << 1) - 1) | ATTN_OPTION_INDEX)
+
 bool attn_problem_valid(const struct attn_problem *p, const char **why)
 {
     const unsigned both = ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT;
@@ -78,7 +80,7 @@ bool attn_problem_valid(const struct attn_problem *p, const char **why)
         {(unsigned)p->pass > ATTN_BACKWARD, "an unknown pass"},
         {(unsigned)p->layout > ATTN_BSHD, "an unknown layout"},
         {p->mask >= ATTN_MASK_TREE << 1, "an unknown mask"},
-        {p->options >= ATTN_OPTION_SHARED_KV << 1, "an unknown option"},
+        {p->options & ~(unsigned)OPTIONS, "an unknown option"},
         {p->outputs >= ATTN_OUTPUT_SCORES << 1, "an unknown output"},
         {p->kv_heads && p->q_heads % p->kv_heads != 0, "q_heads is not a multiple of kv_heads"},
         {(p->mask & both) == both, "two causal masks at once"},
@@ -99,6 +101,10 @@ bool attn_problem_valid(const struct attn_problem *p, const char **why)
              (p->window_left > PTRDIFF_MAX / 2 || p->window_right > PTRDIFF_MAX / 2),
          "a window is too wide to be added to a position"},
         {p->options & ATTN_OPTION_PAGED && p->page_size == 0, "page_size is zero"},
+        {p->options & ATTN_OPTION_INDEX && (p->index_count == 0 || p->index_block == 0),
+         "index_count or index_block is zero"},
+        {!(p->options & ATTN_OPTION_INDEX) && (p->index_count != 0 || p->index_block != 0),
+         "an index_count or index_block without ATTN_OPTION_INDEX"},
         {p->options & ATTN_OPTION_SHARED_KV && p->v_dim > p->qk_dim,
          "shared K and V: v_dim is larger than qk_dim"},
         {p->outputs == 0, "no output is wanted"},
@@ -111,7 +117,9 @@ bool attn_problem_valid(const struct attn_problem *p, const char **why)
              (p->options & ATTN_OPTION_PAGED &&
               !addressable(p->page_size, p->kv_heads, p->v_dim, 1)) ||
              (p->outputs & (ATTN_OUTPUT_WEIGHTS | ATTN_OUTPUT_SCORES) &&
-              !addressable(p->batch, p->q_heads, p->q_len, p->kv_len)),
+              !addressable(p->batch, p->q_heads, p->q_len, p->kv_len)) ||
+             (p->options & ATTN_OPTION_INDEX &&
+              !addressable(p->batch, p->kv_heads, p->q_len, p->index_count)),
          "an operand does not fit in the address space"},
     };
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
@@ -162,6 +170,7 @@ bool attn_supports(const struct attn_kernel *kernel, const struct attn_problem *
         {p->options & ~caps->options & ATTN_OPTION_PAGED, "paged K and V"},
         {p->options & ~caps->options & ATTN_OPTION_PACKED, "packed sequences"},
         {p->options & ~caps->options & ATTN_OPTION_SHARED_KV, "shared K and V"},
+        {p->options & ~caps->options & ATTN_OPTION_INDEX, "keys=index"},
         {p->outputs & ~caps->outputs & ATTN_OUTPUT_O, "outputs=o"},
         {p->outputs & ~caps->outputs & ATTN_OUTPUT_LSE, "outputs=lse"},
         {p->outputs & ~caps->outputs & ATTN_OUTPUT_WEIGHTS, "outputs=weights"},

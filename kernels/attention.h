@@ -131,7 +131,10 @@ enum attn_option {
     /* tensors.cu_seqlens: the queries of all sequences follow each other, at most q_len of each; so
      * do their keys (cu_seqlens_kv), unless RAGGED or PAGED says that they lie in a cache */
     ATTN_OPTION_PACKED = 1 << 6,
-    ATTN_OPTION_SHARED_KV = 1 << 7 /* V is the first v_dim elements of each row of K */
+    ATTN_OPTION_SHARED_KV = 1 << 7, /* V is the first v_dim elements of each row of K */
+    /* index_count, index_block, tensors.indices: queries see keys of a list alone, as sparse attention
+     * chooses them */
+    ATTN_OPTION_INDEX = 1 << 9
 };
 
 /* Wanted results, a set of bits. */
@@ -179,6 +182,9 @@ struct attn_problem {
     ptrdiff_t window_left;  /* keys before the aligned position; -1 = no limit */
     ptrdiff_t window_right; /* keys after it; -1 = no limit */
     size_t page_size;       /* keys a page */
+
+    size_t index_count; /* entries of a list of keys; */
+    size_t index_block; /* so many queries of a sequence that follow each other share one */
 };
 
 /* One operand.  `stride` counts elements in the order of the logical dimensions named below; the
@@ -220,6 +226,10 @@ struct attn_tensors {
     struct attn_tensor scores; /* (B, Hq, Sq, Skv), a result: shaped and stored like weights */
     /* (B, Sq) i32, packed as q is: the parent of draft i, which is below i, or -1 where that is the cache. */
     struct attn_tensor parents;
+    /* (B, Hkv, ceil(Sq / index_block), index_count) i32: keys of a sequence, each at most once and in any order,
+     * and -1, which is none.  A query sees those of its list that masks and lengths leave.  Packed: the lists of
+     * all sequences follow each other, ceil(q_len / index_block) of each, and stride[0] = 0. */
+    struct attn_tensor indices;
 };
 
 /* Known deviations from this header, a set of bits, for kernels that wrap a library whose semantics
@@ -457,6 +467,27 @@ static inline void attn_tree_hide(const struct attn_tree *tree, ptrdiff_t i, ptr
             shown[--n] = 0;
 }
 
+/* Lists of keys of a sequence of q_len queries, for each KV head. */
+static inline size_t attn_lists(const struct attn_problem *problem, size_t q_len)
+{
+    return (q_len + problem->index_block - 1) / problem->index_block;
+}
+
+/* The list of query i of sequence b for KV head g, index_count keys; NULL where queries have none. */
+static inline const int32_t *attn_list(const struct attn_problem *problem,
+                                       const struct attn_tensors *tensors, size_t b, size_t g,
+                                       size_t i)
+{
+    const struct attn_tensor *t = &tensors->indices;
+    if (!(problem->options & ATTN_OPTION_INDEX))
+        return NULL;
+    size_t row = i / problem->index_block;
+    for (size_t a = 0; problem->options & ATTN_OPTION_PACKED && a < b; a++)
+        row += attn_lists(problem, attn_sequence(problem, tensors, a).q_len);
+    return (const int32_t *)t->data + (ptrdiff_t)b * t->stride[0] + (ptrdiff_t)g * t->stride[1] +
+           (ptrdiff_t)row * t->stride[2];
+}
+
 /* KV head that serves query head h. */
 static inline size_t attn_kv_head(const struct attn_problem *problem, size_t h)
 {
@@ -464,18 +495,19 @@ static inline size_t attn_kv_head(const struct attn_problem *problem, size_t h)
     return h / (problem->q_heads / problem->kv_heads);
 }
 
-/* (query, key) pairs that positional masks leave, over batch and query heads. */
+/* (query, key) pairs that positional masks leave, over batch and query heads; with lists of keys at most as many
+ * of a query as its list has. */
 double attn_visible_pairs(const struct attn_problem *problem);
 
 /* Useful work of a forward pass: 2 * visible pairs * (D + Dv).  Recomputation earns nothing. */
 double attn_useful_flops(const struct attn_problem *problem);
 
 /* Bytes that any implementation must move: Q and the results once, each visible key's K and V
- * once per KV head. */
+ * once per KV head, of lists as many keys as these can name. */
 double attn_compulsory_bytes(const struct attn_problem *problem);
 
-/* The same with what the operands say: the lengths of sequences, and keys that a tree, a boolean mask or
- * a bias of -inf hides.  Each element of a bias, mask or scale counts once, however often it is shared. */
+/* The same with what the operands say: the lengths of sequences, which keys lists name, and keys that a tree,
+ * a boolean mask or a bias of -inf hides.  Each element of a bias, mask or scale counts once, however often it is shared. */
 struct attn_work {
     double pairs; /* (query, key), over sequences and query heads */
     double flops;

@@ -11,7 +11,7 @@
  *
  *   memory    reads K and V once per query row
  *   parallel  no (row_parallel is)
- *   scratch   one row of kv_len scores, one of K or V of 8 bits
+ *   scratch   one row of kv_len scores, or of a list's, one of K or V of 8 bits
  *   instead   tiled where K and V outgrow the cache, flash for speed
  */
 #include <tgmath.h>
@@ -25,13 +25,33 @@ struct query {
     const struct attn_tensors *tensors;
     struct attn_sequence sequence;
     size_t b, h, g, i;
+    struct attn_range seen; /* keys that positional masks leave */
+    const int32_t *list;    /* of keys; NULL: all */
 };
+
+/* Scores of a row. */
+static size_t most_scores(const struct attn_problem *problem)
+{
+    return problem->options & ATTN_OPTION_INDEX ? problem->index_count : problem->kv_len;
+}
 
 static size_t workspace_size(const struct attn_problem *problem, int threads)
 {
     const size_t widest = problem->qk_dim > problem->v_dim ? problem->qk_dim : problem->v_dim;
     (void)threads;
-    return attn_reals_bytes(problem->kv_len) + attn_reals_bytes(widest);
+    return attn_reals_bytes(most_scores(problem)) + attn_reals_bytes(widest);
+}
+
+/* The key of score n: entry n of the list. */
+static ptrdiff_t key_of(const struct query *at, ptrdiff_t n)
+{
+    return at->list ? at->list[n] : n;
+}
+
+/* Scores of the query. */
+static struct attn_range scores_of(const struct query *at)
+{
+    return at->list ? (struct attn_range){0, (ptrdiff_t)at->problem->index_count} : at->seen;
 }
 
 /* What the bias adds to the score of key j; f32 is an exact number of either type. */
@@ -43,12 +63,15 @@ static real bias(const struct query *at, size_t j)
     return attn_row_real(t, at->b, at->h, at->i)[j];
 }
 
-/* Whether an operand hides key j, which positional masks leave. */
-static bool hidden(const struct query *at, size_t j)
+/* Whether key j, -1 where there is none, is hidden from the query. */
+static bool hidden(const struct query *at, ptrdiff_t key)
 {
+    const size_t j = (size_t)key;
     const struct attn_problem *p = at->problem;
     const struct attn_tensors *t = at->tensors;
     const struct attn_tree tree = attn_tree(p, t, &at->sequence, at->b);
+    if (key < at->seen.lo || key >= at->seen.hi)
+        return true;
     if (tree.parents && !attn_tree_sees(&tree, (ptrdiff_t)at->i, (ptrdiff_t)j))
         return true;
     if (p->mask & ATTN_MASK_BOOL && !((const uint8_t *)attn_row(&t->mask, at->b, at->h, at->i))[j])
@@ -135,62 +158,75 @@ static real exponentials(real *scores, ptrdiff_t n, real sink, real *m)
     return sum;
 }
 
-static void write_o(const struct query *at, struct attn_range seen, const real *scores,
-                    real inverse, real *widened)
+static void write_o(const struct query *at, const real *scores, real inverse, real *widened)
 {
     const struct attn_problem *p = at->problem;
     const struct attn_tensors *t = at->tensors;
+    const struct attn_range all = scores_of(at);
     real *o = attn_row_real(&t->o, at->b, at->h, at->sequence.q_first + at->i);
     for (size_t d = 0; d < p->v_dim; d++)
         o[d] = 0;
-    for (ptrdiff_t j = seen.lo; j < seen.hi; j++) {
-        if (hidden(at, (size_t)j))
+    for (ptrdiff_t n = all.lo; n < all.hi; n++) {
+        const ptrdiff_t j = key_of(at, n);
+        if (hidden(at, j))
             continue; /* its value may be NaN */
         const real *v = value(at, (size_t)j, widened);
-        const real weight = scores[j] * inverse;
+        const real weight = scores[n] * inverse;
         for (size_t d = 0; d < p->v_dim; d++)
             o[d] += weight * v[d];
     }
 }
 
-static void row(const struct query *at, real *scores, real *widened)
+/* A row of scores or weights, `missing` where a key is hidden. */
+static void write_row(const struct query *at, const struct attn_tensor *t, const real *scores,
+                      real factor, real missing)
+{
+    const struct attn_range all = scores_of(at);
+    real *out = attn_row_real(t, at->b, at->h, at->sequence.q_first + at->i);
+    for (size_t j = 0; j < at->problem->kv_len; j++)
+        out[j] = missing;
+    for (ptrdiff_t n = all.lo; n < all.hi; n++) {
+        const ptrdiff_t j = key_of(at, n);
+        if (!hidden(at, j))
+            out[j] = scores[n] * factor;
+    }
+}
+
+static void row(struct query *at, real *scores, real *widened)
 {
     const struct attn_problem *p = at->problem;
     const struct attn_tensors *t = at->tensors;
     const size_t r = at->sequence.q_first + at->i; /* in operands that may be packed */
-    const struct attn_range seen = attn_visible_in(
-        p, (ptrdiff_t)at->i, (ptrdiff_t)at->sequence.q_len, (ptrdiff_t)at->sequence.kv_len);
     const real *q = attn_row_real(&t->q, at->b, at->h, r);
+    at->seen = attn_visible_in(p, (ptrdiff_t)at->i, (ptrdiff_t)at->sequence.q_len,
+                               (ptrdiff_t)at->sequence.kv_len);
+    at->list = attn_list(p, t, at->b, at->g, at->i);
+    const struct attn_range all = scores_of(at);
 
-    for (ptrdiff_t j = seen.lo; j < seen.hi; j++)
-        scores[j] = hidden(at, (size_t)j) ? -INFINITY : score(at, q, (size_t)j, widened);
-
-    if (p->outputs & ATTN_OUTPUT_SCORES) {
-        real *out = attn_row_real(&t->scores, at->b, at->h, r);
-        for (ptrdiff_t j = 0; j < (ptrdiff_t)p->kv_len; j++)
-            out[j] = j >= seen.lo && j < seen.hi ? scores[j] : -INFINITY;
+    for (ptrdiff_t n = all.lo; n < all.hi; n++) {
+        const ptrdiff_t j = key_of(at, n);
+        scores[n] = hidden(at, j) ? -INFINITY : score(at, q, (size_t)j, widened);
     }
+
+    if (p->outputs & ATTN_OUTPUT_SCORES)
+        write_row(at, &t->scores, scores, 1, -INFINITY);
     real m;
-    const real sum = exponentials(scores + seen.lo, seen.hi - seen.lo, sink(at), &m);
+    const real sum = exponentials(scores + all.lo, all.hi - all.lo, sink(at), &m);
     const real inverse = sum == 0 ? 0 : 1 / sum;
 
     if (p->outputs & ATTN_OUTPUT_O)
-        write_o(at, seen, scores, inverse, widened);
+        write_o(at, scores, inverse, widened);
     if (p->outputs & ATTN_OUTPUT_LSE)
         *attn_row_real(&t->lse, at->b, at->h, r) = m + log(sum);
-    if (p->outputs & ATTN_OUTPUT_WEIGHTS) {
-        real *weights = attn_row_real(&t->weights, at->b, at->h, r);
-        for (ptrdiff_t j = 0; j < (ptrdiff_t)p->kv_len; j++)
-            weights[j] =
-                j >= seen.lo && j < seen.hi && !hidden(at, (size_t)j) ? scores[j] * inverse : 0;
-    }
+    if (p->outputs & ATTN_OUTPUT_WEIGHTS)
+        write_row(at, &t->weights, scores, inverse, 0);
 }
 
 static void execute(const struct attn_plan *plan, const struct attn_tensors *tensors)
 {
     const struct attn_problem *p = &plan->problem;
     real *scores = plan->workspace;
-    real *widened = (real *)((char *)plan->workspace + attn_reals_bytes(p->kv_len));
+    real *widened = (real *)((char *)plan->workspace + attn_reals_bytes(most_scores(p)));
     struct query at = {.problem = p, .tensors = tensors};
     for (at.b = 0; at.b < p->batch; at.b++) {
         at.sequence = attn_sequence(p, tensors, at.b);
@@ -212,7 +248,7 @@ const struct attn_kernel ATTN_KERNEL = {
     .caps.dtypes = EITHER_DTYPES,
     .caps.kv_dtypes = ATTN_DTYPES_SCALED,
     .caps.masks = ATTN_MASKS_ALL,
-    .caps.options = ATTN_OPTIONS_ALL,
+    .caps.options = ATTN_OPTIONS_ALL | ATTN_OPTION_INDEX,
     .caps.outputs = ATTN_OUTPUTS_ALL | ATTN_OUTPUT_SCORES,
     .caps.forward = true,
     .caps.compute = ATTN_F32,

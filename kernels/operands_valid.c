@@ -93,6 +93,7 @@ static bool all_present(const struct inquiry *in)
         OPERAND(cu_seqlens, packed, ATTN_I32, ATTN_I32, false),
         OPERAND(cu_seqlens_kv, kv_packed, ATTN_I32, ATTN_I32, false),
         OPERAND(block_table, p->options & ATTN_OPTION_PAGED, ATTN_I32, ATTN_I32, false),
+        OPERAND(indices, p->options & ATTN_OPTION_INDEX, ATTN_I32, ATTN_I32, packed),
         OPERAND(k_scale, scaled, ATTN_F32, ATTN_F32, kv_packed),
         OPERAND(v_scale, scaled, ATTN_F32, ATTN_F32, kv_packed),
         OPERAND(dO, back, type, type, packed),
@@ -147,6 +148,7 @@ static bool all_rows_fit(const struct inquiry *in)
         {"bias", &t->bias, p->mask & ATTN_MASK_BIAS, 3, p->kv_len, {0}},
         {"mask", &t->mask, p->mask & ATTN_MASK_BOOL, 3, p->kv_len, {0}},
         {"parents", &t->parents, p->mask & ATTN_MASK_TREE, 1, p->q_len, {0}},
+        {"indices", &t->indices, p->options & ATTN_OPTION_INDEX, 3, p->index_count, {0}},
         {"o", &t->o, out & ATTN_OUTPUT_O, 3, p->v_dim, {batch, p->q_heads, p->q_len}},
         {"lse", &t->lse, out & ATTN_OUTPUT_LSE, 3, 1, {batch, p->q_heads, p->q_len}},
         {"weights",
@@ -279,6 +281,62 @@ static bool parents_fit(const struct inquiry *in)
     return true;
 }
 
+/* ---- lists of keys --------------------------------------------------------------------------- */
+
+#define WINDOW ((size_t)1 << 18) /* keys that are looked at together for any that a list has twice */
+
+/* Whether a list, indices[b, g, number], names keys of [from, from + WINDOW) once each. */
+static bool names_once(const struct inquiry *in, const int32_t *keys, size_t from, size_t b,
+                       size_t g, size_t number)
+{
+    const size_t count = in->problem->index_count;
+    uint64_t named[WINDOW / 64] = {0};
+    for (size_t n = 0; n < count; n++) {
+        const size_t key = (size_t)keys[n] - from; /* of -1 and of keys before: a large number */
+        if (key >= WINDOW)
+            continue;
+        size_t first = 0;
+        while (named[key / 64] >> key % 64 & 1 && keys[first] != keys[n])
+            first++;
+        if (named[key / 64] >> key % 64 & 1)
+            return refuse(in, "indices[%zu, %zu, %zu, %zu] is %d, as entry %zu of this list is", b,
+                          g, number, n, keys[n], first);
+        named[key / 64] |= UINT64_C(1) << key % 64;
+    }
+    return true;
+}
+
+/* Whether a list names keys of its sequence, each once. */
+static bool list_fits(const struct inquiry *in, size_t b, size_t g, size_t number)
+{
+    const struct attn_problem *p = in->problem;
+    const int32_t *keys = attn_list(p, in->tensors, b, g, number * p->index_block);
+    const size_t kv_len = attn_sequence(p, in->tensors, b).kv_len;
+    for (size_t n = 0; n < p->index_count; n++)
+        if (keys[n] < -1 || keys[n] >= (ptrdiff_t)kv_len)
+            return refuse(in,
+                          "indices[%zu, %zu, %zu, %zu] is %d, neither -1 nor one of %zu keys of "
+                          "the sequence",
+                          b, g, number, n, keys[n], kv_len);
+    for (size_t from = 0; from < kv_len; from += WINDOW)
+        if (!names_once(in, keys, from, b, g, number))
+            return false;
+    return true;
+}
+
+static bool lists_fit(const struct inquiry *in)
+{
+    const struct attn_problem *p = in->problem;
+    for (size_t b = 0; p->options & ATTN_OPTION_INDEX && b < p->batch; b++) {
+        const size_t lists = attn_lists(p, attn_sequence(p, in->tensors, b).q_len);
+        for (size_t g = 0; g < p->kv_heads; g++)
+            for (size_t number = 0; number < lists; number++)
+                if (!list_fits(in, b, g, number))
+                    return false;
+    }
+    return true;
+}
+
 /* ---- the mask's bytes ------------------------------------------------------------------------ */
 
 /* The first of n bytes that is neither 0 nor 1, n where none. */
@@ -329,5 +387,6 @@ bool attn_tensors_valid(const struct attn_problem *problem, const struct attn_te
     if (tensors->size < sizeof *tensors)
         return refuse(&in, "the size field of the operands is not set");
     return all_present(&in) && all_rows_fit(&in) && strides_fit(&in) && lengths_fit(&in) &&
-           all_offsets_fit(&in) && pages_fit(&in) && parents_fit(&in) && mask_is_bool(&in);
+           all_offsets_fit(&in) && pages_fit(&in) && parents_fit(&in) && lists_fit(&in) &&
+           mask_is_bool(&in);
 }

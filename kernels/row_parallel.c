@@ -9,7 +9,7 @@
  *   memory    reads K and V once per query row; a row uses each element once, so the rate is
  *             that of whichever cache holds K and V, one load a multiply-add
  *   parallel  over (batch, query head, query), handed out ROWS at a time
- *   scratch   one row of kv_len scores per thread; KEYS rows of K or V where they are copied (keys.h)
+ *   scratch   one row of kv_len scores, or of a list's, per thread; KEYS rows of K or V where they are copied (keys.h)
  *   instead   tiled where many queries could share what is read, split_kv where there are fewer
  *             rows than threads
  */
@@ -28,7 +28,7 @@ enum {
 
 static size_t workspace_size(const struct attn_problem *problem, int threads)
 {
-    return attn_threads_bytes(threads, problem->kv_len + query_copy_reals(problem, KEYS));
+    return attn_threads_bytes(threads, query_most(problem) + query_copy_reals(problem, KEYS));
 }
 
 /* weights[0, kv_len): the visible keys' exponentials times 1 / l, else 0. */
@@ -37,6 +37,11 @@ static void store_weights(const struct query *query, const real *exponentials, r
     real *weights = query_row(query, &query->keys.tensors->weights);
     const struct attn_range seen = query->seen;
     memset(weights, 0, query->keys.problem->kv_len * sizeof *weights);
+    for (ptrdiff_t n = 0; query->keys.list && n < seen.hi; n++)
+        if (!terms_hides_entry(&query->terms, n))
+            weights[query->keys.list[n]] = inverse * exponentials[n];
+    if (query->keys.list)
+        return;
     row_scale(weights + seen.lo, exponentials, inverse, (size_t)(seen.hi - seen.lo));
     terms_clear(&query->terms, seen.lo, seen.hi - seen.lo, weights + seen.lo);
 }
@@ -48,7 +53,7 @@ static void row(const struct attn_problem *problem, const struct attn_tensors *t
     if (!query_find(&query, problem, t, b, h, i))
         return;
     const ptrdiff_t n = query.seen.hi - query.seen.lo;
-    real *copy = scores + problem->kv_len;
+    real *copy = scores + query_most(problem);
 
     bool hidden = false;
     for (ptrdiff_t x = 0; x < n; x += KEYS)
@@ -98,7 +103,7 @@ const struct attn_kernel ATTN_KERNEL = {
     .caps.dtypes = EITHER_DTYPES,
     .caps.kv_dtypes = ATTN_DTYPES_SCALED,
     .caps.masks = ATTN_MASKS_ALL,
-    .caps.options = ATTN_OPTIONS_ALL,
+    .caps.options = ATTN_OPTIONS_ALL | ATTN_OPTION_INDEX,
     .caps.outputs = ATTN_OUTPUTS_ALL,
     .caps.forward = true,
     .caps.parallel = true,

@@ -60,10 +60,23 @@ static double keys_left(const struct attn_problem *p, size_t q_len, size_t kv_le
                : 0;
 }
 
+/* The same of lists, each of which names as many keys as its queries see, if it has room for them. */
+static double pairs_listed(const struct attn_problem *p)
+{
+    double pairs = 0;
+    for (size_t i = 0; i < p->q_len; i++) {
+        const struct attn_range seen = attn_visible(p, (ptrdiff_t)i);
+        pairs += fmin((double)(seen.hi - seen.lo), (double)p->index_count);
+    }
+    return pairs;
+}
+
 double attn_visible_pairs(const struct attn_problem *problem)
 {
-    return pairs_left(problem, problem->q_len, problem->kv_len) * (double)problem->batch *
-           (double)problem->q_heads;
+    const double pairs = problem->options & ATTN_OPTION_INDEX
+                             ? pairs_listed(problem)
+                             : pairs_left(problem, problem->q_len, problem->kv_len);
+    return pairs * (double)problem->batch * (double)problem->q_heads;
 }
 
 double attn_useful_flops(const struct attn_problem *problem)
@@ -90,10 +103,22 @@ static double bytes_of(const struct attn_problem *p, double rows, double keys)
     return bytes;
 }
 
+/* Entries of the lists of a KV head of a sequence. */
+static double entries(const struct attn_problem *p, size_t q_len)
+{
+    return (double)attn_lists(p, q_len) * (double)p->index_count;
+}
+
 double attn_compulsory_bytes(const struct attn_problem *p)
 {
-    return bytes_of(p, (double)p->batch * (double)p->q_heads * (double)p->q_len,
-                    (double)p->batch * (double)p->kv_heads * keys_left(p, p->q_len, p->kv_len));
+    const double heads = (double)p->batch * (double)p->kv_heads;
+    double keys = keys_left(p, p->q_len, p->kv_len), lists = 0;
+    if (p->options & ATTN_OPTION_INDEX) {
+        lists = entries(p, p->q_len);
+        keys = fmin(keys, lists);
+    }
+    return bytes_of(p, (double)p->batch * (double)p->q_heads * (double)p->q_len, heads * keys) +
+           heads * lists * sizeof(int32_t);
 }
 
 /* ---- with operands -------------------------------------------------------------------------- */
@@ -106,6 +131,7 @@ struct seen {
     double keys;  /* that at least one of them sees */
     double heads; /* KV heads with such keys */
     double most;  /* keys of the one of them that has the most */
+    double most_pairs; /* likewise */
 };
 
 /* Bytes shown[0, n) become 0 where a bias of -inf hides the key. */
@@ -126,7 +152,18 @@ static void hide_by_bias(uint8_t *shown, const void *bias, enum attn_dtype dtype
             shown[j] &= halves[j] != minus_infinity;
 }
 
-/* Keys [lo, hi) that mask, bias and tree show to a row; any[0, hi - lo) learns which. */
+/* Bytes shown[0, n) of keys from `lo` on become 0 where a list does not name the key. */
+static void hide_by_list(uint8_t *shown, const int32_t *list, size_t count, size_t lo, size_t n)
+{
+    uint8_t listed[BLOCK] = {0};
+    for (size_t entry = 0; entry < count; entry++)
+        if (list[entry] >= (ptrdiff_t)lo && list[entry] < (ptrdiff_t)(lo + n))
+            listed[(size_t)list[entry] - lo] = 1;
+    for (size_t j = 0; j < n; j++)
+        shown[j] &= listed[j];
+}
+
+/* Keys [lo, hi) that list, mask, bias and tree show to a row; any[0, hi - lo) learns which. */
 static size_t count_row(const struct attn_problem *p, const struct attn_tensors *t,
                         const struct attn_sequence *s, size_t b, size_t h, size_t i, size_t lo,
                         size_t hi, uint8_t *any)
@@ -148,6 +185,8 @@ static size_t count_row(const struct attn_problem *p, const struct attn_tensors 
         const struct attn_tree tree = attn_tree(p, t, s, b);
         attn_tree_hide(&tree, (ptrdiff_t)i, (ptrdiff_t)lo, (ptrdiff_t)n, shown);
     }
+    if (p->options & ATTN_OPTION_INDEX)
+        hide_by_list(shown, attn_list(p, t, b, attn_kv_head(p, h), i), p->index_count, lo, n);
     for (size_t j = 0; j < n; j++) {
         any[j] |= shown[j];
         count += shown[j];
@@ -161,10 +200,19 @@ static bool shared_tree(const struct attn_problem *p, const struct attn_tensors 
     return t->parents.stride[0] == 0 && !(p->options & ATTN_OPTION_PACKED);
 }
 
-/* Whether mask, bias and tree are the same wherever dimension `dim` leads, 0 or 1. */
+/* Whether mask and bias are the same for all query heads of a KV head. */
+static bool shared_in_group(const struct attn_problem *p, const struct attn_tensors *t)
+{
+    return !(p->mask & ATTN_MASK_BOOL && t->mask.stride[1]) &&
+           !(p->mask & ATTN_MASK_BIAS && t->bias.stride[1]);
+}
+
+/* Whether mask, bias, tree and lists are the same wherever dimension `dim` leads, 0 or 1. */
 static bool shared(const struct attn_problem *p, const struct attn_tensors *t, int dim)
 {
     return !(p->mask & ATTN_MASK_TREE && dim == 0 && !shared_tree(p, t)) &&
+           !(p->options & ATTN_OPTION_INDEX &&
+             (t->indices.stride[dim] || (dim == 0 && p->options & ATTN_OPTION_PACKED))) &&
            !(p->mask & ATTN_MASK_BOOL && t->mask.stride[dim]) &&
            !(p->mask & ATTN_MASK_BIAS && t->bias.stride[dim]);
 }
@@ -174,7 +222,7 @@ static struct seen count_block(const struct attn_problem *p, const struct attn_t
                                size_t g, const struct attn_sequence *s, size_t from)
 {
     const size_t group = p->q_heads / p->kv_heads;
-    const bool alike = shared(p, t, 1);
+    const bool alike = shared_in_group(p, t);
     const size_t to = s->kv_len - from < BLOCK ? s->kv_len : from + BLOCK;
     uint8_t any[BLOCK] = {0};
     struct seen seen = {0};
@@ -215,7 +263,7 @@ static struct seen count_head(const struct attn_problem *p, const struct attn_te
 {
     const double group = (double)(p->q_heads / p->kv_heads);
     struct seen sum = {0};
-    if (!(p->mask & (ATTN_MASK_BOOL | ATTN_MASK_BIAS)))
+    if (!(p->mask & (ATTN_MASK_BOOL | ATTN_MASK_BIAS)) && !(p->options & ATTN_OPTION_INDEX))
         return (struct seen){.pairs = group * pairs_placed(p, t, b, s),
                              .keys = keys_left(p, s->q_len, s->kv_len)};
     for (size_t from = 0; from < s->kv_len; from += BLOCK) {
@@ -236,14 +284,6 @@ struct elements {
 static void add_elements(struct elements *e, double of_sequence)
 {
     e->count = e->shared ? fmax(e->count, of_sequence) : e->count + of_sequence;
-}
-
-/* Elements of a bias or mask that positional masks and a tree leave in a sequence. */
-static double terms(const struct attn_problem *p, const struct attn_tensors *tensors,
-                    const struct attn_tensor *t, size_t b, const struct attn_sequence *s)
-{
-    return (t->stride[1] ? (double)p->q_heads : 1) *
-           (t->stride[2] ? pairs_placed(p, tensors, b, s) : keys_left(p, s->q_len, s->kv_len));
 }
 
 /* Scales of the keys that a sequence sees. */
@@ -276,8 +316,35 @@ static struct seen count_sequence(const struct attn_problem *p, const struct att
         sum.keys += head.keys;
         sum.heads += head.keys > 0;
         sum.most = fmax(sum.most, head.keys);
+        sum.most_pairs = fmax(sum.most_pairs, head.pairs);
     }
     return sum;
+}
+
+/* Elements of a bias or mask that lists leave in a sequence; where KV heads share them, those of the one that
+ * reads the most. */
+static double terms_listed(const struct attn_problem *p, const struct attn_tensors *tensors,
+                           const struct attn_tensor *t, size_t b, const struct attn_sequence *s)
+{
+    const double group = (double)(p->q_heads / p->kv_heads);
+    struct attn_problem bare = *p;
+    bare.mask &= ~(unsigned)(ATTN_MASK_BOOL | ATTN_MASK_BIAS);
+    const struct seen seen = count_sequence(&bare, tensors, b, s);
+    if (t->stride[2])
+        return t->stride[1] ? seen.pairs : seen.most_pairs / group;
+    return t->stride[1] ? seen.keys * group : seen.most;
+}
+
+/* Elements of a bias or mask that positional masks and a tree leave in a sequence. */
+static double terms(const struct attn_problem *p, const struct attn_tensors *tensors,
+                    const struct attn_tensor *t, size_t b, const struct attn_sequence *s)
+{
+    if (!t->data)
+        return 0;
+    if (p->options & ATTN_OPTION_INDEX)
+        return terms_listed(p, tensors, t, b, s);
+    return (t->stride[1] ? (double)p->q_heads : 1) *
+           (t->stride[2] ? pairs_placed(p, tensors, b, s) : keys_left(p, s->q_len, s->kv_len));
 }
 
 /* A page that sequences share counts for each of them; lengths, tables, sinks and slopes do not. */
@@ -288,6 +355,7 @@ struct attn_work attn_work(const struct attn_problem *problem, const struct attn
     struct elements bias = {.shared = t->bias.stride[0] == 0};
     struct elements mask = {.shared = t->mask.stride[0] == 0};
     struct elements parents = {.shared = shared_tree(p, t)};
+    struct elements lists = {.shared = t->indices.stride[0] == 0 && !(p->options & ATTN_OPTION_PACKED)};
     struct elements k_scale = {.shared = scales_shared(p, &t->k_scale)};
     struct elements v_scale = {.shared = scales_shared(p, &t->v_scale)};
     struct attn_sequence before = {0};
@@ -303,6 +371,9 @@ struct attn_work attn_work(const struct attn_problem *problem, const struct attn
         add_elements(&bias, terms(p, t, &t->bias, b, &s));
         add_elements(&mask, terms(p, t, &t->mask, b, &s));
         add_elements(&parents, (double)s.q_len);
+        if (p->options & ATTN_OPTION_INDEX)
+            add_elements(&lists, entries(p, s.q_len) *
+                                     (t->indices.stride[1] ? (double)p->kv_heads : 1));
         add_elements(&k_scale, scales(p, &t->k_scale, &seen, t->k_scale.stride[3] != 0));
         add_elements(&v_scale, scales(p, &t->v_scale, &seen, false));
         before = s;
@@ -315,6 +386,7 @@ struct attn_work attn_work(const struct attn_problem *problem, const struct attn
         work.bytes += mask.count;
     if (p->mask & ATTN_MASK_TREE)
         work.bytes += parents.count * sizeof(int32_t);
+    work.bytes += lists.count * sizeof(int32_t);
     if (attn_dtype_scaled(p->kv_dtype))
         work.bytes += (k_scale.count + v_scale.count) * sizeof(float);
     return work;

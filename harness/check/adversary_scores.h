@@ -13,6 +13,8 @@ typedef bool adversary_shape(struct problem_case *c);
 adversary_shape shape_more_queries, shape_some_more_queries, shape_narrow_window, shape_mask_blocks,
     shape_short, shape_short_packed, shape_pages, shape_channel_scales, shape_window,
     shape_top_left, shape_tree, shape_tall_tree;
+/* adversary_index.c */
+adversary_shape shape_index, shape_index_blocks, shape_index_causal, shape_index_pages;
 
 /* How many sorts of KV heads an input has on a problem; runs go on until each was one. */
 typedef size_t adversary_kinds(const struct attn_problem *problem);
@@ -40,6 +42,9 @@ typedef void adversary_change(struct trial *trial, uint64_t key);
 adversary_change poison_hidden;
 /* adversary_trees.c */
 adversary_change make_chain, make_star, make_two_branches, make_broad, nan_in_draft;
+/* adversary_index.c */
+adversary_change pad_front, pad_scattered, list_none_or_all, list_one, list_falling,
+    poison_unlisted;
 /* adversary_caches.c */
 adversary_change raise_sinks, vary_sinks, vary_slopes, share_pages, clear_scales, vary_scales,
     fill_extremes, fill_bytes;

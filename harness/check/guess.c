@@ -110,6 +110,30 @@ static bool first_tree(struct guess *guess, char *text, size_t size)
     return guess->view.at.b > 0;
 }
 
+static bool every_key(struct guess *guess, char *text, size_t size)
+{
+    const bool listed = guess->view.list;
+    guess->view.list = NULL;
+    snprintf(text, size, "as if it saw keys that its list does not name");
+    return listed;
+}
+
+static bool first_list(struct guess *guess, char *text, size_t size)
+{
+    const struct row_view *s = &guess->view;
+    guess->view.list = attn_list(&guess->problem, &guess->tensors, s->at.b, s->g, 0);
+    snprintf(text, size, "as if it read the list of query 0");
+    return guess->view.list && s->at.i >= guess->problem.index_block;
+}
+
+static bool list_of_first_head(struct guess *guess, char *text, size_t size)
+{
+    const struct row_view *s = &guess->view;
+    guess->view.list = attn_list(&guess->problem, &guess->tensors, s->at.b, 0, s->at.i);
+    snprintf(text, size, "as if it read the list of KV head 0");
+    return guess->view.list && s->g > 0;
+}
+
 static bool first_mask(struct guess *guess, char *text, size_t size)
 {
     const bool several = guess->problem.mask & ATTN_MASK_BOOL && guess->tensors.mask.stride[1];
@@ -253,7 +277,8 @@ static suppose *const guesses[] = {
     other_alignment,    first_mask,        padded,       length_of_neighbour, default_scale,
     scale_without_sign, scaled_twice,      not_scaled,   exp_for_exp2,        exp2_for_exp,
     slope_from_first,   scaled_sink,       next_query,   previous_query,      unsigned_bytes,
-    k_unscaled,         v_unscaled,        chain,        first_tree,
+    k_unscaled,         v_unscaled,        chain,        first_tree,          every_key,
+    first_list,         list_of_first_head,
 };
 
 #define GUESSES (sizeof guesses / sizeof *guesses)

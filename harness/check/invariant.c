@@ -134,7 +134,8 @@ static bool check_alone(struct trial *whole, size_t b, const struct attn_tensors
 /* Whether a sequence's operands are rows of Q, K and V and nothing that lies elsewhere. */
 static bool is_dense(const struct attn_problem *p)
 {
-    const unsigned elsewhere = ATTN_OPTION_RAGGED | ATTN_OPTION_PACKED | ATTN_OPTION_PAGED;
+    const unsigned elsewhere =
+        ATTN_OPTION_RAGGED | ATTN_OPTION_PACKED | ATTN_OPTION_PAGED | ATTN_OPTION_INDEX;
     return !(p->options & elsewhere) &&
            !(p->mask & (ATTN_MASK_BOOL | ATTN_MASK_BIAS | ATTN_MASK_TREE)) &&
            !attn_dtype_scaled(p->kv_dtype);

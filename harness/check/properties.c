@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "problem/index.h"
 #include "problem/patterns.h"
 #include "base/random.h"
 #include "reference.h"
@@ -253,6 +254,7 @@ void check_unplaced(struct attn_problem *problem)
 {
     problem->mask &= ~(unsigned)(ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT | ATTN_MASK_TREE);
     problem->options &= ~(unsigned)(ATTN_OPTION_WINDOW | ATTN_OPTION_ALIBI);
+    index_drop(problem);
 }
 
 bool check_identities(struct checker *checker, const struct attn_problem *small)

@@ -21,7 +21,8 @@ struct row_view row_view_of(const struct attn_problem *p, const struct attn_tens
                          .sink = p->options & ATTN_OPTION_SINKS
                                      ? tensors_get(&tensors->sinks, 0, 0, 0, at.h)
                                      : -INFINITY,
-                         .shown = SIZE_MAX};
+                         .shown = SIZE_MAX,
+                         .list = attn_list(p, tensors, at.b, attn_kv_head(p, at.h), at.i)};
     row_view_update(&s);
     return s;
 }
@@ -39,6 +40,14 @@ static double bias_of(const struct row_view *s, size_t j)
     return tensors_get(&s->tensors->bias, s->at.b, s->at.h, s->at.i, j);
 }
 
+static bool is_listed(const struct row_view *s, size_t j)
+{
+    for (size_t n = 0; n < s->problem->index_count; n++)
+        if (s->list[n] == (ptrdiff_t)j)
+            return true;
+    return false;
+}
+
 const char *row_view_hider(const struct row_view *s, size_t j)
 {
     const unsigned mask = s->problem->mask;
@@ -48,6 +57,8 @@ const char *row_view_hider(const struct row_view *s, size_t j)
         return "which lies behind the end of its sequence";
     if ((ptrdiff_t)j < s->range.lo || (ptrdiff_t)j >= s->range.hi)
         return "which the mask hides";
+    if (s->list && !is_listed(s, j))
+        return "which the list does not name";
     const struct attn_tree tree = attn_tree(s->problem, s->tensors, &s->sequence, s->at.b);
     if (tree.parents && !attn_tree_sees(&tree, (ptrdiff_t)s->at.i, (ptrdiff_t)j))
         return "which the tree hides";

@@ -18,6 +18,7 @@ struct row_view {
     size_t v_b, v_g;               /* ... and whose V */
     double sink;                   /* -inf where there is none */
     size_t shown;                  /* a hidden key that the hypothesis shows it; SIZE_MAX: none */
+    const int32_t *list;           /* of keys; NULL: all */
 };
 
 struct row_view row_view_of(const struct attn_problem *problem, const struct attn_tensors *tensors,

@@ -66,6 +66,8 @@ struct attn_problem check_shrink(const struct attn_problem *problem, double limi
             p.q_len = p.kv_len + shorten(problem->q_len - problem->kv_len, base);
         }
     }
+    if (p.kv_len < problem->kv_len) /* lists name the same part of the keys */
+        p.index_count = (p.index_count * p.kv_len + problem->kv_len - 1) / problem->kv_len;
     return p;
 }
 

@@ -11,7 +11,7 @@
 #include "problem/patterns.h"
 #include "base/random.h"
 
-/* Multiply-adds of a variation: milliseconds of reference; there are about 90. */
+/* Multiply-adds of a variation: milliseconds of reference; there are about 110. */
 #define LIMIT 1e6
 
 #define CAUSAL ATTN_MASK_CAUSAL
@@ -27,6 +27,7 @@
 #define PAGED ATTN_OPTION_PAGED
 #define PACKED ATTN_OPTION_PACKED
 #define SHARED_KV ATTN_OPTION_SHARED_KV
+#define INDEX ATTN_OPTION_INDEX
 
 /* Members that are 0 stay as the problem has them, and options are added to its own.  Exception: a mask
  * or a window replaces the problem's mask and window. */
@@ -36,7 +37,7 @@ static const struct variation {
     unsigned mask, options, outputs;
     bool window;
     ptrdiff_t left, right;
-    size_t batch, q_heads, kv_heads, q_len, kv_len, qk_dim, v_dim, page;
+    size_t batch, q_heads, kv_heads, q_len, kv_len, qk_dim, v_dim, page, listed, each;
     bool other_layout, full_mask;
     enum attn_dtype kv_dtype; /* with scales */
     enum input_scales scales;
@@ -180,6 +181,39 @@ static const struct variation {
     {"tree, pages, packed queries, lengths", .mask = TREE, .options = PAGED | PACKED | RAGGED,
      .page = 5, .batch = 4, .q_len = 19, .kv_len = 67},
     {"tree, int8", .kv_dtype = ATTN_I8, .mask = TREE, .q_len = 35, .kv_len = 67},
+    {"lists", .options = INDEX, .listed = 20, .each = 1, .q_heads = 6, .kv_heads = 2, .q_len = 9,
+     .kv_len = 67},
+    {"lists, one query", .options = INDEX, .listed = 20, .each = 1, .q_heads = 6, .kv_heads = 3,
+     .q_len = 1, .kv_len = 67},
+    {"lists of several queries", .options = INDEX, .listed = 20, .each = 4, .q_len = 35,
+     .kv_len = 67},
+    {"lists longer than all keys", .options = INDEX, .listed = 90, .each = 35, .q_len = 35,
+     .kv_len = 67},
+    {"lists, causal", .mask = CAUSAL, .options = INDEX, .listed = 30, .each = 8, .q_len = 67,
+     .kv_len = 67},
+    {"lists, bias and boolean mask", .mask = BIAS | BOOL, .options = INDEX, .listed = 30, .each = 8,
+     .q_len = 35, .kv_len = 67},
+    {"lists, window, softcap, alibi, sinks", .options = INDEX | SOFTCAP | ALIBI | SINKS,
+     .softcap = 1, .window = true, .left = 40, .right = 5, .listed = 30, .each = 8, .q_len = 35,
+     .kv_len = 67},
+    {"lists, lengths, pages", .options = INDEX | RAGGED | PAGED, .page = 5, .listed = 20, .each = 2,
+     .batch = 4, .q_len = 9, .kv_len = 67},
+    {"lists, packed", .options = INDEX | PACKED, .listed = 20, .each = 4, .batch = 4, .q_len = 35,
+     .kv_len = 67},
+    {"lists, v as a part of k", .options = INDEX | SHARED_KV, .listed = 20, .each = 1, .q_heads = 5,
+     .kv_heads = 1, .qk_dim = 40, .v_dim = 32, .q_len = 9, .kv_len = 67},
+    {"lists, int8", .kv_dtype = ATTN_I8, .options = INDEX, .listed = 20, .each = 1, .q_len = 9,
+     .kv_len = 67},
+    {"lists, f8e4m3", .kv_dtype = ATTN_F8E4M3, .options = INDEX, .listed = 20, .each = 3,
+     .q_len = 9, .kv_len = 67},
+    {"lists, tree", .mask = TREE, .options = INDEX, .listed = 30, .each = 1, .q_len = 9,
+     .kv_len = 67},
+    {"lists, other layout", .options = INDEX, .other_layout = true, .listed = 20, .each = 1,
+     .q_heads = 4, .kv_heads = 2, .q_len = 9, .kv_len = 67},
+    {"lists, weights", .options = INDEX, .outputs = ATTN_OUTPUT_O | ATTN_OUTPUT_WEIGHTS,
+     .listed = 20, .each = 2, .q_len = 9, .kv_len = 67},
+    {"lists, scores", .options = INDEX, .outputs = ATTN_OUTPUT_SCORES, .listed = 20, .each = 2,
+     .q_len = 9, .kv_len = 67},
     {"tree, weights", .mask = TREE, .outputs = ATTN_OUTPUT_O | ATTN_OUTPUT_WEIGHTS, .q_len = 35,
      .kv_len = 67},
 };
@@ -199,6 +233,8 @@ static void vary_options(struct problem_case *c, const struct variation *v)
     p->options |= v->options;
     p->softcap = v->softcap != 0 ? v->softcap : p->softcap;
     p->page_size = v->page ? v->page : p->page_size;
+    p->index_count = v->listed ? v->listed : p->index_count;
+    p->index_block = v->each ? v->each : p->index_block;
     p->kv_dtype = v->kv_dtype ? v->kv_dtype : p->kv_dtype;
     p->scale = v->scale != 0 ? v->scale : p->scale;
     p->outputs = v->outputs ? v->outputs : p->outputs;

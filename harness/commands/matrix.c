@@ -45,6 +45,7 @@ static const struct {
     {"packed", "b=2,h=2,packed=1", ATTN_DTYPE_COUNT},
     {"page", "b=2,h=2,page=16", ATTN_DTYPE_COUNT},
     {"shared_kv", "h=2,shared_kv=1", ATTN_DTYPE_COUNT},
+    {"keys=index", "h=2,keys=index:8", ATTN_DTYPE_COUNT},
     {"outputs=o+lse", "h=2,outputs=o+lse", ATTN_DTYPE_COUNT},
     {"outputs=o+weights", "h=2,outputs=o+weights", ATTN_DTYPE_COUNT},
     {"outputs=o+scores", "h=2,outputs=o+scores", ATTN_DTYPE_COUNT},

@@ -23,6 +23,7 @@ static const struct parse_name options[] = {
     {"paged", ATTN_OPTION_PAGED},
     {"packed", ATTN_OPTION_PACKED},
     {"shared_kv", ATTN_OPTION_SHARED_KV},
+    {"index", ATTN_OPTION_INDEX},
     {NULL, 0},
 };
 static const struct parse_name outputs[] = {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/random.h"
+#include "index.h"
 
 /* Random numbers, and how many were taken. */
 struct stream {
@@ -158,6 +159,11 @@ static void draw_options(struct stream *s, struct attn_problem *p)
         p->page_size = once_in(s, 2) ? 16 : 1 + below(s, 40);
     if (p->options & ATTN_OPTION_SHARED_KV && p->v_dim > p->qk_dim)
         p->v_dim = p->qk_dim;
+    if (once_in(s, 7)) {
+        p->options |= ATTN_OPTION_INDEX;
+        p->index_count = 1 + below(s, p->kv_len + p->kv_len / 4 + 1);
+        p->index_block = once_in(s, 2) ? 1 : 1 + below(s, 2 * p->q_len);
+    }
 }
 
 static void draw_input(struct stream *s, struct problem_case *c)
@@ -167,10 +173,11 @@ static void draw_input(struct stream *s, struct problem_case *c)
     char text[PARSE_TEXT];
     static const char *const scales[] = {"+scales:channel", "+scales:head", "+scales:tensor"};
     const bool own = once_in(s, 2); /* tensors that sequences and heads do not share */
-    snprintf(text, sizeof text, "normal:%zu%s%s%s", 1 + below(s, 1000),
+    snprintf(text, sizeof text, "normal:%zu%s%s%s%s", 1 + below(s, 1000),
              own && p->mask & ATTN_MASK_BOOL ? "+mask:elements:0.6:full" : "",
              own && p->mask & ATTN_MASK_BIAS ? "+bias:full" : "",
-             own && attn_dtype_scaled(p->kv_dtype) ? scales[below(s, 3)] : "");
+             own && attn_dtype_scaled(p->kv_dtype) ? scales[below(s, 3)] : "",
+             own && p->options & ATTN_OPTION_INDEX ? "+index:blocks:8" : "");
     if (!parse_input_for(text, p, &c->input, &error))
         assert(!"an input that suits the problem");
 }
@@ -208,6 +215,8 @@ static void drop_option(struct attn_problem *p, unsigned option)
         p->softcap = 0;
     if (option == ATTN_OPTION_PAGED)
         p->page_size = 0;
+    if (option == ATTN_OPTION_INDEX)
+        index_drop(p);
 }
 
 static void drop_other(struct attn_problem *p, size_t n)
@@ -256,8 +265,9 @@ static void narrow(ptrdiff_t *side, size_t step)
  * is none. */
 static bool simplify(struct attn_problem *p, size_t n)
 {
-    enum { MASKS = 5, OPTIONS = 8, OTHERS = 6, SIZES = 5, STEPS = 3, RARE = 4 };
-    size_t *const sizes[] = {&p->batch, &p->q_len, &p->kv_len, &p->v_dim, &p->qk_dim};
+    enum { MASKS = 5, OPTIONS = 10, OTHERS = 6, SIZES = 6, STEPS = 3, RARE = 4 };
+    size_t *const sizes[] = {&p->batch, &p->q_len,  &p->kv_len,
+                             &p->v_dim, &p->qk_dim, &p->index_count};
     ptrdiff_t *const sides[] = {&p->window_left, &p->window_right};
     const size_t group = p->q_heads / p->kv_heads;
     if (n < MASKS)

@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "index.h"
 #include "lengths.h"
 #include "safetensors.h"
 #include "system/memory_file.h"
@@ -270,6 +271,7 @@ static struct tensors_shape shape_held(const struct exchange *e, const struct at
     shape.pages = tensors->pages;
     shape.q_rows = tensors->q_rows;
     shape.kv_rows = tensors->kv_rows;
+    shape.lists = index_lists(&e->problem, tensors);
     if (lengths_pack_keys(&e->problem)) {
         size_t *const scaled[] = {&shape.k_scale[2], &shape.v_scale[2]};
         for (int n = 0; n < 2; n++)
@@ -281,7 +283,9 @@ static struct tensors_shape shape_held(const struct exchange *e, const struct at
 bool exchange_holds(const struct exchange *e, const struct attn_tensors *tensors)
 {
     return tensors->pages <= e->shape.pages && tensors->q_rows <= e->shape.q_rows &&
-           tensors->kv_rows <= e->shape.kv_rows;
+           tensors->kv_rows <= e->shape.kv_rows &&
+           (!(e->problem.options & ATTN_OPTION_PACKED) ||
+            index_lists(&e->problem, tensors) <= e->shape.lists);
 }
 
 /* What nobody may read: rows and pages behind those that there are, and entries of tables that are not in

@@ -24,6 +24,7 @@ enum operand {
     K_SCALE,
     V_SCALE,
     PARENTS,
+    INDICES,
     OPERANDS
 };
 
@@ -33,6 +34,7 @@ static const char *const names[OPERANDS] = {
     [SLOPES] = "slopes", [KV_LENS] = "kv_lens", [CU_SEQLENS] = "cu_seqlens",
     [CU_SEQLENS_KV] = "cu_seqlens_kv", [BLOCK_TABLE] = "block_table", [K_SCALE] = "k_scale",
     [V_SCALE] = "v_scale", [PARENTS] = "parents",
+    [INDICES] = "indices",
 };
 /* clang-format on */
 
@@ -97,6 +99,7 @@ static bool complete_options(const struct completion *c)
         {KV_LENS, ATTN_OPTION_RAGGED, ", which ragged=1 needs"},
         {CU_SEQLENS, ATTN_OPTION_PACKED, ", which packed=1 needs"},
         {BLOCK_TABLE, ATTN_OPTION_PAGED, ", which page needs"},
+        {INDICES, ATTN_OPTION_INDEX, ", which keys=index needs"},
     };
     for (size_t n = 0; n < sizeof options / sizeof *options; n++) {
         if (c->p->options & options[n].option && !c->t[options[n].operand])
@@ -250,6 +253,28 @@ static void complete_v(const struct completion *c)
         p->v_dim = p->qk_dim;
 }
 
+/* COUNT is a dimension of the lists; QUERIES the text's, or what makes so many lists of all queries. */
+static bool complete_lists(const struct completion *c)
+{
+    const struct safetensor *t = c->t[INDICES];
+    struct attn_problem *p = c->p;
+    if (!t)
+        return true;
+    const bool packed = p->options & ATTN_OPTION_PACKED, given = parse_gives(c->text, "keys");
+    if (t->rank != 4 && (t->rank != 3 || !packed))
+        return refuse_tensor(c, INDICES, packed ? ", not (Hkv, lists, COUNT) or (1, Hkv, lists, COUNT)"
+                                                : ", not (B, Hkv, lists, COUNT)");
+    const size_t lists = t->shape[t->rank - 2], count = t->shape[t->rank - 1];
+    if (!lists || !count)
+        return refuse_tensor(c, INDICES, ", which is no list");
+    if (!given && !packed && lists != p->q_len)
+        return refuse_tensor(c, INDICES,
+                             ": a list of several queries needs keys=index:COUNT:QUERIES in --problem");
+    p->index_count = count;
+    p->index_block = given ? p->index_block : 1;
+    return true;
+}
+
 static bool complete_sizes(const struct completion *c)
 {
     struct attn_problem *p = c->p;
@@ -269,7 +294,7 @@ static bool complete_sizes(const struct completion *c)
         complete = read_dense(c, K, &batch, &p->kv_heads, &p->kv_len, &dim);
     if (complete)
         complete_v(c);
-    return complete;
+    return complete && complete_lists(c);
 }
 
 /* A mask with fewer keys than there are would leave the others open. */

@@ -13,6 +13,7 @@
  *     sinks slopes     sinks=1, alibi=1
  *     kv_lens          ragged=1
  *     cu_seqlens       packed=1, sq the longest sequence; likewise cu_seqlens_kv and skv
+ *     indices          keys=index:COUNT; lists of several queries each: by the text
  *     block_table      page=N, and skv as many keys as it has room for
  *
  * packed and paged sizes may be larger in the text: sq and skv are bounds there.

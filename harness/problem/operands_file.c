@@ -14,7 +14,7 @@
 bool operands_file_has_more(const struct attn_problem *p)
 {
     const unsigned masks = ATTN_MASK_BIAS | ATTN_MASK_BOOL | ATTN_MASK_TREE;
-    const unsigned sized = ATTN_OPTION_PACKED | ATTN_OPTION_PAGED;
+    const unsigned sized = ATTN_OPTION_PACKED | ATTN_OPTION_PAGED | ATTN_OPTION_INDEX;
     return p->mask & masks || p->options & sized || attn_dtype_scaled(p->kv_dtype);
 }
 
@@ -36,6 +36,8 @@ static void note(const struct attn_problem *p, const char *name,
         shape->kv_rows = source->dims[2];
     if (strcmp(name, "k") == 0 && paged)
         shape->pages = source->dims[0];
+    if (strcmp(name, "indices") == 0 && p->options & ATTN_OPTION_PACKED)
+        shape->lists = source->dims[2];
     if (strcmp(name, "block_table") == 0)
         shape->table_cols = source->dims[1];
     if (strcmp(name, "bias") == 0)
@@ -87,7 +89,7 @@ static bool copy_row(const struct operands_file *file, const struct tensors_view
             return refuse(message, message_size, "%s: %s element %zu is %.0f, %s", file->path,
                           from->tensor->name, at, x, wrong);
         if (view->dtype == ATTN_I32)
-            *(int32_t *)attn_row(view->t, b, h, i) = (int32_t)x;
+            ((int32_t *)attn_row(view->t, b, h, i))[view->dense == 3 ? d : 0] = (int32_t)x;
         else
             tensors_set(view->t, b, h, i, d, x);
     }

@@ -11,6 +11,8 @@
  *                              broadcast to (B, Hq, Sq, Skv) as NumPy does.  Real numbers called
  *                              mask are the bias where there is no other
  *     parents                  i32 or i64: (B, Sq); packed (rows)
+ *     indices                  i32 or i64: (B, Hkv, lists, COUNT); packed (Hkv, lists, COUNT) or
+ *                              (1, Hkv, lists, COUNT)
  *     sinks slopes             real numbers: (Hq)
  *     kv_lens                  i32 or i64: (B)
  *     cu_seqlens(_kv)          i32 or i64: (B + 1)

@@ -220,6 +220,20 @@ static bool locate_parents(struct search *s, struct operands_source *source)
     return true;
 }
 
+/* (B, Hkv, lists, COUNT); packed (Hkv, lists, COUNT) or (1, Hkv, lists, COUNT) */
+static bool locate_lists(struct search *s, struct operands_source *source)
+{
+    const struct attn_problem *p = s->p;
+    const bool packed = p->options & ATTN_OPTION_PACKED;
+    const size_t lists = !packed             ? attn_lists(p, p->q_len)
+                         : s->shape->lists ? s->shape->lists
+                                           : ANY;
+    const size_t full[4] = {packed ? 1 : p->batch, p->kv_heads, lists, p->index_count};
+    const struct safetensor whole = packed ? with_batch(s->t) : *s->t;
+    say_needed(s, "i32", full, 4);
+    return is_full(&whole, full, source) && operands_is_integer(s->t);
+}
+
 /* ---- the list ------------------------------------------------------------------------------ */
 
 static const struct {
@@ -240,6 +254,7 @@ static const struct {
     {"k_scale", locate_scale},
     {"v_scale", locate_scale},
     {"parents", locate_parents},
+    {"indices", locate_lists},
 };
 
 const struct safetensor *operands_named(const struct operands_file *file, const char *name)

@@ -24,6 +24,7 @@ static const struct {
     {"k_scale", "kv_dtype=i8|f8e4m3|f8e5m2"},
     {"v_scale", "kv_dtype=i8|f8e4m3|f8e5m2"},
     {"parents", "mask=tree"},
+    {"indices", "keys=index"},
 };
 
 static bool is_used(const struct tensors_view *views, size_t count, const char *name)

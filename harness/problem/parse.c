@@ -251,6 +251,7 @@ static bool is_of_file(enum parse_key_id id)
     case KEY_RAGGED:
     case KEY_PACKED:
     case KEY_PAGE:
+    case KEY_KEYS:
         return true;
     default:
         return id <= KEY_DV;

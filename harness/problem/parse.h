@@ -34,6 +34,9 @@
  *                                                      each of its own length
  *     page      N >= 0                     0 = off     K and V in pages of N keys
  *     shared_kv 0|1                        0           V is the first dv elements of each key
+ *     keys      all, index:COUNT or      all         index: a query sees keys of a list of COUNT
+ *               index:COUNT:QUERIES                    alone; QUERIES (1) queries in a row and all
+ *                                                      query heads of a KV head share a list
  *     outputs   sum of o, lse, weights, scores  o      wanted results, such as o+lse
  *
  *     h         N >= 1                                 shorthand: hq and hkv
@@ -83,6 +86,8 @@
  *     +tree:LxMx...            of mask=tree: L drafts follow the cache, M each of these and so on, sq in
  *                              all, breadth first; or tree:-1,0,0,... the parent of each, -1 the cache;
  *                              one tree for all sequences.  Left out: each parent is drawn
+ *     +index:blocks:N          of keys=index: lists of whole runs of N keys, which begin at multiples of N.
+ *                              Left out: each key is drawn
  *
  * Which sequence has which length depends on the seed; how many of each length there are does not.
  */
@@ -148,6 +153,7 @@ struct input {
     enum input_bias bias;
     enum input_scales scales;
     char tree[PARSE_TREE]; /* as written; "": drawn */
+    size_t index_run;      /* keys that are chosen together; 0: each by itself */
 };
 
 /* What was wrong with a text, and at which byte of it (0-based). */

@@ -11,6 +11,7 @@
 static const struct clause *const clauses[] = {
     &clause_lens, &clause_batch, &clause_qlens,  &clause_decode,
     &clause_mask, &clause_bias,  &clause_scales, &clause_tree,
+    &clause_index,
 };
 
 #define CLAUSES (sizeof clauses / sizeof *clauses)
@@ -113,4 +114,6 @@ void parse_fit_input(struct input *input, const struct attn_problem *p)
         input->scales = INPUT_SCALES_TOKEN;
     if (clause_tree.misfit(input, p))
         *input->tree = 0;
+    if (clause_index.misfit(input, p))
+        input->index_run = 0;
 }

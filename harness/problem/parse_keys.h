@@ -33,6 +33,7 @@ enum parse_key_id {
     KEY_PACKED,
     KEY_PAGE,
     KEY_SHARED_KV,
+    KEY_KEYS,
     KEY_OUTPUTS,
     KEY_H,
     KEY_S,
@@ -53,9 +54,9 @@ struct parse_kind {
 };
 
 /* A length or a number of pages; 0 or 1; a number with a fraction; a type; one of the names; a sum
- * of the names; L or L:R. */
+ * of the names; L or L:R; all or a list. */
 extern const struct parse_kind parse_kind_size, parse_kind_flag, parse_kind_float, parse_kind_dtype,
-    parse_kind_choice, parse_kind_set, parse_kind_window;
+    parse_kind_choice, parse_kind_set, parse_kind_window, parse_kind_keys;
 
 struct parse_name {
     const char *name;

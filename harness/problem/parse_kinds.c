@@ -236,6 +236,38 @@ static void print_window(const struct parse_key *key, const struct attn_problem 
         sprintf(text, ":%td", problem->window_right);
 }
 
+/* all, or index:COUNT with :QUERIES behind */
+static bool read_keys(const struct parse_key *key, struct piece value, struct attn_problem *problem,
+                      const char **why)
+{
+    bool count, queries = false;
+    uint64_t entries = 0, block = 0;
+    const bool index = !piece_is(value, "all");
+    *why = "is neither all nor a list";
+    if (index && (!piece_is(piece_split(&value, ":", &count), "index") || !count))
+        return false;
+    if (index && (!scan_count(piece_split(&value, ":", &queries), PTRDIFF_MAX, &entries, why) ||
+                  (queries && !scan_count(value, PTRDIFF_MAX, &block, why))))
+        return false;
+    *why = !entries ? "has a COUNT of 0" : "has QUERIES of 0";
+    if (index && (!entries || (queries && !block)))
+        return false;
+    set_option(problem, key->option, index);
+    problem->index_count = entries;
+    problem->index_block = index && !queries ? 1 : block;
+    return true;
+}
+
+static void print_keys(const struct parse_key *key, const struct attn_problem *problem, char *text)
+{
+    if (!(problem->options & key->option))
+        sprintf(text, "all");
+    else if (problem->index_block == 1)
+        sprintf(text, "index:%zu", problem->index_count);
+    else
+        sprintf(text, "index:%zu:%zu", problem->index_count, problem->index_block);
+}
+
 const struct parse_kind parse_kind_size = {read_size, print_size};
 const struct parse_kind parse_kind_flag = {read_flag, print_flag};
 const struct parse_kind parse_kind_float = {read_float, print_float};
@@ -243,3 +275,4 @@ const struct parse_kind parse_kind_dtype = {read_dtype, print_dtype};
 const struct parse_kind parse_kind_choice = {read_choice, print_choice};
 const struct parse_kind parse_kind_set = {read_set, print_set};
 const struct parse_kind parse_kind_window = {read_window, print_window};
+const struct parse_kind parse_kind_keys = {read_keys, print_keys};

@@ -28,13 +28,14 @@ struct tensors_layout {
     size_t row_padding; /* elements of poison behind each row */
 };
 
-#define TENSORS_OPERANDS 14 /* at most */
+#define TENSORS_OPERANDS 15 /* at most */
 #define TENSORS_RESULTS 4
 
 /* Sizes of operands that the problem leaves open. */
 struct tensors_shape {
     size_t q_rows, kv_rows;   /* packed: rows of all sequences together; else 0 */
     size_t pages, table_cols; /* paged: pages of k and v, pages of a sequence; else 0 */
+    size_t lists;             /* of keys, of all sequences where these are packed; else 0 */
     /* By dimension, 1 where all share it; the last of v_scale is 1.  0 where absent. */
     size_t bias[4], mask[4], k_scale[4], v_scale[4];
     enum attn_dtype bias_dtype;
@@ -56,7 +57,7 @@ struct tensor_set {
  * Fills one set's operands in place as its input says, on all threads; `stream` selects the random
  * numbers, so that sets 0, 1, 2... differ, whatever the input.  The same seed gives the same
  * numbers on any thread count and layout, packed or not, in pages or not.  Which keys a boolean mask
- * hides, how long sequences are and their trees are the same in every stream.
+ * hides or a list names, how long sequences are and their trees are the same in every stream.
  *
  * K and V beyond the end of a sequence, the rest of its last page and pages that no table names hold
  * NaN; of int8 any bytes, and the scales of keys beyond the end NaN.

@@ -1,11 +1,12 @@
 /*
- * tensors_masks: biases, boolean masks, trees, sinks and slopes.
+ * tensors_masks: biases, boolean masks, trees, lists of keys, sinks and slopes.
  *
  * Elements have the number of their place in memory, whatever the padding and the thread count.
  */
 #include <math.h>
 
 #include "base/random.h"
+#include "index.h"
 #include "tensors_view.h"
 #include "tree.h"
 
@@ -100,6 +101,8 @@ void tensors_fill_masks(struct tensor_set *set, const struct problem_case *c, ui
         const struct attn_sequence s = attn_sequence(p, t, b);
         tree_make(&c->input, b, (int32_t *)attn_row(&t->parents, b, 0, 0) + s.q_first, s.q_len);
     }
+    if (p->options & ATTN_OPTION_INDEX)
+        index_fill(&c->input, p, t);
     if (p->options & ATTN_OPTION_SINKS)
         random_normal(t->sinks.data, p->q_heads, random_key(key, STREAM_SINKS), 0);
     if (p->options & ATTN_OPTION_ALIBI)

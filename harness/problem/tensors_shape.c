@@ -32,6 +32,8 @@ static bool add_up(const struct problem_case *c, struct tensors_shape *shape)
         return false;
     for (size_t b = 0; b < p->batch; b++) {
         shape->q_rows += p->options & ATTN_OPTION_PACKED ? lengths.q[b] : 0;
+        if (p->options & ATTN_OPTION_INDEX && p->options & ATTN_OPTION_PACKED)
+            shape->lists += attn_lists(p, lengths.q[b]);
         shape->kv_rows += lengths_pack_keys(p) ? lengths.kv[b] : 0;
         named += p->options & ATTN_OPTION_PAGED ? pages_of(lengths.kv[b], p->page_size) : 0;
     }
@@ -116,6 +118,8 @@ struct tensors_shape tensors_shape_most(const struct attn_problem *p,
     struct tensors_shape shape = {.bias_dtype = attn_statistics_dtype(p)};
     if (p->options & ATTN_OPTION_PACKED)
         shape.q_rows = larger(p->batch * p->q_len, t.q_rows);
+    if (p->options & ATTN_OPTION_INDEX)
+        shape.lists = p->batch * attn_lists(p, p->q_len);
     if (packed)
         shape.kv_rows = larger(p->batch * p->kv_len, t.kv_rows);
     if (p->options & ATTN_OPTION_PAGED) {
@@ -163,5 +167,8 @@ double tensors_case_bytes(const struct problem_case *c)
         bytes += elements(shape.bias) * (double)attn_dtype_size(shape.bias_dtype);
     if (p->mask & ATTN_MASK_BOOL)
         bytes += elements(shape.mask);
+    if (p->options & ATTN_OPTION_INDEX)
+        bytes += (double)p->batch * (double)p->kv_heads * (double)attn_lists(p, p->q_len) *
+                 (double)p->index_count * sizeof(int32_t);
     return bytes;
 }

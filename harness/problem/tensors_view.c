@@ -104,6 +104,19 @@ static struct tensors_view drafts(const struct attn_problem *p, const struct ten
     return view;
 }
 
+/* Lists of keys of each KV head, likewise. */
+static struct tensors_view lists(const struct attn_problem *p, const struct tensors_shape *shape)
+{
+    const bool packed = p->options & ATTN_OPTION_PACKED;
+    return (struct tensors_view){.batch = packed ? 1 : p->batch,
+                                 .heads = p->kv_heads,
+                                 .rows = packed ? shape->lists : attn_lists(p, p->q_len),
+                                 .cols = p->index_count,
+                                 .order = ATTN_BHSD,
+                                 .dense = 3,
+                                 .shared = packed};
+}
+
 static struct tensors_view vector(size_t cols)
 {
     return (struct tensors_view){.batch = 1, .heads = 1, .rows = 1, .cols = cols, .dense = 0};
@@ -138,6 +151,8 @@ size_t tensors_operands(struct attn_tensors *t, const struct attn_problem *p,
         add(&list, "cu_seqlens_kv", &t->cu_seqlens_kv, ATTN_I32, vector(p->batch + 1));
     if (p->options & ATTN_OPTION_PAGED)
         add(&list, "block_table", &t->block_table, ATTN_I32, table(p->batch, shape->table_cols));
+    if (p->options & ATTN_OPTION_INDEX)
+        add(&list, "indices", &t->indices, ATTN_I32, lists(p, shape));
     if (attn_dtype_scaled(p->kv_dtype)) {
         add(&list, "k_scale", &t->k_scale, ATTN_F32, scales(shape->k_scale));
         add(&list, "v_scale", &t->v_scale, ATTN_F32, scales(shape->v_scale));

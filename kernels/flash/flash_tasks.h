@@ -10,7 +10,7 @@
 /* Where the keys of a task are. */
 static struct keys keys_of(const struct job *job, const struct group_block *task)
 {
-    return (struct keys){job->problem, job->tensors, task->sequence, task->b, task->g};
+    return (struct keys){job->problem, job->tensors, task->sequence, task->b, task->g, NULL};
 }
 
 /* First key of the block that holds key j: the same for every tile and any number of threads. */

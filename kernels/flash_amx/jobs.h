@@ -46,7 +46,7 @@ static ptrdiff_t strip_start(ptrdiff_t j)
 
 static struct keys keys_of(const struct call *call, const struct group_block *rows)
 {
-    return (struct keys){call->problem, call->tensors, rows->sequence, rows->b, rows->g};
+    return (struct keys){call->problem, call->tensors, rows->sequence, rows->b, rows->g, NULL};
 }
 
 /* Packs the keys of a part of a task, unless they were packed last. */

@@ -36,6 +36,7 @@ struct place {
     const uint8_t *mask; /* by key; NULL: no boolean mask */
     const void *bias;    /* likewise */
     struct attn_tree tree;
+    const int32_t *list; /* of keys; NULL: all */
     wide scale;
 };
 
@@ -186,6 +187,7 @@ static inline struct place place_of(const struct attn_problem *problem,
         .mask = problem->mask & ATTN_MASK_BOOL ? attn_row(&t->mask, b, h, i) : NULL,
         .bias = problem->mask & ATTN_MASK_BIAS ? attn_row(&t->bias, b, h, i) : NULL,
         .tree = attn_tree(problem, t, &s, b),
+        .list = attn_list(problem, t, b, attn_kv_head(problem, h), i),
         .scale = scale_of(problem),
     };
 }
@@ -286,9 +288,14 @@ static inline void keys_find(struct keys *keys, const struct place *at,
     const wide sink = sink_of(at);
     const bool masked = at->mask || at->bias || at->tree.parents;
     bool weighty = false;
+    const ptrdiff_t lo = at->list ? 0 : seen.lo;
+    const ptrdiff_t hi = at->list ? (ptrdiff_t)p->index_count : seen.hi;
     size_t n = 0;
     keys->m = sink > -INFINITY ? sink : -INFINITY;
-    for (size_t j = (size_t)seen.lo; j < (size_t)seen.hi; j++) {
+    for (ptrdiff_t entry = lo; entry < hi; entry++) {
+        const size_t j = (size_t)(at->list ? at->list[entry] : entry);
+        if (at->list && ((ptrdiff_t)j < seen.lo || (ptrdiff_t)j >= seen.hi))
+            continue;
         if (masked && hidden(at, j))
             continue;
         wide x = scaled_dot(at, j, scratch, &keys->delta[n]);

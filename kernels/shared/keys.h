@@ -2,8 +2,8 @@
  * keys.h: keys of a sequence as rows of reals, wherever and in whatever type they lie; for kernel
  * files only.
  *
- * Reals that follow each other are read in place.  What lies in several pages, or has 8 or 16 bits, is
- * copied some keys at a time: widening is exact, and 8 bits get their scales on the way.
+ * Reals that follow each other are read in place.  What lies in several pages, has 8 or 16 bits or is named
+ * by a list is copied some keys at a time: widening is exact, and 8 bits get their scales on the way.
  */
 #ifndef ATTN_KEYS_H
 #define ATTN_KEYS_H
@@ -16,12 +16,14 @@ struct keys {
     const struct attn_tensors *tensors;
     struct attn_sequence sequence;
     size_t b, g;
+    const int32_t *list; /* keys j, j + 1, .. below are its entries; NULL: there is none */
 };
 
 /* Whether some keys are copied, so that the caller has to lend memory. */
 static inline bool keys_copied(const struct attn_problem *problem)
 {
-    return problem->kv_dtype != REAL_DTYPE || problem->options & ATTN_OPTION_PAGED;
+    return problem->kv_dtype != REAL_DTYPE ||
+           problem->options & (ATTN_OPTION_PAGED | ATTN_OPTION_INDEX);
 }
 
 /* Reals that a copy of n keys takes, of K or V. */
@@ -98,12 +100,32 @@ static inline void keys_scale(const struct keys *keys, const struct attn_tensor 
             to[d] *= (real)*scale;
 }
 
+/* The keys that entries [j, j + n) of a list name as rows in `copy`, zeros for -1. */
+static inline void keys_gather(const struct keys *keys, const struct attn_tensor *kv, ptrdiff_t j,
+                               ptrdiff_t n, size_t dim, real *copy)
+{
+    for (ptrdiff_t i = 0; i < n; i++, copy += dim) {
+        const ptrdiff_t key = keys->list[j + i];
+        if (key < 0)
+            memset(copy, 0, dim * sizeof *copy);
+        else if (attn_dtype_scaled(kv->dtype))
+            keys_scale(keys, kv, key, (const uint8_t *)keys_row(keys, kv, key), copy, dim);
+        else
+            keys_widen(copy, kv->dtype, keys_row(keys, kv, key), dim);
+    }
+}
+
 /* Keys [j, j + n) of K or V, n > 0, as rows *stride apart: where they lie, or row by row in `copy`,
  * which is not looked at where keys_copied() is false. */
 static inline const real *keys_reals(const struct keys *keys, const struct attn_tensor *kv,
                                      ptrdiff_t j, ptrdiff_t n, size_t dim, real *copy,
                                      ptrdiff_t *stride)
 {
+    if (keys->list) {
+        *stride = (ptrdiff_t)dim;
+        keys_gather(keys, kv, j, n, dim, copy);
+        return copy;
+    }
     *stride = kv->stride[2];
     if (kv->dtype == REAL_DTYPE && keys_together(keys, j, n))
         return keys_row(keys, kv, j);

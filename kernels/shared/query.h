@@ -14,7 +14,7 @@
 struct query {
     struct keys keys;
     struct terms terms;
-    struct attn_range seen; /* by positional masks */
+    struct attn_range seen; /* by positional masks; where the keys have a list, all its entries */
     real scale;
     size_t h, row; /* query head, and row in q, o, lse and weights */
 };
@@ -26,14 +26,20 @@ static inline bool query_find(struct query *query, const struct attn_problem *pr
     const struct attn_sequence s = attn_sequence(problem, tensors, b);
     if (i >= s.q_len)
         return false;
+    const size_t g = attn_kv_head(problem, h);
+    const int32_t *list = attn_list(problem, tensors, b, g, i);
     *query = (struct query){
-        .keys = {problem, tensors, s, b, attn_kv_head(problem, h)},
+        .keys = {problem, tensors, s, b, g, list},
         .terms = terms_of(problem, tensors, &s, b, h, i),
         .seen = attn_visible_in(problem, (ptrdiff_t)i, (ptrdiff_t)s.q_len, (ptrdiff_t)s.kv_len),
         .scale = attn_scale_real(problem),
         .h = h,
         .row = s.q_first + i,
     };
+    if (list) {
+        terms_choose(&query->terms, list, query->seen);
+        query->seen = (struct attn_range){0, (ptrdiff_t)problem->index_count};
+    }
     return true;
 }
 
@@ -41,6 +47,12 @@ static inline bool query_find(struct query *query, const struct attn_problem *pr
 static inline real *query_row(const struct query *query, const struct attn_tensor *t)
 {
     return attn_row_real(t, query->keys.b, query->h, query->row);
+}
+
+/* Scores of a row, at most. */
+static inline size_t query_most(const struct attn_problem *problem)
+{
+    return problem->options & ATTN_OPTION_INDEX ? problem->index_count : problem->kv_len;
 }
 
 /* Reals to lend for `copy` below, where n keys at most are looked at in a call. */

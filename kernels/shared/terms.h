@@ -33,6 +33,8 @@ struct terms {
     const uint8_t *mask; /* likewise */
     struct attn_tree tree;
     ptrdiff_t query; /* which draft the row is */
+    const int32_t *list; /* of its keys, whose entries j, j + 1, .. are below; NULL: there is none */
+    struct attn_range seen; /* then: what positional masks leave */
 };
 
 static inline bool terms_any(const struct attn_problem *problem)
@@ -74,6 +76,15 @@ static inline struct terms terms_of(const struct attn_problem *problem,
     if (problem->mask & ATTN_MASK_BOOL)
         terms.mask = attn_row(&tensors->mask, b, h, i);
     return terms;
+}
+
+/* Lets keys j, j + 1, .. be entries of a list, of which positional masks leave what is in `seen`. */
+static inline void terms_choose(struct terms *t, const int32_t *list, struct attn_range seen)
+{
+    t->any = true;
+    t->tree_alone = false;
+    t->list = list;
+    t->seen = seen;
 }
 
 /* Whether some of keys [j, j + n) are drafts of a tree. */
@@ -143,26 +154,7 @@ VF_INLINE vf terms_score(const struct terms *t, ptrdiff_t j, size_t n, vf score,
     return vf_select(*hidden, vf_set1(-INFINITY), terms_capped(t, score) + added);
 }
 
-/* Scores of keys [j, j + n), in place; whether any of them is hidden. */
-static inline bool terms_apply(const struct terms *t, ptrdiff_t j, ptrdiff_t n, real *scores)
-{
-    vi some = {0}, hidden;
-    ptrdiff_t i = 0;
-    if (!terms_change(t, j, n))
-        return false;
-    for (; i + VF_LANES <= n; i += VF_LANES) {
-        vf_store(scores + i, terms_score(t, j + i, VF_LANES, vf_load(scores + i), &hidden));
-        some |= hidden;
-    }
-    if (i < n) {
-        const size_t rest = (size_t)(n - i);
-        const vf score = terms_score(t, j + i, rest, vf_load_partial(scores + i, rest), &hidden);
-        vf_store_partial(scores + i, score, rest);
-        some |= hidden & vi_first(n - i);
-    }
-    return vi_any(some);
-}
-
+/* Whether an operand hides key j, which positional masks leave. */
 static inline bool terms_hides(const struct terms *t, ptrdiff_t j)
 {
     if (t->mask && !t->mask[j])
@@ -179,12 +171,63 @@ static inline bool terms_hides(const struct terms *t, ptrdiff_t j)
            (t->bias_type == ATTN_BF16 ? 0xff80 : 0xfc00);
 }
 
+/* Whether entry j of a list, or key j where there is no list, is hidden. */
+static inline bool terms_hides_entry(const struct terms *t, ptrdiff_t j)
+{
+    if (!t->list)
+        return terms_hides(t, j);
+    const ptrdiff_t key = t->list[j];
+    return key < t->seen.lo || key >= t->seen.hi || terms_hides(t, key);
+}
+
+/* Scores of entries [j, j + n) of a list, in place; whether any of them is hidden. */
+static inline bool terms_apply_listed(const struct terms *t, ptrdiff_t j, ptrdiff_t n, real *scores)
+{
+    const size_t bias = t->bias ? attn_dtype_size(t->bias_type) : 0;
+    bool some = false;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        const ptrdiff_t key = t->list[j + i];
+        if (terms_hides_entry(t, j + i)) {
+            scores[i] = -INFINITY;
+            some = true;
+            continue;
+        }
+        real x = terms_capped(t, vf_set1(scores[i]))[0] + t->slope * (real)(key - t->at);
+        if (t->bias)
+            x += vf_load_elements(t->bias_type, t->bias + (size_t)key * bias, 1)[0];
+        scores[i] = x;
+    }
+    return some;
+}
+
+/* Scores of keys [j, j + n), in place; whether any of them is hidden. */
+static inline bool terms_apply(const struct terms *t, ptrdiff_t j, ptrdiff_t n, real *scores)
+{
+    vi some = {0}, hidden;
+    ptrdiff_t i = 0;
+    if (t->list)
+        return terms_apply_listed(t, j, n, scores);
+    if (!terms_change(t, j, n))
+        return false;
+    for (; i + VF_LANES <= n; i += VF_LANES) {
+        vf_store(scores + i, terms_score(t, j + i, VF_LANES, vf_load(scores + i), &hidden));
+        some |= hidden;
+    }
+    if (i < n) {
+        const size_t rest = (size_t)(n - i);
+        const vf score = terms_score(t, j + i, rest, vf_load_partial(scores + i, rest), &hidden);
+        vf_store_partial(scores + i, score, rest);
+        some |= hidden & vi_first(n - i);
+    }
+    return vi_any(some);
+}
+
 /* Sets the weights of hidden keys among [j, j + n) to 0; the division by a sum of NaN would make them
  * NaN. */
 static inline void terms_clear(const struct terms *t, ptrdiff_t j, ptrdiff_t n, real *weights)
 {
     for (ptrdiff_t i = 0; t->any && i < n; i++)
-        if (terms_hides(t, j + i))
+        if (terms_hides_entry(t, j + i))
             weights[i] = 0;
 }
 
@@ -200,7 +243,7 @@ static inline void terms_weigh(const struct terms *t, ptrdiff_t j, ptrdiff_t n, 
         for (ptrdiff_t i = from; i < to; i++) {
             which[count] = i;
             weights[count] = p[i];
-            count += !terms_hides(t, j + i);
+            count += !terms_hides_entry(t, j + i);
         }
         row_weigh_some(o, weights, v, stride, which, count, dim);
     }

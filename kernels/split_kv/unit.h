@@ -35,7 +35,7 @@ static void unit_start(struct unit *u, const struct geometry *g, const struct at
                        const struct attn_tensors *t, const struct attn_sequence *sequence, size_t b,
                        size_t head, size_t index, char *scratch)
 {
-    const struct keys keys = {problem, t, *sequence, b, head};
+    const struct keys keys = {problem, t, *sequence, b, head, NULL};
     u->g = g;
     u->t = t;
     cache_start(&u->k, &keys, &t->k);

@@ -9,7 +9,7 @@
 
 static inline void assert_same_problem(const struct attn_problem *a, const struct attn_problem *b)
 {
-    _Static_assert(offsetof(struct attn_problem, page_size) + sizeof a->page_size == sizeof *a,
+    _Static_assert(offsetof(struct attn_problem, index_block) + sizeof a->index_block == sizeof *a,
                    "attn_problem has a new field: compare it here");
     assert_int_equal(a->size, b->size);
     assert_int_equal(a->batch, b->batch);
@@ -31,6 +31,8 @@ static inline void assert_same_problem(const struct attn_problem *a, const struc
     assert_int_equal(a->window_left, b->window_left);
     assert_int_equal(a->window_right, b->window_right);
     assert_int_equal(a->page_size, b->page_size);
+    assert_int_equal(a->index_count, b->index_count);
+    assert_int_equal(a->index_block, b->index_block);
 }
 
 #endif

@@ -1,0 +1,143 @@
+/*
+ * adversary_index: lists of chosen keys that random ones seldom are.
+ */
+#include <math.h>
+
+#include "adversary_scores.h"
+#include "base/random.h"
+
+/* ---- problems ------------------------------------------------------------------------------ */
+
+/* Lists of `count` keys for each `block` queries, of at least so many queries and keys. */
+static bool add_lists(struct attn_problem *p, size_t count, size_t block)
+{
+    p->options |= ATTN_OPTION_INDEX;
+    p->index_count = count;
+    p->index_block = block;
+    p->q_len = p->q_len < 7 ? 7 : p->q_len;
+    p->kv_len = p->kv_len < 130 ? 130 : p->kv_len;
+    return true;
+}
+
+bool shape_index(struct problem_case *c)
+{
+    return add_lists(&c->problem, 83, 1);
+}
+
+/* A list for three queries, whose last one has two or one. */
+bool shape_index_blocks(struct problem_case *c)
+{
+    return add_lists(&c->problem, 83, 3);
+}
+
+/* A mask hides listed keys. */
+bool shape_index_causal(struct problem_case *c)
+{
+    c->problem.mask &= ~(unsigned)(ATTN_MASK_CAUSAL_TOP_LEFT | ATTN_MASK_TREE);
+    c->problem.mask |= ATTN_MASK_CAUSAL;
+    return add_lists(&c->problem, 150, 2);
+}
+
+bool shape_index_pages(struct problem_case *c)
+{
+    return add_lists(&c->problem, 83, 1) && shape_pages(c);
+}
+
+/* ---- lists --------------------------------------------------------------------------------- */
+
+/* Where an entry stands: number n of list `number` of a KV head, of a sequence of kv_len keys. */
+struct entry {
+    size_t b, g, number, n, count, kv_len;
+};
+
+/* Sets every entry to what `choose` says, a key or -1, and to -1 where there is no such key. */
+static void make_lists(struct trial *trial, ptrdiff_t (*choose)(const struct entry *e))
+{
+    const struct attn_problem *p = &trial->problem;
+    const struct attn_tensors *t = &trial->set.tensors;
+    for (size_t b = 0; b < p->batch; b++) {
+        const struct attn_sequence s = attn_sequence(p, t, b);
+        for (size_t g = 0; g < p->kv_heads; g++)
+            for (size_t number = 0; number < attn_lists(p, s.q_len); number++) {
+                int32_t *list = (int32_t *)attn_list(p, t, b, g, number * p->index_block);
+                for (size_t n = 0; n < p->index_count; n++) {
+                    const struct entry e = {b, g, number, n, p->index_count, s.kv_len};
+                    const ptrdiff_t key = choose(&e);
+                    list[n] = key < (ptrdiff_t)s.kv_len ? (int32_t)key : -1;
+                }
+            }
+    }
+}
+
+/* Each second key, those of odd lists odd, another start in each head. */
+static ptrdiff_t second(const struct entry *e)
+{
+    return (ptrdiff_t)((2 * e->n + (e->number + e->g) % 2));
+}
+
+static ptrdiff_t front_padded(const struct entry *e)
+{
+    const size_t padding = e->count / 2;
+    return e->n < padding ? -1 : (ptrdiff_t)(2 * (e->n - padding) + e->number % 2);
+}
+
+static ptrdiff_t scattered(const struct entry *e)
+{
+    return (e->n + e->number) % 3 ? second(e) : -1;
+}
+
+/* Of even lists nothing. */
+static ptrdiff_t none_or_all(const struct entry *e)
+{
+    return (e->number + e->g) % 2 ? (ptrdiff_t)e->n : -1;
+}
+
+/* In the middle, another one in each list, the last key at last. */
+static ptrdiff_t one(const struct entry *e)
+{
+    const size_t back = (5 * e->number + 3 * e->g) % (e->kv_len ? e->kv_len : 1);
+    return e->n == e->count / 2 ? (ptrdiff_t)(e->kv_len - 1 - back) : -1;
+}
+
+/* All keys from the last to the first. */
+static ptrdiff_t falling(const struct entry *e)
+{
+    return e->n < e->kv_len ? (ptrdiff_t)(e->kv_len - 1 - e->n) : -1;
+}
+
+void pad_front(struct trial *trial, uint64_t key)
+{
+    (void)key;
+    make_lists(trial, front_padded);
+}
+
+void pad_scattered(struct trial *trial, uint64_t key)
+{
+    (void)key;
+    make_lists(trial, scattered);
+}
+
+void list_none_or_all(struct trial *trial, uint64_t key)
+{
+    (void)key;
+    make_lists(trial, none_or_all);
+}
+
+void list_one(struct trial *trial, uint64_t key)
+{
+    (void)key;
+    make_lists(trial, one);
+}
+
+void list_falling(struct trial *trial, uint64_t key)
+{
+    (void)key;
+    make_lists(trial, falling);
+}
+
+/* NaN in all keys that no list names, and key 0 is one of them. */
+void poison_unlisted(struct trial *trial, uint64_t key)
+{
+    make_lists(trial, scattered);
+    poison_hidden(trial, key);
+}
