@@ -10,9 +10,9 @@
 /* ---- elements ------------------------------------------------------------------------------ */
 
 static const char *const dtypes[ATTN_DTYPE_COUNT] = {
-    [ATTN_F32] = "f32",   [ATTN_BF16] = "bf16",     [ATTN_F16] = "f16",
-    [ATTN_F64] = "f64",   [ATTN_I8] = "i8",         [ATTN_I32] = "i32",
-    [ATTN_BOOL] = "bool", [ATTN_F8E4M3] = "f8e4m3", [ATTN_F8E5M2] = "f8e5m2",
+    [ATTN_F32] = "f32",       [ATTN_BF16] = "bf16", [ATTN_F16] = "f16",   [ATTN_F64] = "f64",
+    [ATTN_I8] = "i8",         [ATTN_I32] = "i32",   [ATTN_BOOL] = "bool", [ATTN_F8E4M3] = "f8e4m3",
+    [ATTN_F8E5M2] = "f8e5m2", [ATTN_I4] = "i4",
 };
 
 const char *attn_dtype_name(enum attn_dtype dtype)
@@ -61,8 +61,6 @@ static bool addressable(size_t a, size_t b, size_t c, size_t d)
            !__builtin_mul_overflow(n, d, &n) && n <= PTRDIFF_MAX / 8;
 }
 
-#define OPTIONS (((ATTN_OPTION_SHARED_KV << 1) - 1) | ATTN_OPTION_INDEX)
-
 bool attn_problem_valid(const struct attn_problem *p, const char **why)
 {
     const unsigned both = ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT;
@@ -80,7 +78,7 @@ bool attn_problem_valid(const struct attn_problem *p, const char **why)
         {(unsigned)p->pass > ATTN_BACKWARD, "an unknown pass"},
         {(unsigned)p->layout > ATTN_BSHD, "an unknown layout"},
         {p->mask >= ATTN_MASK_TREE << 1, "an unknown mask"},
-        {p->options & ~(unsigned)OPTIONS, "an unknown option"},
+        {p->options >= ATTN_OPTION_INDEX << 1, "an unknown option"},
         {p->outputs >= ATTN_OUTPUT_SCORES << 1, "an unknown output"},
         {p->kv_heads && p->q_heads % p->kv_heads != 0, "q_heads is not a multiple of kv_heads"},
         {(p->mask & both) == both, "two causal masks at once"},
@@ -96,6 +94,11 @@ bool attn_problem_valid(const struct attn_problem *p, const char **why)
          "a window without ATTN_OPTION_WINDOW (-1 is none)"},
         {!(p->options & ATTN_OPTION_PAGED) && p->page_size != 0,
          "a page_size without ATTN_OPTION_PAGED"},
+        {p->kv_dtype == ATTN_I4 && p->kv_group != 32 && p->kv_group != 64,
+         "K and V of i4 need a kv_group of 32 or 64"},
+        {p->kv_dtype != ATTN_I4 && p->kv_group != 0, "a kv_group without K and V of i4"},
+        {p->kv_dtype != ATTN_I4 && p->options & ATTN_OPTION_ZERO_POINTS,
+         "zero points without K and V of i4"},
         {p->window_left < -1 || p->window_right < -1, "a window is less than -1"},
         {p->options & ATTN_OPTION_WINDOW &&
              (p->window_left > PTRDIFF_MAX / 2 || p->window_right > PTRDIFF_MAX / 2),
@@ -137,6 +140,7 @@ static const char *const dtype_reasons[ATTN_DTYPE_COUNT] = {
     [ATTN_F32] = "dtype=f32",   [ATTN_BF16] = "dtype=bf16",     [ATTN_F16] = "dtype=f16",
     [ATTN_F64] = "dtype=f64",   [ATTN_I8] = "dtype=i8",         [ATTN_I32] = "dtype=i32",
     [ATTN_BOOL] = "dtype=bool", [ATTN_F8E4M3] = "dtype=f8e4m3", [ATTN_F8E5M2] = "dtype=f8e5m2",
+    [ATTN_I4] = "dtype=i4",
 };
 
 bool attn_supports(const struct attn_kernel *kernel, const struct attn_problem *problem,
@@ -170,6 +174,7 @@ bool attn_supports(const struct attn_kernel *kernel, const struct attn_problem *
         {p->options & ~caps->options & ATTN_OPTION_PAGED, "paged K and V"},
         {p->options & ~caps->options & ATTN_OPTION_PACKED, "packed sequences"},
         {p->options & ~caps->options & ATTN_OPTION_SHARED_KV, "shared K and V"},
+        {p->options & ~caps->options & ATTN_OPTION_ZERO_POINTS, "zero points"},
         {p->options & ~caps->options & ATTN_OPTION_INDEX, "keys=index"},
         {p->outputs & ~caps->outputs & ATTN_OUTPUT_O, "outputs=o"},
         {p->outputs & ~caps->outputs & ATTN_OUTPUT_LSE, "outputs=lse"},

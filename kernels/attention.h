@@ -8,7 +8,8 @@
  *     softcap(scale * k_scale * q_i . k_j) + slope * p + bias_ij          softcap(x) = c tanh(x / c)
  *
  * unless a mask hides the key; a sink is one more score of the row, of a key whose value is 0: it
- * counts in the row's maximum, sum and LSE.  Values of 8 bits count as v_scale * v_j.
+ * counts in the row's maximum, sum and LSE.  Values of 8 bits count as v_scale * v_j;
+ * keys and values of 4 bits as k_scale * (k_j - k_zero) and v_scale * (v_j - v_zero), element by element.
  *
  * Life of a call:
  *
@@ -66,6 +67,8 @@ enum attn_dtype {
     ATTN_BOOL,   /* one byte, 0 or 1: mask operands */
     ATTN_F8E4M3, /* like I8; the two types of 8-bit floats of the Open Compute Project (OFP8) */
     ATTN_F8E5M2,
+    ATTN_I4, /* two elements a byte, the first in its lower half: 0 to 15, from which a zero point is taken,
+              * times the scale of a group of elements */
     ATTN_DTYPE_COUNT
 };
 
@@ -132,6 +135,8 @@ enum attn_option {
      * do their keys (cu_seqlens_kv), unless RAGGED or PAGED says that they lie in a cache */
     ATTN_OPTION_PACKED = 1 << 6,
     ATTN_OPTION_SHARED_KV = 1 << 7, /* V is the first v_dim elements of each row of K */
+    /* tensors.k_zero, v_zero: zero points of ATTN_I4; without them all are 8 */
+    ATTN_OPTION_ZERO_POINTS = 1 << 8,
     /* index_count, index_block, tensors.indices: queries see keys of a list alone, as sparse attention
      * chooses them */
     ATTN_OPTION_INDEX = 1 << 9
@@ -170,7 +175,7 @@ struct attn_problem {
     size_t v_dim;    /* Dv */
 
     enum attn_dtype dtype;    /* of Q and O */
-    enum attn_dtype kv_dtype; /* of K and V: dtype, or one of 8 bits */
+    enum attn_dtype kv_dtype; /* of K and V: dtype, or one of 8 or 4 bits */
     enum attn_layout layout;
     enum attn_pass pass;
     unsigned outputs; /* enum attn_output */
@@ -182,7 +187,7 @@ struct attn_problem {
     ptrdiff_t window_left;  /* keys before the aligned position; -1 = no limit */
     ptrdiff_t window_right; /* keys after it; -1 = no limit */
     size_t page_size;       /* keys a page */
-
+    size_t kv_group; /* of ATTN_I4: neighbouring elements of a row that share a scale, 32 or 64 */
     size_t index_count; /* entries of a list of keys; */
     size_t index_block; /* so many queries of a sequence that follow each other share one */
 };
@@ -218,7 +223,9 @@ struct attn_tensors {
     struct attn_tensor block_table;   /* (B, pages per sequence) i32 */
     struct attn_tensor k_scale;       /* (B, Hkv, Skv, D) f32; shared scales have a stride of 0:
                                           stride[3] for one per token, stride[2] for one per channel */
-    struct attn_tensor v_scale;       /* (B, Hkv, Skv) f32, likewise */
+    struct attn_tensor
+        v_scale; /* (B, Hkv, Skv) f32, likewise; of ATTN_I4 both have a last dimension:
+                                          the groups of a row, of which the last may be shorter */
     struct attn_tensor dO, dQ, dK, dV; /* backward: shaped like o, q, k, v */
     /* Allocated pages of k and v, and rows of packed q and packed k; attn_tensors_valid() checks against
      * them. */
@@ -226,6 +233,7 @@ struct attn_tensors {
     struct attn_tensor scores; /* (B, Hq, Sq, Skv), a result: shaped and stored like weights */
     /* (B, Sq) i32, packed as q is: the parent of draft i, which is below i, or -1 where that is the cache. */
     struct attn_tensor parents;
+    struct attn_tensor k_zero, v_zero; /* f32, of the shape of k_scale and v_scale of ATTN_I4 */
     /* (B, Hkv, ceil(Sq / index_block), index_count) i32: keys of a sequence, each at most once and in any order,
      * and -1, which is none.  A query sees those of its list that masks and lengths leave.  Packed: the lists of
      * all sequences follow each other, ceil(q_len / index_block) of each, and stride[0] = 0. */
@@ -523,18 +531,24 @@ bool attn_tensors_valid(const struct attn_problem *problem, const struct attn_te
 
 /* ---- elements ------------------------------------------------------------------------------ */
 
-/* Size of one element in bytes. */
+/* Size of one element in bytes; of i4, two of which share a byte, 0: attn_elements_bytes(). */
 static inline size_t attn_dtype_size(enum attn_dtype dtype)
 {
-    /* f32, bf16, f16, f64, i8, i32, bool, f8e4m3, f8e5m2 */
-    static const unsigned char bytes[ATTN_DTYPE_COUNT] = {4, 2, 2, 8, 1, 4, 1, 1, 1};
+    /* f32, bf16, f16, f64, i8, i32, bool, f8e4m3, f8e5m2, i4 */
+    static const unsigned char bytes[ATTN_DTYPE_COUNT] = {4, 2, 2, 8, 1, 4, 1, 1, 1, 0};
     return bytes[dtype];
 }
 
-/* Whether K and V of this type stand for numbers times k_scale and v_scale: the types of 8 bits. */
+/* Bytes of n elements that follow each other, or from a row to one n elements further on. */
+static inline ptrdiff_t attn_elements_bytes(enum attn_dtype dtype, ptrdiff_t n)
+{
+    return dtype == ATTN_I4 ? (n + (n & 1)) / 2 : n * (ptrdiff_t)attn_dtype_size(dtype);
+}
+
+/* Whether K and V of this type stand for numbers times k_scale and v_scale: the types of 8 and 4 bits. */
 static inline bool attn_dtype_scaled(enum attn_dtype dtype)
 {
-    return dtype == ATTN_I8 || dtype == ATTN_F8E4M3 || dtype == ATTN_F8E5M2;
+    return dtype == ATTN_I8 || dtype == ATTN_F8E4M3 || dtype == ATTN_F8E5M2 || dtype == ATTN_I4;
 }
 
 /* Type of LSE, weights and scores. */
@@ -552,7 +566,27 @@ static inline void *attn_row(const struct attn_tensor *t, size_t b, size_t h, si
 {
     const ptrdiff_t at =
         (ptrdiff_t)b * t->stride[0] + (ptrdiff_t)h * t->stride[1] + (ptrdiff_t)i * t->stride[2];
-    return (char *)t->data + at * (ptrdiff_t)attn_dtype_size(t->dtype);
+    return (char *)t->data + attn_elements_bytes(t->dtype, at);
+}
+
+/* Which scale of a row of scales element d of K has, and of V of ATTN_I4. */
+static inline size_t attn_scale_index(const struct attn_problem *problem, size_t d)
+{
+    return problem->kv_dtype == ATTN_I4 ? d / problem->kv_group : d;
+}
+
+/* The zero point of element d in row j of k_zero or v_zero: what is taken from the element before it is
+ * multiplied by its scale. */
+static inline float attn_zero_point(const struct attn_problem *problem,
+                                    const struct attn_tensor *zero, size_t b, size_t g, size_t j,
+                                    size_t d)
+{
+    if (problem->kv_dtype != ATTN_I4)
+        return 0.0F;
+    if (!(problem->options & ATTN_OPTION_ZERO_POINTS))
+        return 8.0F;
+    return ((const float *)attn_row(zero, b, g,
+                                    j))[(ptrdiff_t)(d / problem->kv_group) * zero->stride[3]];
 }
 
 /* Row of key j of a sequence in `kv`, which is tensors->k or v: through the table where K and V lie in

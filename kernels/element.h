@@ -1,5 +1,5 @@
 /*
- * element.h: elements of 16 and 8 bits to float and back.
+ * element.h: elements of 16, 8 and 4 bits to float and back.
  *
  * Written out in integer and float operations instead of compiler types, because _Float16 and
  * __bf16 exist for x86-64 without extensions in newer compilers only; loops over these functions
@@ -122,12 +122,33 @@ static inline uint8_t attn_f32_to_f8e4m3(float x)
     return (uint8_t)(sign | ((rounded - (120u << 23)) >> 20));
 }
 
-/* An element of a type with scales (attn_dtype_scaled). */
+/* An element of a type of 8 bits that has scales. */
 static inline float attn_byte_to_f32(enum attn_dtype dtype, uint8_t x)
 {
     return dtype == ATTN_I8       ? (float)(int8_t)x
            : dtype == ATTN_F8E4M3 ? attn_f8e4m3_to_f32(x)
                                   : attn_f8e5m2_to_f32(x);
+}
+
+/* ---- 4 bits --------------------------------------------------------------------------------- */
+
+/* Element d of a row of i4, 0 to 15. */
+static inline unsigned attn_nibble(const void *row, size_t d)
+{
+    return (unsigned)((const uint8_t *)row)[d / 2] >> (d % 2 * 4) & 15;
+}
+
+static inline void attn_set_nibble(void *row, size_t d, unsigned x)
+{
+    uint8_t *byte = (uint8_t *)row + d / 2;
+    *byte = (uint8_t)(d % 2 ? (*byte & 15U) | x << 4 : (*byte & 0xf0U) | x);
+}
+
+/* Element d of a row of a type with scales, as it is stored. */
+static inline float attn_scaled_element(enum attn_dtype dtype, const void *row, size_t d)
+{
+    return dtype == ATTN_I4 ? (float)attn_nibble(row, d)
+                            : attn_byte_to_f32(dtype, ((const uint8_t *)row)[d]);
 }
 
 #endif

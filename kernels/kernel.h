@@ -23,7 +23,8 @@ extern const struct attn_kernel ATTN_KERNEL;
 #define ATTN_BIT(dtype) (1u << (dtype))
 
 /* Types of K and V that have scales. */
-#define ATTN_DTYPES_SCALED (ATTN_BIT(ATTN_I8) | ATTN_BIT(ATTN_F8E4M3) | ATTN_BIT(ATTN_F8E5M2))
+#define ATTN_DTYPES_SCALED \
+    (ATTN_BIT(ATTN_I8) | ATTN_BIT(ATTN_F8E4M3) | ATTN_BIT(ATTN_F8E5M2) | ATTN_BIT(ATTN_I4))
 
 /* Masks under which each query sees one interval of keys, attn_visible(). */
 #define ATTN_MASKS_POSITIONAL (ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT)
@@ -31,9 +32,10 @@ extern const struct attn_kernel ATTN_KERNEL;
 #define ATTN_MASKS_ALL (ATTN_MASKS_POSITIONAL | ATTN_MASK_BIAS | ATTN_MASK_BOOL | ATTN_MASK_TREE)
 
 /* Capabilities of a kernel that implements all of attention.h. */
-#define ATTN_OPTIONS_ALL                                                                \
-    (ATTN_OPTION_WINDOW | ATTN_OPTION_SOFTCAP | ATTN_OPTION_SINKS | ATTN_OPTION_ALIBI | \
-     ATTN_OPTION_RAGGED | ATTN_OPTION_PAGED | ATTN_OPTION_PACKED | ATTN_OPTION_SHARED_KV)
+#define ATTN_OPTIONS_ALL                                                                   \
+    (ATTN_OPTION_WINDOW | ATTN_OPTION_SOFTCAP | ATTN_OPTION_SINKS | ATTN_OPTION_ALIBI |    \
+     ATTN_OPTION_RAGGED | ATTN_OPTION_PAGED | ATTN_OPTION_PACKED | ATTN_OPTION_SHARED_KV | \
+     ATTN_OPTION_ZERO_POINTS)
 
 #define ATTN_OUTPUTS_ALL (ATTN_OUTPUT_O | ATTN_OUTPUT_LSE | ATTN_OUTPUT_WEIGHTS)
 

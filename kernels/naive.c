@@ -11,7 +11,7 @@
  *
  *   memory    reads K and V once per query row
  *   parallel  no (row_parallel is)
- *   scratch   one row of kv_len scores, or of a list's, one of K or V of 8 bits
+ *   scratch   one row of kv_len scores, or of a list's, one of K or V of 8 or 4 bits
  *   instead   tiled where K and V outgrow the cache, flash for speed
  */
 #include <tgmath.h>
@@ -79,7 +79,7 @@ static bool hidden(const struct query *at, ptrdiff_t key)
     return p->mask & ATTN_MASK_BIAS && bias(at, j) == -INFINITY;
 }
 
-/* Row j of K: where it is, or elements of 8 bits times their scales in `widened`. */
+/* Row j of K: where it is, or elements of 8 or 4 bits times their scales in `widened`. */
 static const real *key(const struct query *at, size_t j, real *widened)
 {
     const struct attn_problem *p = at->problem;
@@ -89,12 +89,14 @@ static const real *key(const struct query *at, size_t j, real *widened)
         return row;
     const float *scales = attn_row_f32(&t->k_scale, at->b, at->g, at->sequence.kv_first + j);
     for (size_t d = 0; d < p->qk_dim; d++)
-        widened[d] = (real)scales[(ptrdiff_t)d * t->k_scale.stride[3]] *
-                     (real)attn_byte_to_f32(p->kv_dtype, ((const uint8_t *)row)[d]);
+        widened[d] =
+            (real)scales[(ptrdiff_t)attn_scale_index(p, d) * t->k_scale.stride[3]] *
+            ((real)attn_scaled_element(p->kv_dtype, row, d) -
+             (real)attn_zero_point(p, &t->k_zero, at->b, at->g, at->sequence.kv_first + j, d));
     return widened;
 }
 
-/* The same of V, whose scale is one a row. */
+/* The same of V, whose scale is one a row, or one a group of i4. */
 static const real *value(const struct query *at, size_t j, real *widened)
 {
     const struct attn_problem *p = at->problem;
@@ -102,9 +104,13 @@ static const real *value(const struct query *at, size_t j, real *widened)
     const void *row = attn_kv_row(p, t, &t->v, &at->sequence, at->b, at->g, j);
     if (p->kv_dtype == REAL_DTYPE)
         return row;
-    const real scale = (real)*attn_row_f32(&t->v_scale, at->b, at->g, at->sequence.kv_first + j);
+    const ptrdiff_t each = p->kv_dtype == ATTN_I4 ? t->v_scale.stride[3] : 0;
+    const float *scales = attn_row_f32(&t->v_scale, at->b, at->g, at->sequence.kv_first + j);
     for (size_t d = 0; d < p->v_dim; d++)
-        widened[d] = scale * (real)attn_byte_to_f32(p->kv_dtype, ((const uint8_t *)row)[d]);
+        widened[d] =
+            (real)scales[(ptrdiff_t)attn_scale_index(p, d) * each] *
+            ((real)attn_scaled_element(p->kv_dtype, row, d) -
+             (real)attn_zero_point(p, &t->v_zero, at->b, at->g, at->sequence.kv_first + j, d));
     return widened;
 }
 

@@ -96,6 +96,8 @@ static bool all_present(const struct inquiry *in)
         OPERAND(indices, p->options & ATTN_OPTION_INDEX, ATTN_I32, ATTN_I32, packed),
         OPERAND(k_scale, scaled, ATTN_F32, ATTN_F32, kv_packed),
         OPERAND(v_scale, scaled, ATTN_F32, ATTN_F32, kv_packed),
+        OPERAND(k_zero, p->options & ATTN_OPTION_ZERO_POINTS, ATTN_F32, ATTN_F32, kv_packed),
+        OPERAND(v_zero, p->options & ATTN_OPTION_ZERO_POINTS, ATTN_F32, ATTN_F32, kv_packed),
         OPERAND(dO, back, type, type, packed),
         OPERAND(dQ, out & ATTN_OUTPUT_DQ, type, type, packed),
         OPERAND(dK, out & ATTN_OUTPUT_DK, type, type, kv_packed),
@@ -170,6 +172,39 @@ static bool all_rows_fit(const struct inquiry *in)
     return true;
 }
 
+/* Rows of i4 begin at bytes, and the groups of a row follow each other. */
+static bool nibbles_fit(const struct inquiry *in)
+{
+    const struct attn_problem *p = in->problem;
+    const struct attn_tensors *t = in->tensors;
+    const bool zeros = p->options & ATTN_OPTION_ZERO_POINTS;
+    const struct {
+        const char *name;
+        const struct attn_tensor *tensor;
+        bool used, rows;
+        size_t groups;
+    } all[] = {
+        {"k", &t->k, true, true, 0},
+        {"v", &t->v, true, true, 0},
+        {"k_scale", &t->k_scale, true, false, (p->qk_dim - 1) / p->kv_group + 1},
+        {"v_scale", &t->v_scale, true, false, (p->v_dim - 1) / p->kv_group + 1},
+        {"k_zero", &t->k_zero, zeros, false, (p->qk_dim - 1) / p->kv_group + 1},
+        {"v_zero", &t->v_zero, zeros, false, (p->v_dim - 1) / p->kv_group + 1},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        const ptrdiff_t *stride = all[i].tensor->stride;
+        for (int n = 0; all[i].rows && n < 3; n++)
+            if (stride[n] % 2)
+                return refuse(in,
+                              "%s has stride[%d] %td, and rows of i4 begin at whole bytes: "
+                              "their strides are even",
+                              all[i].name, n, stride[n]);
+        if (all[i].used && all[i].groups > 1 && stride[3] != 0 && stride[3] != 1)
+            return refuse(in, "%s has stride[3] %td, neither 0 nor 1", all[i].name, stride[3]);
+    }
+    return true;
+}
+
 static bool strides_fit(const struct inquiry *in)
 {
     const struct attn_problem *p = in->problem;
@@ -185,6 +220,8 @@ static bool strides_fit(const struct inquiry *in)
     }
     if (!attn_dtype_scaled(p->kv_dtype))
         return true;
+    if (p->kv_dtype == ATTN_I4)
+        return nibbles_fit(in);
     if (scale[3] != 0 && scale[3] != 1)
         return refuse(in, "k_scale has stride[3] %td, neither 0 nor 1", scale[3]);
     if (scale[3] == 1 && scale[2] != 0)
@@ -283,7 +320,8 @@ static bool parents_fit(const struct inquiry *in)
 
 /* ---- lists of keys --------------------------------------------------------------------------- */
 
-#define WINDOW ((size_t)1 << 18) /* keys that are looked at together for any that a list has twice */
+#define WINDOW \
+    ((size_t)1 << 18) /* keys that are looked at together for any that a list has twice */
 
 /* Whether a list, indices[b, g, number], names keys of [from, from + WINDOW) once each. */
 static bool names_once(const struct inquiry *in, const int32_t *keys, size_t from, size_t b,

@@ -52,6 +52,10 @@
  *              up to e = 128 (int8), 448 (e4m3) or 57344 (e5m2) multiplies that: e Skv 2^-150.  A
  *              kernel may add 256ths of e4m3, whose products, sums and rescalings round by 256
  *              2^-150 each: e = 448 + 3 256.
+ *   4 bits     The difference of element and zero point, 0 to 15 of f32, rounds once, the product with the
+ *              scale once: 2u again, of s_rj and of sum_j p_j |v_j|, which count what the elements stand
+ *              for; e = 15.  A kernel that takes the zero point from the sum instead (q k - z sum q) is off by
+ *              more where they cancel, and not allowed to be.
  *   sink       a key whose score s is given and whose value is 0: delta = 4u (|s| + m - s), and Skv
  *              counts it.
  *
@@ -92,7 +96,7 @@ static const struct {
     [ATTN_F32] = {0x1p-24, 0x1p-126, 0},     [ATTN_BF16] = {0x1p-8, 0x1p-126, 0},
     [ATTN_F16] = {0x1p-11, 0x1p-14, 0},      [ATTN_F64] = {0x1p-53, 0x1p-1022, 0},
     [ATTN_I8] = {.largest_byte = 128},       [ATTN_F8E4M3] = {.largest_byte = 448 + 3 * 256},
-    [ATTN_F8E5M2] = {.largest_byte = 57344},
+    [ATTN_F8E5M2] = {.largest_byte = 57344}, [ATTN_I4] = {.largest_byte = 15},
 };
 
 /* Elements of the output kept in registers at a time. */
@@ -143,10 +147,32 @@ static inline __attribute__((always_inline)) void sum_elements(const struct keys
     }
 }
 
+/* The same of i4. */
+static void sum_groups(const struct keys *keys, size_t at, size_t n, struct sums *s)
+{
+    const struct attn_tensors *t = keys->at->tensors;
+    wide row[CHUNK];
+    *s = (struct sums){{0}, {0}, {0}, {0}};
+    for (int turn = 0; turn < 2; turn++)
+        for (size_t k = 0; k < keys->n; k++) {
+            groups_of(keys->at, &t->v_scale, &t->v_zero, keys->v[k], keys->j[k], at, n, row);
+            for (size_t d = 0; d < n && !turn; d++)
+                s->o[d] += keys->p[k] * row[d];
+            for (size_t d = 0; d < n && turn; d++) {
+                const wide size = fabs(row[d]);
+                s->magnitude[d] += keys->p[k] * size;
+                s->off[d] += keys->delta[k] * fabs(row[d] - s->o[d]);
+                s->largest[d] = size > s->largest[d] ? size : s->largest[d];
+            }
+        }
+}
+
 static void sum_chunk(const struct attn_problem *problem, const struct keys *keys, size_t at,
                       size_t n, element *buffer, struct sums *s)
 {
-    if (attn_dtype_scaled(problem->kv_dtype))
+    if (problem->kv_dtype == ATTN_I4)
+        sum_groups(keys, at, n, s);
+    else if (attn_dtype_scaled(problem->kv_dtype))
         sum_elements(keys, problem->kv_dtype, at, n, true, buffer, s);
     else if (n == CHUNK)
         sum_elements(keys, problem->kv_dtype, at, CHUNK, false, buffer, s);

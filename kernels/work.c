@@ -89,9 +89,11 @@ static double bytes_of(const struct attn_problem *p, double rows, double keys)
 {
     const double element = (double)attn_dtype_size(p->dtype);
     const double statistic = (double)attn_dtype_size(attn_statistics_dtype(p));
-    const size_t key = p->qk_dim + (p->options & ATTN_OPTION_SHARED_KV ? 0 : p->v_dim);
-    double bytes = rows * (double)p->qk_dim * element +
-                   keys * (double)key * (double)attn_dtype_size(p->kv_dtype);
+    const bool shared_kv = p->options & ATTN_OPTION_SHARED_KV;
+    const double key_bytes =
+        (double)attn_elements_bytes(p->kv_dtype, (ptrdiff_t)p->qk_dim) +
+        (shared_kv ? 0.0 : (double)attn_elements_bytes(p->kv_dtype, (ptrdiff_t)p->v_dim));
+    double bytes = rows * (double)p->qk_dim * element + keys * key_bytes;
     if (p->outputs & ATTN_OUTPUT_O)
         bytes += rows * (double)p->v_dim * element;
     if (p->outputs & ATTN_OUTPUT_LSE)
@@ -127,10 +129,10 @@ double attn_compulsory_bytes(const struct attn_problem *p)
 
 /* What the query heads of one KV head see of a sequence, or of all of them. */
 struct seen {
-    double pairs; /* of all its query heads */
-    double keys;  /* that at least one of them sees */
-    double heads; /* KV heads with such keys */
-    double most;  /* keys of the one of them that has the most */
+    double pairs;      /* of all its query heads */
+    double keys;       /* that at least one of them sees */
+    double heads;      /* KV heads with such keys */
+    double most;       /* keys of the one of them that has the most */
     double most_pairs; /* likewise */
 };
 
@@ -286,11 +288,15 @@ static void add_elements(struct elements *e, double of_sequence)
     e->count = e->shared ? fmax(e->count, of_sequence) : e->count + of_sequence;
 }
 
-/* Scales of the keys that a sequence sees. */
-static double scales(const struct attn_problem *p, const struct attn_tensor *t,
-                     const struct seen *seen, bool channels)
+/* How many scales, or zero points, a row of `dim` elements has that has not only one. */
+static double scales_each(const struct attn_problem *p, size_t dim)
 {
-    const double each = channels ? (double)p->qk_dim : 1;
+    return (double)(p->kv_dtype == ATTN_I4 ? (dim - 1) / p->kv_group + 1 : dim);
+}
+
+/* Scales, or zero points, of the keys that a sequence sees: so many for each. */
+static double scales(const struct attn_tensor *t, const struct seen *seen, double each)
+{
     if (t->stride[2] == 0)
         return each * (t->stride[1] ? seen->heads : seen->heads > 0);
     return each * (t->stride[1] ? seen->keys : seen->most);
@@ -355,9 +361,13 @@ struct attn_work attn_work(const struct attn_problem *problem, const struct attn
     struct elements bias = {.shared = t->bias.stride[0] == 0};
     struct elements mask = {.shared = t->mask.stride[0] == 0};
     struct elements parents = {.shared = shared_tree(p, t)};
-    struct elements lists = {.shared = t->indices.stride[0] == 0 && !(p->options & ATTN_OPTION_PACKED)};
-    struct elements k_scale = {.shared = scales_shared(p, &t->k_scale)};
-    struct elements v_scale = {.shared = scales_shared(p, &t->v_scale)};
+    struct elements lists = {.shared =
+                                 t->indices.stride[0] == 0 && !(p->options & ATTN_OPTION_PACKED)};
+    const bool groups = p->kv_dtype == ATTN_I4;
+    const struct attn_tensor *const scaling[] = {&t->k_scale, &t->v_scale, &t->k_zero, &t->v_zero};
+    struct elements scaled[4];
+    for (int n = 0; n < 4; n++)
+        scaled[n] = (struct elements){.shared = scales_shared(p, scaling[n])};
     struct attn_sequence before = {0};
     struct seen seen = {0}, sum = {0};
     double rows = 0;
@@ -372,10 +382,13 @@ struct attn_work attn_work(const struct attn_problem *problem, const struct attn
         add_elements(&mask, terms(p, t, &t->mask, b, &s));
         add_elements(&parents, (double)s.q_len);
         if (p->options & ATTN_OPTION_INDEX)
-            add_elements(&lists, entries(p, s.q_len) *
-                                     (t->indices.stride[1] ? (double)p->kv_heads : 1));
-        add_elements(&k_scale, scales(p, &t->k_scale, &seen, t->k_scale.stride[3] != 0));
-        add_elements(&v_scale, scales(p, &t->v_scale, &seen, false));
+            add_elements(&lists,
+                         entries(p, s.q_len) * (t->indices.stride[1] ? (double)p->kv_heads : 1));
+        for (int n = 0; n < 4; n++)
+            add_elements(&scaled[n], scales(scaling[n], &seen,
+                                            scaling[n]->stride[3] && (n % 2 == 0 || groups)
+                                                ? scales_each(p, n % 2 ? p->v_dim : p->qk_dim)
+                                                : 1));
         before = s;
     }
     struct attn_work work = {.pairs = sum.pairs, .bytes = bytes_of(p, rows, sum.keys)};
@@ -388,6 +401,8 @@ struct attn_work attn_work(const struct attn_problem *problem, const struct attn
         work.bytes += parents.count * sizeof(int32_t);
     work.bytes += lists.count * sizeof(int32_t);
     if (attn_dtype_scaled(p->kv_dtype))
-        work.bytes += (k_scale.count + v_scale.count) * sizeof(float);
+        work.bytes += (scaled[0].count + scaled[1].count) * sizeof(float);
+    if (p->options & ATTN_OPTION_ZERO_POINTS)
+        work.bytes += (scaled[2].count + scaled[3].count) * sizeof(float);
     return work;
 }

@@ -115,6 +115,18 @@ const struct adversary adversaries[] = {
      .mask = ATTN_MASK_BOOL, LEAKS},
     {"f8e4m3, hidden by a mask", .kv_dtype = ATTN_F8E4M3, .mask = ATTN_MASK_BOOL,
      .hides = hides_columns, .change = poison_hidden, LEAKS},
+    {"i4 of all values", .kv_dtype = ATTN_I4, .change = fill_nibbles},
+    {"i4 in short groups", .kv_dtype = ATTN_I4, .shape = shape_short_groups,
+     .change = fill_nibbles},
+    {"i4 with zero points", .kv_dtype = ATTN_I4, .options = ATTN_OPTION_ZERO_POINTS,
+     .shape = shape_short_groups, .change = fill_nibbles},
+    {"i4, scales of 0", .kv_dtype = ATTN_I4, .change = clear_scales},
+    {"i4, scales of all sizes", .kv_dtype = ATTN_I4, .shape = shape_short_groups,
+     .change = vary_scales, .kinds = scale_kinds, .caveat = ATTN_CAVEAT_SUBNORMALS},
+    {"i4, nan in k", .kv_dtype = ATTN_I4, .change = nan_in_k, .special_keys = true,
+     LEAKS_OR_VANISHES},
+    {"i4, hidden by a mask", .kv_dtype = ATTN_I4, .mask = ATTN_MASK_BOOL, .hides = hides_columns,
+     .change = poison_hidden, LEAKS},
     {"nan in v's last column", .change = nan_in_last_column, .special_keys = true, LEAKS},
     {"nan in v's last column behind a mask", .change = nan_in_last_column, .special_keys = true,
      .mask = ATTN_MASK_BOOL, LEAKS},
@@ -167,7 +179,7 @@ bool adversary_shape_case(const struct adversary *adversary, struct problem_case
     if (adversary->softcap > 0)
         p->softcap = adversary->softcap;
     if (adversary->kv_dtype)
-        p->kv_dtype = adversary->kv_dtype;
+        kv_set_type(p, adversary->kv_dtype);
     if (adversary->mask & ATTN_MASK_BOOL)
         c->input.mask_full = true;
     if (adversary->mask & ATTN_MASK_BIAS)

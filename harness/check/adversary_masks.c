@@ -91,7 +91,7 @@ static bool is_seen(const struct trial *trial, size_t b, size_t g, size_t j)
 static void poison_key(const struct attn_problem *p, const struct attn_tensors *t,
                        struct kv_place at, double x)
 {
-    const bool in_scales = p->kv_dtype == ATTN_I8; /* of which those of all keys stay */
+    const bool in_scales = kv_integers(p->kv_dtype); /* of which those of all keys stay */
     for (size_t d = 0; !(in_scales && !t->k_scale.stride[2]) && d < p->qk_dim; d++)
         kv_set(p, t, KV_K, at, d, x);
     for (size_t d = 0; !(in_scales && !t->v_scale.stride[2]) && d < p->v_dim; d++)

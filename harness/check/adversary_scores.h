@@ -12,7 +12,7 @@
 typedef bool adversary_shape(struct problem_case *c);
 adversary_shape shape_more_queries, shape_some_more_queries, shape_narrow_window, shape_mask_blocks,
     shape_short, shape_short_packed, shape_pages, shape_channel_scales, shape_window,
-    shape_top_left, shape_tree, shape_tall_tree;
+    shape_top_left, shape_tree, shape_tall_tree, shape_short_groups;
 /* adversary_index.c */
 adversary_shape shape_index, shape_index_blocks, shape_index_causal, shape_index_pages;
 
@@ -47,7 +47,7 @@ adversary_change pad_front, pad_scattered, list_none_or_all, list_one, list_fall
     poison_unlisted;
 /* adversary_caches.c */
 adversary_change raise_sinks, vary_sinks, vary_slopes, share_pages, clear_scales, vary_scales,
-    fill_extremes, fill_bytes;
+    fill_extremes, fill_bytes, fill_nibbles;
 adversary_kinds scale_kinds;
 
 /* What scores are made from. */

@@ -41,12 +41,12 @@ static void make_finite(struct trial *trial, const struct row_view *s)
     for (size_t j = 0; j < askable(s); j++) {
         const struct kv_place at = {s->b, s->g, j};
         if (attn_dtype_scaled(p->kv_dtype))
-            *kv_scale(p, t, KV_V, at, 0) = 1;
+            kv_rescale(p, t, KV_V, at, 1);
         if (!row_view_hider(s, j))
             continue;
         if (attn_dtype_scaled(p->kv_dtype) && t->k_scale.stride[2])
-            *kv_scale(p, t, KV_K, at, 0) = 0;
-        for (size_t d = 0; p->kv_dtype != ATTN_I8 && d < p->qk_dim; d++)
+            kv_rescale(p, t, KV_K, at, 0);
+        for (size_t d = 0; !kv_integers(p->kv_dtype) && d < p->qk_dim; d++)
             if (!isfinite(kv_get(p, t, KV_K, at, d)))
                 kv_set(p, t, KV_K, at, d, 0);
     }

@@ -270,15 +270,31 @@ static bool v_unscaled(struct guess *guess, char *text, size_t size)
     return unscaled(guess, &guess->tensors.v_scale, "v_scale", text, size);
 }
 
+static bool zeros_of_8(struct guess *guess, char *text, size_t size)
+{
+    const bool zeros = guess->problem.options & ATTN_OPTION_ZERO_POINTS;
+    guess->problem.options &= ~(unsigned)ATTN_OPTION_ZERO_POINTS;
+    snprintf(text, size, "as if zero points were 8");
+    return zeros;
+}
+
+static bool v_zeros_for_k(struct guess *guess, char *text, size_t size)
+{
+    guess->tensors.k_zero = guess->tensors.v_zero;
+    snprintf(text, size, "as if v_zero were k_zero");
+    return guess->problem.options & ATTN_OPTION_ZERO_POINTS &&
+           guess->problem.v_dim >= guess->problem.qk_dim;
+}
+
 /* ---- all of them --------------------------------------------------------------------------- */
 
 static suppose *const guesses[] = {
-    last_key_missing,   first_key_missing, one_key_more, one_key_before,      no_mask,
-    other_alignment,    first_mask,        padded,       length_of_neighbour, default_scale,
-    scale_without_sign, scaled_twice,      not_scaled,   exp_for_exp2,        exp2_for_exp,
-    slope_from_first,   scaled_sink,       next_query,   previous_query,      unsigned_bytes,
-    k_unscaled,         v_unscaled,        chain,        first_tree,          every_key,
-    first_list,         list_of_first_head,
+    last_key_missing,   first_key_missing,  one_key_more, one_key_before,      no_mask,
+    other_alignment,    first_mask,         padded,       length_of_neighbour, default_scale,
+    scale_without_sign, scaled_twice,       not_scaled,   exp_for_exp2,        exp2_for_exp,
+    slope_from_first,   scaled_sink,        next_query,   previous_query,      unsigned_bytes,
+    k_unscaled,         v_unscaled,         chain,        first_tree,          every_key,
+    first_list,         list_of_first_head, zeros_of_8,   v_zeros_for_k,
 };
 
 #define GUESSES (sizeof guesses / sizeof *guesses)

@@ -28,7 +28,7 @@ static void begin_at(struct attn_tensor *t, size_t b, size_t i)
 {
     const ptrdiff_t elements = (ptrdiff_t)b * t->stride[0] + (ptrdiff_t)i * t->stride[2];
     if (t->data)
-        t->data = (char *)t->data + elements * (ptrdiff_t)attn_dtype_size(t->dtype);
+        t->data = (char *)t->data + attn_elements_bytes(t->dtype, elements);
 }
 
 struct attn_tensors check_part(const struct attn_tensors *whole, size_t b, size_t i)

@@ -80,6 +80,8 @@ void check_copy_key(const struct trial *from, struct kv_place at, struct trial *
     for (size_t d = 0; d < n; d++) {
         if (attn_dtype_scaled(p->kv_dtype))
             *kv_scale(p, t, operand, key, d) = *kv_scale(&from->problem, s, operand, at, d);
+        if (kv_zero(p, t, operand, key, d))
+            *kv_zero(p, t, operand, key, d) = *kv_zero(&from->problem, s, operand, at, d);
         kv_set(p, t, operand, key, d, kv_get(&from->problem, s, operand, at, d));
     }
 }
@@ -152,16 +154,17 @@ static void shift(struct trial *trials)
     set_all(trials, KV_K, shift_element);
 }
 
-/* V of small multiples of 1/4, which every type holds exactly, and their sum (f8e5m2 up to eight of them). */
+/* V of small multiples of 1/4, which every type holds exactly, and their sum (f8e5m2 up to eight of them, i4
+ * seven). */
 static void split_element(struct trial *trials, struct kv_place at, size_t d, uint64_t number)
 {
     const struct attn_problem *p = &trials[0].problem;
     const uint64_t key = random_key(p->kv_len, p->v_dim);
-    const unsigned most = p->kv_dtype == ATTN_F8E5M2 ? 4 : 8;
+    const unsigned most = p->kv_dtype == ATTN_F8E5M2 ? 4 : p->kv_dtype == ATTN_I4 ? 3 : 8;
     const double x = ((double)random_below(key, 2 * number, 2 * most + 1) - most) / 4;
     const double y = ((double)random_below(key, 2 * number + 1, 2 * most + 1) - most) / 4;
     for (int n = 0; attn_dtype_scaled(p->kv_dtype) && d == 0 && n < 3; n++)
-        *kv_scale(p, &trials[n].set.tensors, KV_V, at, d) = 0.25F;
+        kv_rescale(p, &trials[n].set.tensors, KV_V, at, 0.25F);
     set_in(&trials[0], KV_V, at, d, x);
     set_in(&trials[1], KV_V, at, d, y);
     set_in(&trials[2], KV_V, at, d, x + y);
@@ -185,7 +188,7 @@ static void unplace(struct attn_problem *p)
 static void let_shift(struct attn_problem *p)
 {
     p->options &= ~(unsigned)(ATTN_OPTION_SOFTCAP | ATTN_OPTION_SINKS | ATTN_OPTION_SHARED_KV);
-    p->kv_dtype = p->dtype;
+    kv_set_type(p, p->dtype);
 }
 
 static void part_values(struct attn_problem *p)

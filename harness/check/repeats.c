@@ -95,13 +95,16 @@ static bool check_second_input(struct checker *checker, const struct trial *firs
     return right;
 }
 
-/* Negates elements [0, dims) of a row; of int8 to the number opposite, as -128 has no negative. */
+/* Negates elements [0, dims) of a row; of integers to the number opposite, as -128 has no negative. */
 static void negate(const struct attn_tensor *t, void *row, size_t dims)
 {
     const struct attn_tensor one = {row, t->dtype, {0}};
     for (size_t d = 0; d < dims; d++)
         tensors_set(&one, 0, 0, 0, d,
-                    -tensors_get(&one, 0, 0, 0, d) - (t->dtype == ATTN_I8 ? 1 : 0));
+                    (t->dtype == ATTN_I8   ? -1
+                     : t->dtype == ATTN_I4 ? 15
+                                           : 0) -
+                        tensors_get(&one, 0, 0, 0, d));
 }
 
 static void negate_key(const struct attn_problem *p, const struct attn_tensors *t,

@@ -39,11 +39,11 @@ static void widen(const void *row, enum attn_dtype dtype, size_t n, enum attn_dt
     }
     for (size_t d = 0; type == ATTN_F64 && d < n; d++)
         ((double *)to)[d] =
-            attn_dtype_scaled(dtype) ? (double)attn_byte_to_f32(dtype, bytes[d]) : bytes[d];
+            attn_dtype_scaled(dtype) ? (double)attn_scaled_element(dtype, row, d) : bytes[d];
     for (size_t d = 0; type == ATTN_F32 && d < n; d++)
         floats[d] = dtype == ATTN_BF16         ? attn_bf16_to_f32(((const uint16_t *)row)[d])
                     : dtype == ATTN_F16        ? attn_f16_to_f32(((const uint16_t *)row)[d])
-                    : attn_dtype_scaled(dtype) ? attn_byte_to_f32(dtype, bytes[d])
+                    : attn_dtype_scaled(dtype) ? attn_scaled_element(dtype, row, d)
                                                : (float)bytes[d]; /* supposed instead of i8 */
 }
 
@@ -58,11 +58,14 @@ static void copy_key(const struct row_view *s, enum kv_operand operand, size_t j
     const enum attn_dtype type = type_of(p);
     widen(attn_kv_row(p, s->tensors, t, &sequence, b, g, j), t->dtype, n, type, to);
     for (size_t d = 0; attn_dtype_scaled(p->kv_dtype) && d < n; d++) {
-        const float scale = *kv_scale(p, s->tensors, operand, (struct kv_place){b, g, j}, d);
+        const struct kv_place at = {b, g, j};
+        const float scale = *kv_scale(p, s->tensors, operand, at, d);
+        const float *own = kv_zero(p, s->tensors, operand, at, d);
+        const float zero = own ? *own : p->kv_dtype == ATTN_I4 ? 8.0F : 0.0F;
         if (type == ATTN_F64)
-            ((double *)to)[d] *= (double)scale;
+            ((double *)to)[d] = (((double *)to)[d] - (double)zero) * (double)scale;
         else
-            ((float *)to)[d] *= scale;
+            ((float *)to)[d] = (((float *)to)[d] - zero) * scale;
     }
 }
 

@@ -27,6 +27,7 @@
 #define PAGED ATTN_OPTION_PAGED
 #define PACKED ATTN_OPTION_PACKED
 #define SHARED_KV ATTN_OPTION_SHARED_KV
+#define ZEROS ATTN_OPTION_ZERO_POINTS
 #define INDEX ATTN_OPTION_INDEX
 
 /* Members that are 0 stay as the problem has them, and options are added to its own.  Exception: a mask
@@ -40,6 +41,7 @@ static const struct variation {
     size_t batch, q_heads, kv_heads, q_len, kv_len, qk_dim, v_dim, page, listed, each;
     bool other_layout, full_mask;
     enum attn_dtype kv_dtype; /* with scales */
+    size_t group;             /* of i4; 0: 32 */
     enum input_scales scales;
     enum input_bias bias;
 } variations[] = {
@@ -181,6 +183,21 @@ static const struct variation {
     {"tree, pages, packed queries, lengths", .mask = TREE, .options = PAGED | PACKED | RAGGED,
      .page = 5, .batch = 4, .q_len = 19, .kv_len = 67},
     {"tree, int8", .kv_dtype = ATTN_I8, .mask = TREE, .q_len = 35, .kv_len = 67},
+    {"i4", .kv_dtype = ATTN_I4, .qk_dim = 96, .v_dim = 64, .q_len = 35, .kv_len = 67},
+    {"i4 in groups of 64, zero points, one query", .kv_dtype = ATTN_I4, .group = 64,
+     .options = ZEROS, .qk_dim = 128, .v_dim = 128, .q_len = 1, .kv_len = 67},
+    {"i4, odd dimensions", .kv_dtype = ATTN_I4, .qk_dim = 23, .v_dim = 37, .q_len = 35,
+     .kv_len = 67},
+    {"i4, odd dimensions, zero points, one query", .kv_dtype = ATTN_I4, .options = ZEROS,
+     .qk_dim = 51, .v_dim = 75, .q_len = 1, .kv_len = 67},
+    {"i4 by heads", .kv_dtype = ATTN_I4, .scales = INPUT_SCALES_HEAD, .options = ZEROS,
+     .q_heads = 6, .kv_heads = 3, .q_len = 35, .kv_len = 67},
+    {"i4, pages, lengths", .kv_dtype = ATTN_I4, .options = PAGED | RAGGED | ZEROS, .page = 16,
+     .batch = 4, .qk_dim = 64, .v_dim = 40, .q_len = 9, .kv_len = 67},
+    {"i4, packed, softcap, boolean mask", .kv_dtype = ATTN_I4, .mask = BOOL,
+     .options = PACKED | SOFTCAP, .softcap = 1, .batch = 4, .q_len = 35, .kv_len = 67},
+    {"i4, v as a part of k", .kv_dtype = ATTN_I4, .options = SHARED_KV | ZEROS, .q_heads = 5,
+     .kv_heads = 1, .qk_dim = 72, .v_dim = 40, .q_len = 9, .kv_len = 67},
     {"lists", .options = INDEX, .listed = 20, .each = 1, .q_heads = 6, .kv_heads = 2, .q_len = 9,
      .kv_len = 67},
     {"lists, one query", .options = INDEX, .listed = 20, .each = 1, .q_heads = 6, .kv_heads = 3,
@@ -233,9 +250,12 @@ static void vary_options(struct problem_case *c, const struct variation *v)
     p->options |= v->options;
     p->softcap = v->softcap != 0 ? v->softcap : p->softcap;
     p->page_size = v->page ? v->page : p->page_size;
+    if (v->kv_dtype) {
+        p->kv_group = v->group;
+        kv_set_type(p, v->kv_dtype);
+    }
     p->index_count = v->listed ? v->listed : p->index_count;
     p->index_block = v->each ? v->each : p->index_block;
-    p->kv_dtype = v->kv_dtype ? v->kv_dtype : p->kv_dtype;
     p->scale = v->scale != 0 ? v->scale : p->scale;
     p->outputs = v->outputs ? v->outputs : p->outputs;
     c->input.mask_full |= v->full_mask;

@@ -30,6 +30,8 @@ static const struct {
     {"kv_dtype=i8", "h=2,kv_dtype=i8", ATTN_DTYPE_COUNT},
     {"kv_dtype=f8e4m3", "h=2,kv_dtype=f8e4m3", ATTN_DTYPE_COUNT},
     {"kv_dtype=f8e5m2", "h=2,kv_dtype=f8e5m2", ATTN_DTYPE_COUNT},
+    {"kv_dtype=i4", "h=2,kv_dtype=i4", ATTN_DTYPE_COUNT},
+    {"kv_zeros", "h=2,kv_dtype=i4,kv_zeros=1", ATTN_DTYPE_COUNT},
     {"hq > hkv", "hq=4,hkv=2", ATTN_DTYPE_COUNT},
     {"d=576,dv=512", "h=2,d=576,dv=512", ATTN_DTYPE_COUNT},
     {"mask=causal", "h=2,mask=causal", ATTN_DTYPE_COUNT},

@@ -9,10 +9,9 @@
 #include "parse_keys.h"
 
 static const struct parse_name dtypes[] = {
-    {"f32", 1u << ATTN_F32},       {"bf16", 1u << ATTN_BF16},
-    {"f16", 1u << ATTN_F16},       {"f64", 1u << ATTN_F64},
-    {"i8", 1u << ATTN_I8},         {"f8e4m3", 1u << ATTN_F8E4M3},
-    {"f8e5m2", 1u << ATTN_F8E5M2}, {NULL, 0},
+    {"f32", 1u << ATTN_F32},       {"bf16", 1u << ATTN_BF16}, {"f16", 1u << ATTN_F16},
+    {"f64", 1u << ATTN_F64},       {"i8", 1u << ATTN_I8},     {"f8e4m3", 1u << ATTN_F8E4M3},
+    {"f8e5m2", 1u << ATTN_F8E5M2}, {"i4", 1u << ATTN_I4},     {NULL, 0},
 };
 static const struct parse_name options[] = {
     {"window", ATTN_OPTION_WINDOW},
@@ -23,6 +22,7 @@ static const struct parse_name options[] = {
     {"paged", ATTN_OPTION_PAGED},
     {"packed", ATTN_OPTION_PACKED},
     {"shared_kv", ATTN_OPTION_SHARED_KV},
+    {"kv_zeros", ATTN_OPTION_ZERO_POINTS},
     {"index", ATTN_OPTION_INDEX},
     {NULL, 0},
 };

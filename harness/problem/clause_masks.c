@@ -123,8 +123,11 @@ static bool print_scales(const struct input *input, char text[PARSE_TEXT])
 
 static const char *scales_misfit(const struct input *input, const struct attn_problem *p)
 {
-    (void)input;
-    return attn_dtype_scaled(p->kv_dtype) ? NULL : "needs kv_dtype=i8, f8e4m3 or f8e5m2";
+    if (!attn_dtype_scaled(p->kv_dtype))
+        return "needs kv_dtype=i8, f8e4m3, f8e5m2 or i4";
+    return p->kv_dtype == ATTN_I4 && input->scales == INPUT_SCALES_CHANNEL
+               ? "is of channels, and kv_dtype=i4 has scales of groups"
+               : NULL;
 }
 
 const struct clause clause_mask = {

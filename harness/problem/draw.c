@@ -113,7 +113,12 @@ static void draw_types(struct stream *s, struct attn_problem *p)
                                             ATTN_F16, ATTN_BF16, ATTN_BF16, ATTN_F64};
     p->dtype = p->kv_dtype = types[below(s, sizeof types / sizeof *types)];
     if (p->dtype != ATTN_F64 && once_in(s, 8))
-        p->kv_dtype = (const enum attn_dtype[]){ATTN_I8, ATTN_F8E4M3, ATTN_F8E5M2}[below(s, 3)];
+        p->kv_dtype =
+            (const enum attn_dtype[]){ATTN_I8, ATTN_F8E4M3, ATTN_F8E5M2, ATTN_I4}[below(s, 4)];
+    if (p->kv_dtype == ATTN_I4) {
+        p->kv_group = once_in(s, 2) ? 64 : 32;
+        p->options |= once_in(s, 2) ? ATTN_OPTION_ZERO_POINTS : 0;
+    }
     p->layout = once_in(s, 3) ? ATTN_BSHD : ATTN_BHSD;
     if (once_in(s, 3))
         p->outputs |= ATTN_OUTPUT_LSE;
@@ -176,7 +181,9 @@ static void draw_input(struct stream *s, struct problem_case *c)
     snprintf(text, sizeof text, "normal:%zu%s%s%s%s", 1 + below(s, 1000),
              own && p->mask & ATTN_MASK_BOOL ? "+mask:elements:0.6:full" : "",
              own && p->mask & ATTN_MASK_BIAS ? "+bias:full" : "",
-             own && attn_dtype_scaled(p->kv_dtype) ? scales[below(s, 3)] : "",
+             own && attn_dtype_scaled(p->kv_dtype)
+                 ? scales[p->kv_dtype == ATTN_I4 ? 1 + below(s, 2) : below(s, 3)]
+                 : "",
              own && p->options & ATTN_OPTION_INDEX ? "+index:blocks:8" : "");
     if (!parse_input_for(text, p, &c->input, &error))
         assert(!"an input that suits the problem");

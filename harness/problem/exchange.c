@@ -84,7 +84,7 @@ static void shape_of(const struct tensors_view *view, struct safetensor *t)
                              heads_first ? view->rows : view->heads};
     t->rank = view->dense;
     memcpy(t->shape, before, t->rank * sizeof *before);
-    t->shape[t->rank++] = view->cols;
+    t->shape[t->rank++] = view->dtype == ATTN_I4 ? (view->cols + 1) / 2 : view->cols; /* bytes */
     if (view->dense == 2 && view->shared >> 3 & 1)
         t->shape[t->rank++] = 1;
 }
@@ -222,7 +222,8 @@ static void copy_row(const struct tensors_view *view, const struct attn_tensor *
 {
     const size_t b = at[0], h = at[1], i = at[2], step = from->stride[view->dense] != 0;
     if (from->dtype == to->dtype && step)
-        memcpy(attn_row(to, b, h, i), attn_row(from, b, h, i), cols * attn_dtype_size(to->dtype));
+        memcpy(attn_row(to, b, h, i), attn_row(from, b, h, i),
+               (size_t)attn_elements_bytes(to->dtype, (ptrdiff_t)cols));
     else /* a bias, or scales */
         for (size_t j = 0; j < cols; j++)
             tensors_set(to, b, h, i, j, tensors_get(from, b, h, i, j * step));
@@ -293,7 +294,8 @@ bool exchange_holds(const struct exchange *e, const struct attn_tensors *tensors
 static void spoil(const struct tensors_view *view)
 {
     const uint64_t bits = tensors_padding_poison(view->dtype);
-    const size_t size = attn_dtype_size(view->dtype), bytes = tensors_extent(view, 0);
+    const size_t size = view->dtype == ATTN_I4 ? 1 : attn_dtype_size(view->dtype),
+                 bytes = tensors_extent(view, 0);
     char *data = view->t->data;
     for (size_t at = 0; at < bytes; at += size)
         memcpy(data + at, &bits, size);

@@ -1,5 +1,5 @@
 /*
- * kv: elements of K and V, and how floats become elements of 8 bits and their scales.
+ * kv: elements of K and V, and how floats become elements of 8 and 4 bits and their scales.
  */
 #include "kv.h"
 
@@ -33,7 +33,45 @@ float *kv_scale(const struct attn_problem *p, const struct attn_tensors *t, enum
 {
     const struct attn_tensor *scale = operand == KV_K ? &t->k_scale : &t->v_scale;
     const size_t j = attn_sequence(p, t, at.b).kv_first + at.j;
-    return (float *)attn_row(scale, at.b, at.g, j) + (ptrdiff_t)d * scale->stride[3];
+    return (float *)attn_row(scale, at.b, at.g, j) +
+           (ptrdiff_t)attn_scale_index(p, d) * scale->stride[3];
+}
+
+float *kv_zero(const struct attn_problem *p, const struct attn_tensors *t, enum kv_operand operand,
+               struct kv_place at, size_t d)
+{
+    const struct attn_tensor *zero = operand == KV_K ? &t->k_zero : &t->v_zero;
+    const size_t j = attn_sequence(p, t, at.b).kv_first + at.j;
+    if (!(p->options & ATTN_OPTION_ZERO_POINTS))
+        return NULL;
+    return (float *)attn_row(zero, at.b, at.g, j) +
+           (ptrdiff_t)attn_scale_index(p, d) * zero->stride[3];
+}
+
+void kv_rescale(const struct attn_problem *p, const struct attn_tensors *t, enum kv_operand operand,
+                struct kv_place at, float scale)
+{
+    for (size_t d = 0; d < (kv_step(p) > 1 ? dim_of(p, operand) : 1); d += kv_step(p)) {
+        float *zero = kv_zero(p, t, operand, at, d);
+        *kv_scale(p, t, operand, at, d) = scale;
+        if (zero)
+            *zero = 8.0F;
+    }
+}
+
+void kv_set_type(struct attn_problem *p, enum attn_dtype dtype)
+{
+    p->kv_dtype = dtype;
+    p->kv_group = dtype != ATTN_I4 ? 0 : p->kv_group ? p->kv_group : 32;
+    if (dtype != ATTN_I4)
+        p->options &= ~(unsigned)ATTN_OPTION_ZERO_POINTS;
+}
+
+static double zero_point(const struct attn_problem *p, const struct attn_tensors *t,
+                         enum kv_operand operand, struct kv_place at, size_t d)
+{
+    const size_t j = attn_sequence(p, t, at.b).kv_first + at.j;
+    return (double)attn_zero_point(p, operand == KV_K ? &t->k_zero : &t->v_zero, at.b, at.g, j, d);
 }
 
 double kv_get(const struct attn_problem *p, const struct attn_tensors *t, enum kv_operand operand,
@@ -41,7 +79,9 @@ double kv_get(const struct attn_problem *p, const struct attn_tensors *t, enum k
 {
     const struct attn_tensor row = row_of(p, t, operand, at);
     const double x = tensors_get(&row, 0, 0, 0, d);
-    return attn_dtype_scaled(row.dtype) ? x * (double)*kv_scale(p, t, operand, at, d) : x;
+    return attn_dtype_scaled(row.dtype)
+               ? (x - zero_point(p, t, operand, at, d)) * (double)*kv_scale(p, t, operand, at, d)
+               : x;
 }
 
 void kv_set(const struct attn_problem *p, const struct attn_tensors *t, enum kv_operand operand,
@@ -54,10 +94,11 @@ void kv_set(const struct attn_problem *p, const struct attn_tensors *t, enum kv_
             x = x == 0 ? 0 : x / (double)*scale;
         else if (row.dtype == ATTN_F8E4M3)
             x = copysign(NAN, x);
-        else if (row.dtype == ATTN_I8) {
+        else if (kv_integers(row.dtype)) {
             *scale = (float)x;
             x = 1;
         }
+        x += zero_point(p, t, operand, at, d);
     }
     tensors_set(&row, 0, 0, 0, d, x);
 }
@@ -82,7 +123,25 @@ static size_t chunk(const struct filling *f, size_t at)
 static float scale_for(const struct filling *f, float largest)
 {
     const enum attn_dtype dtype = f->p->kv_dtype;
-    return largest / (dtype == ATTN_I8 ? 127.0F : dtype == ATTN_F8E4M3 ? 448.0F : 57344.0F);
+    return largest / (dtype == ATTN_I8       ? 127.0F
+                      : dtype == ATTN_I4     ? 7.0F
+                      : dtype == ATTN_F8E4M3 ? 448.0F
+                                             : 57344.0F);
+}
+
+/* Scale and zero point of n elements from dimension d on, which are a group of i4. */
+static void scale_group(const struct filling *f, struct kv_place at, size_t d, const double *x,
+                        size_t n)
+{
+    float *zero = kv_zero(f->p, &f->set->tensors, f->operand, at, d), low = 0, high = 0;
+    for (size_t k = 0; k < n; k++) {
+        low = fminf(low, (float)x[k]);
+        high = fmaxf(high, (float)x[k]);
+    }
+    const float scale = zero ? (high - low) / 15.0F : scale_for(f, fmaxf(-low, high));
+    if (zero)
+        *zero = scale > 0 ? -low / scale : 0.0F;
+    *kv_scale(f->p, &f->set->tensors, f->operand, at, d) = scale;
 }
 
 static void scale_token(const struct filling *f, struct kv_place at)
@@ -94,8 +153,12 @@ static void scale_token(const struct filling *f, struct kv_place at)
         f->generate(f->context, at, d, n, x);
         for (size_t k = 0; k < n; k++)
             largest = fmaxf(largest, fabsf((float)x[k]));
+        const size_t each = kv_step(f->p);
+        for (size_t k = 0; each > 1 && k < n; k += each)
+            scale_group(f, at, d + k, x + k, n - k < each ? n - k : each);
     }
-    *kv_scale(f->p, &f->set->tensors, f->operand, at, 0) = scale_for(f, largest);
+    if (kv_step(f->p) == 1)
+        *kv_scale(f->p, &f->set->tensors, f->operand, at, 0) = scale_for(f, largest);
 }
 
 /* The largest elements of channels [first, first + n) over KV heads [g, g_end) of sequences [b, b_end). */
@@ -131,6 +194,14 @@ static void scale_keys(const struct filling *f, size_t b, size_t b_end, size_t g
             *kv_scale(f->p, &f->set->tensors, f->operand, (struct kv_place){b, g, 0},
                       channels ? d + k : 0) = scale_for(f, all);
         }
+        const size_t each = kv_step(f->p);
+        for (size_t k = 0; each > 1 && k < n; k += each) {
+            double both[2] = {0, 0};
+            for (size_t e = k; e < n && e < k + each; e++)
+                both[1] = fmax(both[1], (double)largest[e]);
+            both[0] = -both[1];
+            scale_group(f, (struct kv_place){b, g, 0}, d + k, both, 2);
+        }
     }
 }
 
@@ -143,7 +214,7 @@ static void scale_all(const struct filling *f)
     const size_t b_each = stride[0] ? 1 : batch, g_each = stride[1] ? 1 : heads;
     for (size_t b = 0; b < batch; b += b_each)
         for (size_t g = 0; g < heads; g += g_each)
-            scale_keys(f, b, b + b_each, g, g + g_each, stride[3]);
+            scale_keys(f, b, b + b_each, g, g + g_each, stride[3] || kv_step(f->p) > 1);
 }
 
 static void fill_row(const struct filling *f, struct kv_place at, bool token)
@@ -157,8 +228,9 @@ static void fill_row(const struct filling *f, struct kv_place at, bool token)
         const size_t n = chunk(f, d);
         f->generate(f->context, at, d, n, x);
         for (size_t k = 0; attn_dtype_scaled(row.dtype) && k < n; k++)
-            x[k] =
-                x[k] == 0 ? 0 : (double)((float)x[k] / *kv_scale(f->p, t, f->operand, at, d + k));
+            x[k] = (x[k] == 0 ? 0
+                              : (double)((float)x[k] / *kv_scale(f->p, t, f->operand, at, d + k))) +
+                   zero_point(f->p, t, f->operand, at, d + k);
         tensors_set_row(&row, 0, 0, 0, d, x, n);
     }
 }
@@ -168,6 +240,13 @@ static void copy_scale(const struct filling *f, struct kv_place at)
 {
     const struct attn_tensors *t = &f->set->tensors;
     double sum = 0;
+    for (size_t d = 0; f->p->kv_dtype == ATTN_I4 && d < f->p->v_dim; d += f->p->kv_group) {
+        *kv_scale(f->p, t, KV_V, at, d) = *kv_scale(f->p, t, KV_K, at, d);
+        if (f->p->options & ATTN_OPTION_ZERO_POINTS)
+            *kv_zero(f->p, t, KV_V, at, d) = *kv_zero(f->p, t, KV_K, at, d);
+    }
+    if (f->p->kv_dtype == ATTN_I4)
+        return;
     for (size_t d = 0; d < f->p->v_dim; d++)
         sum += (double)*kv_scale(f->p, t, KV_K, at, d);
     *kv_scale(f->p, t, KV_V, at, 0) = (float)(sum / (double)f->p->v_dim);

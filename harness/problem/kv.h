@@ -2,7 +2,8 @@
  * kv: K and V by sequence, KV head and key, wherever they lie (dense, packed, in pages) and whatever
  * their type.
  *
- * Values are those that a kernel computes with: of 8 bits, the scale times the element.
+ * Values are those that a kernel computes with: of 8 bits, the scale times the element; of 4 bits, the scale
+ * times what the element is above its zero point.
  */
 #ifndef HARNESS_PROBLEM_KV_H
 #define HARNESS_PROBLEM_KV_H
@@ -16,15 +17,38 @@ struct kv_place {
 
 enum kv_operand { KV_K, KV_V };
 
+/* Whether elements are integers, so that NaN and infinity go into their scales. */
+static inline bool kv_integers(enum attn_dtype dtype)
+{
+    return dtype == ATTN_I8 || dtype == ATTN_I4;
+}
+
+/* Dimensions that share a scale of a key: of 4 bits its group, of others all or one. */
+static inline size_t kv_step(const struct attn_problem *problem)
+{
+    return problem->kv_dtype == ATTN_I4 ? problem->kv_group : 1;
+}
+
 double kv_get(const struct attn_problem *problem, const struct attn_tensors *tensors,
               enum kv_operand operand, struct kv_place at, size_t d);
 
-/* For 8 bits x is rounded to what the element's scale makes of one.  NaN and infinity of int8 go into the
- * scale; in f8e4m3 both are NaN. */
+/* For 8 and 4 bits x is rounded to what the element's scale makes of one.  NaN and infinity of integers go
+ * into the scale; in f8e4m3 both are NaN. */
 void kv_set(const struct attn_problem *problem, const struct attn_tensors *tensors,
             enum kv_operand operand, struct kv_place at, size_t d, double x);
 
-/* The scale of an element of 8 bits, for all that share it. */
+/* Makes K and V of that type; of i4 in groups of 32 where the problem says nothing else. */
+void kv_set_type(struct attn_problem *problem, enum attn_dtype dtype);
+
+/* The zero point of an element, for all that share it; NULL where the problem has none. */
+float *kv_zero(const struct attn_problem *problem, const struct attn_tensors *tensors,
+               enum kv_operand operand, struct kv_place at, size_t d);
+
+/* Gives every element of a row that scale, and of i4 the zero point 8. */
+void kv_rescale(const struct attn_problem *problem, const struct attn_tensors *tensors,
+                enum kv_operand operand, struct kv_place at, float scale);
+
+/* The scale of an element of 8 or 4 bits, for all that share it. */
 float *kv_scale(const struct attn_problem *problem, const struct attn_tensors *tensors,
                 enum kv_operand operand, struct kv_place at, size_t d);
 
@@ -34,7 +58,8 @@ typedef void kv_generate(const void *context, struct kv_place at, size_t first, 
 #define KV_CHUNK ((size_t)256) /* n at most */
 
 /* Fills all rows of K or V on all threads.  8 bits: each scale is such that the largest element that
- * it belongs to becomes the largest of the type (of int8, 127).  A V that is part of K stays what K made
+ * it belongs to becomes the largest of the type (of int8, 127); of 4 bits, so that the smallest and the
+ * largest of a group become 0 and 15, or without zero points the larger of both 7 below or above 8.  A V that is part of K stays what K made
  * it. */
 void kv_fill(struct tensor_set *set, const struct attn_problem *problem, enum kv_operand operand,
              kv_generate *generate, const void *context);

@@ -11,6 +11,7 @@
 
 #include "base/random.h"
 #include "base/refuse.h"
+#include "kv.h"
 #include "tensors_view.h"
 
 #define HUGE \
@@ -20,7 +21,7 @@
 bool negation_open(struct negation *n, const struct attn_problem *p, bool all, uint64_t random)
 {
     const unsigned shared = ATTN_OPTION_PAGED | ATTN_OPTION_PACKED | ATTN_OPTION_SHARED_KV;
-    *n = (struct negation){.of_scales = p->kv_dtype == ATTN_I8,
+    *n = (struct negation){.of_scales = kv_integers(p->kv_dtype),
                            .columns = calloc(p->v_dim, sizeof *n->columns)};
     all = all || n->of_scales;
     n->first_batch = all || p->options & shared ? 0 : (size_t)random_below(random, 0, p->batch);

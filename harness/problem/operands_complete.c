@@ -4,6 +4,7 @@
 #include "operands_complete.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/refuse.h"
 #include "lengths.h"
@@ -23,6 +24,8 @@ enum operand {
     BLOCK_TABLE,
     K_SCALE,
     V_SCALE,
+    K_ZERO,
+    V_ZERO,
     PARENTS,
     INDICES,
     OPERANDS
@@ -33,8 +36,8 @@ static const char *const names[OPERANDS] = {
     [Q] = "q", [K] = "k", [V] = "v", [BIAS] = "bias", [MASK] = "mask", [SINKS] = "sinks",
     [SLOPES] = "slopes", [KV_LENS] = "kv_lens", [CU_SEQLENS] = "cu_seqlens",
     [CU_SEQLENS_KV] = "cu_seqlens_kv", [BLOCK_TABLE] = "block_table", [K_SCALE] = "k_scale",
-    [V_SCALE] = "v_scale", [PARENTS] = "parents",
-    [INDICES] = "indices",
+    [V_SCALE] = "v_scale", [K_ZERO] = "k_zero", [V_ZERO] = "v_zero",
+    [PARENTS] = "parents", [INDICES] = "indices",
 };
 /* clang-format on */
 
@@ -132,7 +135,15 @@ static bool go_together(const struct completion *c)
         if (scaled && !c->t[n])
             return refuse_missing(c, n, needs);
         if (!scaled && c->t[n])
-            return refuse_tensor(c, n, ", but k and v are not i8, f8e4m3 or f8e5m2");
+            return refuse_tensor(c, n, ", but k and v are not i8, f8e4m3, f8e5m2 or i4");
+    }
+    const bool i4 = c->p->kv_dtype == ATTN_I4, zeros = c->t[K_ZERO] || c->t[V_ZERO];
+    c->p->options |= i4 && zeros ? ATTN_OPTION_ZERO_POINTS : 0;
+    for (enum operand n = K_ZERO; n <= V_ZERO; n++) {
+        if (c->p->options & ATTN_OPTION_ZERO_POINTS && !c->t[n])
+            return refuse_missing(c, n, ", which kv_zeros=1 needs");
+        if (!i4 && c->t[n])
+            return refuse_tensor(c, n, ", but k and v are not i4");
     }
     return true;
 }
@@ -147,14 +158,19 @@ static bool complete_types(const struct completion *c)
         return refuse_missing(c, q ? K : Q, "");
     if (!operands_is_real(q))
         return refuse_tensor(c, Q, ", not real numbers");
-    const bool scaled = attn_dtype_scaled(k->dtype);
+    const bool nibbles = p->kv_dtype == ATTN_I4; /* which no file says */
+    if (nibbles && strcmp(k->format, "U8") != 0)
+        return refuse_tensor(c, K, ", not u8, which has two elements of i4");
+    const bool scaled = nibbles || attn_dtype_scaled(k->dtype);
     if (!scaled && k->dtype != q->dtype)
         return refuse_tensor(c, K, ", of another type than q");
-    if (v && v->dtype != k->dtype)
+    if (v && strcmp(v->format, k->format) != 0)
         return refuse_tensor(c, V, ", of another type than k");
     if (!parse_gives(c->text, "dtype"))
         p->dtype = q->dtype == ATTN_F64 ? ATTN_F32 : q->dtype; /* double has to be asked for */
-    p->kv_dtype = scaled ? k->dtype : p->dtype;
+    p->kv_dtype = nibbles ? ATTN_I4 : scaled ? k->dtype : p->dtype;
+    if (!nibbles)
+        p->kv_group = 0;
     return true;
 }
 
@@ -234,7 +250,7 @@ static bool complete_pages(const struct completion *c)
         return refuse_tensor(c, BLOCK_TABLE, ", not (B, pages of a sequence)");
     p->kv_heads = k->shape[1];
     p->page_size = k->shape[2];
-    p->qk_dim = k->shape[3];
+    p->qk_dim = p->kv_dtype == ATTN_I4 ? p->qk_dim : k->shape[3];
     if (!parse_gives(c->text, "skv") &&
         __builtin_mul_overflow(table->shape[1], p->page_size, &p->kv_len))
         return refuse_tensor(c, BLOCK_TABLE, ", which is too many keys");
@@ -247,8 +263,12 @@ static void complete_v(const struct completion *c)
     const struct safetensor *v = c->t[V];
     struct attn_problem *p = c->p;
     const bool flat = v && v->rank == 3 && !lengths_pack_keys(p) && p->kv_heads;
-    if (v && v->rank)
-        p->v_dim = v->shape[v->rank - 1] / (flat ? p->kv_heads : 1);
+    const size_t last = v && v->rank ? v->shape[v->rank - 1] / (flat ? p->kv_heads : 1) : 0;
+    if (p->kv_dtype == ATTN_I4 && v) { /* an odd one has to be given, or is that of k */
+        if (!parse_gives(c->text, "dv"))
+            p->v_dim = last == (p->qk_dim + 1) / 2 ? p->qk_dim : 2 * last;
+    } else if (v && v->rank)
+        p->v_dim = last;
     else if (!parse_gives(c->text, "dv"))
         p->v_dim = p->qk_dim;
 }
@@ -262,14 +282,15 @@ static bool complete_lists(const struct completion *c)
         return true;
     const bool packed = p->options & ATTN_OPTION_PACKED, given = parse_gives(c->text, "keys");
     if (t->rank != 4 && (t->rank != 3 || !packed))
-        return refuse_tensor(c, INDICES, packed ? ", not (Hkv, lists, COUNT) or (1, Hkv, lists, COUNT)"
-                                                : ", not (B, Hkv, lists, COUNT)");
+        return refuse_tensor(c, INDICES,
+                             packed ? ", not (Hkv, lists, COUNT) or (1, Hkv, lists, COUNT)"
+                                    : ", not (B, Hkv, lists, COUNT)");
     const size_t lists = t->shape[t->rank - 2], count = t->shape[t->rank - 1];
     if (!lists || !count)
         return refuse_tensor(c, INDICES, ", which is no list");
     if (!given && !packed && lists != p->q_len)
-        return refuse_tensor(c, INDICES,
-                             ": a list of several queries needs keys=index:COUNT:QUERIES in --problem");
+        return refuse_tensor(
+            c, INDICES, ": a list of several queries needs keys=index:COUNT:QUERIES in --problem");
     p->index_count = count;
     p->index_block = given ? p->index_block : 1;
     return true;

@@ -6,7 +6,9 @@
  *
  *     q k v            their sizes; of three dimensions (B, S, H * D), packed (H, rows, D).  Of one
  *                      type, which is the problem's unless the text names another one; k and v of i8,
- *                      f8e4m3 or f8e5m2 are a quantised cache with k_scale and v_scale
+ *                      f8e4m3 or f8e5m2 are a quantised cache with k_scale and v_scale; where the text
+ *                      says kv_dtype=i4, k and v are u8 of ceil(D/2), and D is that of q
+ *     k_zero v_zero    kv_zeros=1
  *     mask             of bool or u8: mask=bool; of real numbers: mask=bias, as `bias` is
  *     bias             mask=bias
  *     parents          mask=tree

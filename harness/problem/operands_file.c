@@ -84,6 +84,10 @@ static bool copy_row(const struct operands_file *file, const struct tensors_view
     size_t at = b * from->stride[0] + h * from->stride[1] + i * from->stride[2];
     for (size_t d = 0; d < from->dims[3]; d++, at += from->stride[3]) {
         const double x = safetensors_get(from->tensor, at);
+        if (view->dtype == ATTN_I4) { /* d counts bytes */
+            ((uint8_t *)attn_row(view->t, b, h, i))[d] = (uint8_t)x;
+            continue;
+        }
         const char *wrong = wrong_for(view->dtype, x);
         if (wrong)
             return refuse(message, message_size, "%s: %s element %zu is %.0f, %s", file->path,

@@ -8,6 +8,7 @@
 
 #include "base/refuse.h"
 #include "lengths.h"
+#include "tensors_view.h"
 
 #define ANY SIZE_MAX /* a size that the file decides */
 #define NEEDED 160   /* bytes of what a problem needs, in words */
@@ -108,6 +109,7 @@ static bool locate_rows(struct search *s, struct operands_source *source)
     const struct attn_problem *p = s->p;
     const bool q = *s->name == 'q', paged = !q && p->options & ATTN_OPTION_PAGED;
     const bool packed = q ? p->options & ATTN_OPTION_PACKED : lengths_pack_keys(p);
+    const bool nibbles = !q && p->kv_dtype == ATTN_I4; /* two a byte */
     const size_t known = q || !s->shape->kv_rows ? ANY : s->shape->kv_rows;
     const size_t full[4] = {
         paged    ? s->shape->pages && *s->name == 'v' ? s->shape->pages : ANY
@@ -118,14 +120,19 @@ static bool locate_rows(struct search *s, struct operands_source *source)
         : packed ? known
         : q      ? p->q_len
                  : p->kv_len,
-        *s->name == 'v' ? p->v_dim : p->qk_dim,
+        nibbles           ? ((*s->name == 'v' ? p->v_dim : p->qk_dim) + 1) / 2
+        : *s->name == 'v' ? p->v_dim
+                          : p->qk_dim,
     };
     const bool scaled = !q && attn_dtype_scaled(p->kv_dtype);
-    const bool type = scaled ? s->t->dtype == p->kv_dtype : operands_is_real(s->t);
+    const bool type = nibbles  ? strcmp(s->t->format, "U8") == 0
+                      : scaled ? s->t->dtype == p->kv_dtype
+                               : operands_is_real(s->t);
     say_needed(s,
-               attn_dtype_name(scaled                   ? p->kv_dtype
-                               : operands_is_real(s->t) ? s->t->dtype
-                                                        : ATTN_F32),
+               nibbles ? "u8"
+                       : attn_dtype_name(scaled                   ? p->kv_dtype
+                                         : operands_is_real(s->t) ? s->t->dtype
+                                                                  : ATTN_F32),
                full, 4);
     const struct safetensor whole = packed ? with_batch(s->t) : *s->t;
     if (is_full(&whole, full, source))
@@ -147,14 +154,16 @@ static bool locate_mask(struct search *s, struct operands_source *source)
     return boolean ? operands_is_bool(s->t) : operands_is_real(s->t);
 }
 
-/* k_scale or v_scale */
+/* k_scale, v_scale, k_zero or v_zero */
 static bool locate_scale(struct search *s, struct operands_source *source)
 {
     const struct attn_problem *p = s->p;
     const bool packed = lengths_pack_keys(p);
-    const size_t full[4] = {packed ? 1 : p->batch, p->kv_heads,
-                            packed ? s->shape->kv_rows : p->kv_len,
-                            *s->name == 'k' ? p->qk_dim : 1};
+    const size_t full[4] = {
+        packed ? 1 : p->batch, p->kv_heads, packed ? s->shape->kv_rows : p->kv_len,
+        p->kv_dtype == ATTN_I4 ? tensors_groups(p, *s->name == 'k' ? p->qk_dim : p->v_dim)
+        : *s->name == 'k'      ? p->qk_dim
+                               : 1};
     struct safetensor t = *s->t;
     say_needed(s, "f32", full, 4);
     message_add(s->needed, NEEDED, " or what broadcasts to it");
@@ -225,7 +234,7 @@ static bool locate_lists(struct search *s, struct operands_source *source)
 {
     const struct attn_problem *p = s->p;
     const bool packed = p->options & ATTN_OPTION_PACKED;
-    const size_t lists = !packed             ? attn_lists(p, p->q_len)
+    const size_t lists = !packed           ? attn_lists(p, p->q_len)
                          : s->shape->lists ? s->shape->lists
                                            : ANY;
     const size_t full[4] = {packed ? 1 : p->batch, p->kv_heads, lists, p->index_count};
@@ -253,6 +262,8 @@ static const struct {
     {"block_table", locate_table},
     {"k_scale", locate_scale},
     {"v_scale", locate_scale},
+    {"k_zero", locate_scale},
+    {"v_zero", locate_scale},
     {"parents", locate_parents},
     {"indices", locate_lists},
 };

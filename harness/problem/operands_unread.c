@@ -21,8 +21,10 @@ static const struct {
     {"cu_seqlens", "packed=1"},
     {"block_table", "page=N"},
     {"cu_seqlens_kv", "packed=1"},
-    {"k_scale", "kv_dtype=i8|f8e4m3|f8e5m2"},
-    {"v_scale", "kv_dtype=i8|f8e4m3|f8e5m2"},
+    {"k_scale", "kv_dtype=i8|f8e4m3|f8e5m2|i4"},
+    {"v_scale", "kv_dtype=i8|f8e4m3|f8e5m2|i4"},
+    {"k_zero", "kv_dtype=i4,kv_zeros=1"},
+    {"v_zero", "kv_dtype=i4,kv_zeros=1"},
     {"parents", "mask=tree"},
     {"indices", "keys=index"},
 };

@@ -151,9 +151,10 @@ static bool check_whole(struct reading *r, bool whole)
 {
     const struct attn_problem *p = &r->problem;
     const unsigned both = ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT;
+    const bool i4 = p->kv_dtype == ATTN_I4;
     char types[96];
     snprintf(types, sizeof types,
-             "kv_dtype=%s is neither dtype, which is %s, nor i8, f8e4m3 or f8e5m2",
+             "kv_dtype=%s is neither dtype, which is %s, nor i8, f8e4m3, f8e5m2 or i4",
              attn_dtype_name(p->kv_dtype), attn_dtype_name(p->dtype));
     const struct {
         bool wrong, by_file; /* by_file: a file's tensors may say more */
@@ -163,6 +164,9 @@ static bool check_whole(struct reading *r, bool whole)
         {p->q_heads % p->kv_heads != 0, true, r->given[KEY_HKV] ? KEY_HKV : KEY_HQ,
          "hq is not a multiple of hkv"},
         {p->kv_dtype != p->dtype && !attn_dtype_scaled(p->kv_dtype), true, KEY_KV_DTYPE, types},
+        {r->given[KEY_KV_GROUP] && !i4, false, KEY_KV_GROUP, "kv_group needs kv_dtype=i4"},
+        {p->options & ATTN_OPTION_ZERO_POINTS && !i4, false, KEY_KV_ZEROS,
+         "kv_zeros needs kv_dtype=i4"},
         {(p->mask & both) == both, false, KEY_MASK,
          "mask is causal in two ways; expected one of them"},
         {p->mask & ATTN_MASK_TREE &&
@@ -195,6 +199,8 @@ static bool read_problem(const char *text, bool whole, struct attn_problem *prob
         if (!read_item(&r, next_item(&rest, &more)))
             return false;
     read_standards(&r);
+    if (r.problem.kv_dtype != ATTN_I4 && !r.given[KEY_KV_GROUP])
+        r.problem.kv_group = 0;
     if (!check_whole(&r, whole))
         return false;
     *problem = r.problem;
@@ -246,6 +252,7 @@ static bool is_of_file(enum parse_key_id id)
 {
     switch (id) {
     case KEY_KV_DTYPE:
+    case KEY_KV_ZEROS:
     case KEY_SINKS:
     case KEY_ALIBI:
     case KEY_RAGGED:

@@ -14,8 +14,10 @@
  *     d         N >= 1                     64          query and key dimension
  *     dv        N >= 1                     as d        value dimension
  *     dtype     f32|bf16|f16|f64           f32         type of Q and O
- *     kv_dtype  dtype, or i8, f8e4m3 or    as dtype    type of K and V
- *               f8e5m2
+ *     kv_dtype  dtype, or i8, f8e4m3,      as dtype    type of K and V
+ *               f8e5m2 or i4
+ *     kv_group  32|64                      32          elements of K and V of i4 that share a scale
+ *     kv_zeros  0|1                        0           zero points of i4; 0: all are 8
  *     mask      none, or a sum such as     none        causal: key j <= i + skv - sq;
  *               causal+bias of causal,                 causal_top_left: j <= i;
  *               causal_top_left, bias,                 bias: a tensor added to the scores;
@@ -82,7 +84,7 @@
  *                              one matrix for each head.  Elements are N(0, 1)
  *     +scales:token|channel|head|tensor   of a kv_dtype of 8 bits: K and V have a scale for each key,
  *                              which is the default; K for each dimension; both for each KV head; one
- *                              for all of K, one for all of V
+ *                              for all of K, one for all of V; of i4, for each group there, not channel
  *     +tree:LxMx...            of mask=tree: L drafts follow the cache, M each of these and so on, sq in
  *                              all, breadth first; or tree:-1,0,0,... the parent of each, -1 the cache;
  *                              one tree for all sequences.  Left out: each parent is drawn

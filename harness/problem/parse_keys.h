@@ -22,6 +22,8 @@ enum parse_key_id {
     KEY_DV,
     KEY_DTYPE,
     KEY_KV_DTYPE,
+    KEY_KV_GROUP,
+    KEY_KV_ZEROS,
     KEY_MASK,
     KEY_WINDOW,
     KEY_SOFTCAP,
@@ -54,9 +56,9 @@ struct parse_kind {
 };
 
 /* A length or a number of pages; 0 or 1; a number with a fraction; a type; one of the names; a sum
- * of the names; L or L:R; all or a list. */
+ * of the names; L or L:R; the size of a group of i4; all or a list. */
 extern const struct parse_kind parse_kind_size, parse_kind_flag, parse_kind_float, parse_kind_dtype,
-    parse_kind_choice, parse_kind_set, parse_kind_window, parse_kind_keys;
+    parse_kind_choice, parse_kind_set, parse_kind_window, parse_kind_group, parse_kind_keys;
 
 struct parse_name {
     const char *name;

@@ -41,6 +41,22 @@ static void print_size(const struct parse_key *key, const struct attn_problem *p
     snprintf(text, PARSE_VALUE, "%zu", off ? 0 : *(const size_t *)field_of(key, problem));
 }
 
+static bool read_group(const struct parse_key *key, struct piece value,
+                       struct attn_problem *problem, const char **why)
+{
+    *why = "is no such size";
+    if (!piece_is(value, "32") && !piece_is(value, "64"))
+        return false;
+    *(size_t *)field(key, problem) = piece_is(value, "32") ? 32 : 64;
+    return true;
+}
+
+static void print_group(const struct parse_key *key, const struct attn_problem *problem, char *text)
+{
+    const size_t group = *(const size_t *)field_of(key, problem);
+    snprintf(text, PARSE_VALUE, "%zu", group ? group : 32);
+}
+
 static bool read_flag(const struct parse_key *key, struct piece value, struct attn_problem *problem,
                       const char **why)
 {
@@ -275,4 +291,5 @@ const struct parse_kind parse_kind_dtype = {read_dtype, print_dtype};
 const struct parse_kind parse_kind_choice = {read_choice, print_choice};
 const struct parse_kind parse_kind_set = {read_set, print_set};
 const struct parse_kind parse_kind_window = {read_window, print_window};
+const struct parse_kind parse_kind_group = {read_group, print_group};
 const struct parse_kind parse_kind_keys = {read_keys, print_keys};

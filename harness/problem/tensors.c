@@ -131,9 +131,9 @@ size_t tensors_spans(const struct tensor_set *set, const struct attn_problem *pr
     size_t count = tensors_operands(&tensors, problem, &set->shape, views);
     count += tensors_results(&tensors, problem, &set->shape, views + count);
     for (size_t n = 0; n < count; n++)
-        spans[n] = (struct tensors_span){views[n].name, views[n].t->data,
-                                         tensors_extent(&views[n], set->layout.row_padding),
-                                         attn_dtype_size(views[n].dtype)};
+        spans[n] = (struct tensors_span){
+            views[n].name, views[n].t->data, tensors_extent(&views[n], set->layout.row_padding),
+            views[n].dtype == ATTN_I4 ? 1 : attn_dtype_size(views[n].dtype)};
     return count;
 }
 

@@ -28,7 +28,7 @@ struct tensors_layout {
     size_t row_padding; /* elements of poison behind each row */
 };
 
-#define TENSORS_OPERANDS 15 /* at most */
+#define TENSORS_OPERANDS 17 /* at most */
 #define TENSORS_RESULTS 4
 
 /* Sizes of operands that the problem leaves open. */

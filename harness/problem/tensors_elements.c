@@ -24,6 +24,9 @@ void tensors_get_row(const struct attn_tensor *t, size_t b, size_t h, size_t i, 
     } else if (t->dtype == ATTN_F16) {
         for (size_t d = 0; d < n; d++)
             x[d] = (double)attn_f16_to_f32(((const uint16_t *)row)[at + d]);
+    } else if (t->dtype == ATTN_I4) {
+        for (size_t d = 0; d < n; d++)
+            x[d] = attn_nibble(row, at + d);
     } else if (attn_dtype_scaled(t->dtype)) {
         for (size_t d = 0; d < n; d++)
             x[d] = (double)attn_byte_to_f32(t->dtype, ((const uint8_t *)row)[at + d]);
@@ -59,6 +62,9 @@ void tensors_set_row(const struct attn_tensor *t, size_t b, size_t h, size_t i, 
     } else if (t->dtype == ATTN_I8) {
         for (size_t d = 0; d < n; d++)
             ((int8_t *)row)[at + d] = (int8_t)lrint(fmin(fmax(x[d], -128), 127));
+    } else if (t->dtype == ATTN_I4) {
+        for (size_t d = 0; d < n; d++)
+            attn_set_nibble(row, at + d, (unsigned)lrint(fmin(fmax(x[d], 0), 15)));
     } else if (t->dtype == ATTN_F8E4M3) {
         for (size_t d = 0; d < n; d++)
             ((uint8_t *)row)[at + d] = attn_f32_to_f8e4m3((float)x[d]);

@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "element.h"
 #include "tensors_view.h"
 
 /* Bit patterns by dtype: a signalling NaN where nobody may read or write, a quiet one with a
@@ -11,9 +12,11 @@
 uint64_t tensors_padding_poison(enum attn_dtype dtype)
 {
     static const uint64_t bits[ATTN_DTYPE_COUNT] = {
-        [ATTN_F32] = 0x7fadbeef, [ATTN_BF16] = 0x7fad, [ATTN_F16] = 0x7dad,
-        [ATTN_I8] = 0x80,        [ATTN_F8E4M3] = 0x7f, [ATTN_F8E5M2] = 0x7d,
-        [ATTN_I32] = 0x7fadbeef, [ATTN_BOOL] = 0xad,   [ATTN_F64] = 0x7ff5adbeefadbeef};
+        [ATTN_F32] = 0x7fadbeef, [ATTN_BF16] = 0x7fad,
+        [ATTN_F16] = 0x7dad,     [ATTN_I8] = 0x80,
+        [ATTN_I4] = 0xd,         [ATTN_F8E4M3] = 0x7f,
+        [ATTN_F8E5M2] = 0x7d,    [ATTN_I32] = 0x7fadbeef,
+        [ATTN_BOOL] = 0xad,      [ATTN_F64] = 0x7ff5adbeefadbeef};
     return bits[dtype];
 }
 
@@ -30,15 +33,20 @@ static uint64_t result_poison(enum attn_dtype dtype)
 static uint64_t bits_of_one(enum attn_dtype dtype)
 {
     static const uint64_t bits[ATTN_DTYPE_COUNT] = {
-        [ATTN_F32] = 0x3f800000, [ATTN_BF16] = 0x3f80, [ATTN_F16] = 0x3c00,
-        [ATTN_I8] = 1,           [ATTN_F8E4M3] = 0x38, [ATTN_F8E5M2] = 0x3c,
-        [ATTN_I32] = 1,          [ATTN_BOOL] = 1,      [ATTN_F64] = 0x3ff0000000000000};
+        [ATTN_F32] = 0x3f800000, [ATTN_BF16] = 0x3f80,
+        [ATTN_F16] = 0x3c00,     [ATTN_I8] = 1,
+        [ATTN_I4] = 9,           [ATTN_F8E4M3] = 0x38,
+        [ATTN_F8E5M2] = 0x3c,    [ATTN_I32] = 1,
+        [ATTN_BOOL] = 1,         [ATTN_F64] = 0x3ff0000000000000};
     return bits[dtype];
 }
 
 static void set_bits(void *row, enum attn_dtype dtype, size_t at, uint64_t bits)
 {
     switch (attn_dtype_size(dtype)) {
+    case 0:
+        attn_set_nibble(row, at, (unsigned)bits);
+        return;
     case 8:
         ((uint64_t *)row)[at] = bits;
         return;
@@ -82,16 +90,19 @@ static struct row row_number(const struct tensors_view *view, size_t n)
     return row;
 }
 
-/* Sets the elements between the rows of a view, as its layout pads them. */
+/* Sets the elements between the rows of a view, as its layout pads them; of i4 also those that fill up the
+ * last byte of a row. */
 static void fill_padding(const struct tensors_view *view, size_t padding, uint64_t bits)
 {
     const char *end = (const char *)view->t->data + tensors_extent(view, padding);
     const size_t rows = tensors_positions(view, padding), whole = tensors_pitch(view, padding);
-    for (size_t n = 0; padding && n < view->batch * view->heads * rows; n++) {
+    const bool filled = padding || whole > view->cols;
+    for (size_t n = 0; filled && n < view->batch * view->heads * rows; n++) {
         char *row = attn_row(view->t, n / rows / view->heads, n / rows % view->heads, n % rows);
         if (row >= end)
             continue; /* the last row of the memory has nothing behind it */
-        const size_t room = (size_t)(end - row) / attn_dtype_size(view->dtype);
+        const size_t size = attn_dtype_size(view->dtype), left = (size_t)(end - row);
+        const size_t room = size ? left / size : 2 * left;
         for (size_t d = n % rows < view->rows ? view->cols : 0; d < (room < whole ? room : whole);
              d++)
             set_bits(row, view->dtype, d, bits);

@@ -70,19 +70,25 @@ static void shape_masks(const struct problem_case *c, struct tensors_shape *shap
     }
 }
 
+size_t tensors_groups(const struct attn_problem *p, size_t dim)
+{
+    return p->kv_dtype == ATTN_I4 ? (dim - 1) / p->kv_group + 1 : 1;
+}
+
 static void shape_scales(const struct problem_case *c, struct tensors_shape *shape)
 {
     const struct attn_problem *p = &c->problem;
     const bool packed = lengths_pack_keys(p);
     const size_t batch = packed ? 1 : p->batch, rows = packed ? shape->kv_rows : p->kv_len;
-    set_dims(shape->k_scale, batch, p->kv_heads, rows, 1);
-    set_dims(shape->v_scale, batch, p->kv_heads, rows, 1);
+    const size_t k = tensors_groups(p, p->qk_dim), v = tensors_groups(p, p->v_dim);
+    set_dims(shape->k_scale, batch, p->kv_heads, rows, k);
+    set_dims(shape->v_scale, batch, p->kv_heads, rows, v);
     if (c->input.scales == INPUT_SCALES_CHANNEL)
         set_dims(shape->k_scale, batch, p->kv_heads, 1, p->qk_dim);
     if (c->input.scales == INPUT_SCALES_HEAD || c->input.scales == INPUT_SCALES_TENSOR) {
         const size_t heads = c->input.scales == INPUT_SCALES_HEAD ? p->kv_heads : 1;
-        set_dims(shape->k_scale, 1, heads, 1, 1);
-        set_dims(shape->v_scale, 1, heads, 1, 1);
+        set_dims(shape->k_scale, 1, heads, 1, k);
+        set_dims(shape->v_scale, 1, heads, 1, v);
     }
 }
 
@@ -131,7 +137,9 @@ struct tensors_shape tensors_shape_most(const struct attn_problem *p,
     set_dims(shape.bias, p->batch, p->q_heads, p->q_len, p->kv_len);
     set_dims(shape.mask, p->batch, p->q_heads, p->q_len, p->kv_len);
     set_dims(shape.k_scale, batch, p->kv_heads, keys, p->qk_dim);
-    set_dims(shape.v_scale, batch, p->kv_heads, keys, 1);
+    set_dims(shape.v_scale, batch, p->kv_heads, keys, tensors_groups(p, p->v_dim));
+    if (p->kv_dtype == ATTN_I4)
+        set_dims(shape.k_scale, batch, p->kv_heads, keys, tensors_groups(p, p->qk_dim));
     return shape;
 }
 
@@ -154,11 +162,12 @@ double tensors_case_bytes(const struct problem_case *c)
     const double rows = (double)p->batch * (double)p->q_heads * (double)p->q_len;
     const double keys = (double)p->batch * (double)p->kv_heads * (double)p->kv_len;
     const double dims = (double)(p->qk_dim + p->v_dim);
+    const double of_key = (double)attn_elements_bytes(p->kv_dtype, (ptrdiff_t)p->qk_dim) +
+                          (double)attn_elements_bytes(p->kv_dtype, (ptrdiff_t)p->v_dim);
     const double stored = p->options & ATTN_OPTION_PAGED ? paged_keys(p) : keys;
     struct tensors_shape shape = {0};
     shape_masks(c, &shape);
-    double bytes = rows * dims * (double)attn_dtype_size(p->dtype) +
-                   stored * dims * (double)attn_dtype_size(p->kv_dtype);
+    double bytes = rows * dims * (double)attn_dtype_size(p->dtype) + stored * of_key;
     if (p->outputs & ATTN_OUTPUT_WEIGHTS)
         bytes += rows * (double)p->kv_len * (double)attn_dtype_size(attn_statistics_dtype(p));
     if (p->outputs & ATTN_OUTPUT_SCORES)

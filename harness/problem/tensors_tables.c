@@ -7,6 +7,7 @@
 
 #include "base/random.h"
 #include "base/refuse.h"
+#include "element.h"
 #include "lengths.h"
 #include "tensors_view.h"
 
@@ -89,7 +90,10 @@ static void poison_rows(const struct attn_tensor *t, size_t b, size_t heads, siz
             const size_t size = attn_dtype_size(t->dtype);
             for (size_t d = 0; d < cols; d++) {
                 const uint64_t any = random_bits(key, (r * heads + g) * cols + d);
-                memcpy(row + d * size, t->dtype == ATTN_I8 ? &any : &bits, size);
+                if (t->dtype == ATTN_I4)
+                    attn_set_nibble(row, d, (unsigned)any & 15);
+                else
+                    memcpy(row + d * size, t->dtype == ATTN_I8 ? &any : &bits, size);
             }
         }
 }
@@ -134,12 +138,17 @@ static bool poison_keys(struct tensor_set *set, const struct attn_problem *p, ui
 static void poison_scales(struct tensor_set *set, const struct attn_problem *p)
 {
     const uint32_t bits = (uint32_t)tensors_padding_poison(ATTN_F32);
-    const struct attn_tensor *const both[] = {&set->tensors.k_scale, &set->tensors.v_scale};
-    for (int n = 0; n < 2; n++)
+    const struct attn_tensors *t = &set->tensors;
+    const struct attn_tensor *const both[] = {&t->k_scale, &t->v_scale, &t->k_zero, &t->v_zero};
+    const bool zeros = p->options & ATTN_OPTION_ZERO_POINTS;
+    for (int n = 0; n < (zeros ? 4 : 2); n++)
         for (size_t b = 0; both[n]->stride[2] && b < p->batch; b++)
             for (size_t g = 0; g < p->kv_heads; g++)
                 for (size_t j = attn_sequence(p, &set->tensors, b).kv_len; j < p->kv_len; j++)
-                    memcpy(attn_row(both[n], b, g, j), &bits, sizeof bits);
+                    for (size_t d = 0; d < tensors_groups(p, n % 2 ? p->v_dim : p->qk_dim); d++)
+                        memcpy((float *)attn_row(both[n], b, g, j) +
+                                   (ptrdiff_t)d * both[n]->stride[3],
+                               &bits, sizeof bits);
 }
 
 bool tensors_poison_tails(struct tensor_set *set, const struct attn_problem *p, uint64_t key,

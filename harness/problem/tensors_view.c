@@ -157,6 +157,10 @@ size_t tensors_operands(struct attn_tensors *t, const struct attn_problem *p,
         add(&list, "k_scale", &t->k_scale, ATTN_F32, scales(shape->k_scale));
         add(&list, "v_scale", &t->v_scale, ATTN_F32, scales(shape->v_scale));
     }
+    if (p->options & ATTN_OPTION_ZERO_POINTS) {
+        add(&list, "k_zero", &t->k_zero, ATTN_F32, scales(shape->k_scale));
+        add(&list, "v_zero", &t->v_zero, ATTN_F32, scales(shape->v_scale));
+    }
     return list.count;
 }
 
@@ -196,7 +200,8 @@ void tensors_complete(struct attn_tensors *t, const struct attn_problem *p,
 
 size_t tensors_pitch(const struct tensors_view *view, size_t padding)
 {
-    return view->cols + (view->wide ? 2 : 1) * padding;
+    const size_t cols = view->cols + (view->wide ? 2 : 1) * padding;
+    return view->dtype == ATTN_I4 ? cols + cols % 2 : cols; /* rows begin at bytes */
 }
 
 size_t tensors_positions(const struct tensors_view *view, size_t padding)
@@ -230,6 +235,8 @@ size_t tensors_extent(const struct tensors_view *view, size_t padding)
         return SIZE_MAX;
     if (n) /* nothing lies behind the last element */
         n -= row - view->cols + spare * row * (view->order == ATTN_BHSD ? 1 : view->heads);
+    if (view->dtype == ATTN_I4)
+        return (n + 1) / 2;
     return __builtin_mul_overflow(n, attn_dtype_size(view->dtype), &n) ? SIZE_MAX : n;
 }
 

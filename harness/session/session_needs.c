@@ -146,8 +146,8 @@ struct session_least session_least(const struct session *session)
 /* Bytes of V. */
 static double v_bytes(const struct attn_problem *p)
 {
-    return (double)p->batch * (double)p->kv_heads * (double)p->kv_len * (double)p->v_dim *
-           (double)attn_dtype_size(p->kv_dtype);
+    return (double)p->batch * (double)p->kv_heads * (double)p->kv_len *
+           (double)attn_elements_bytes(p->kv_dtype, (ptrdiff_t)p->v_dim);
 }
 
 double session_cell_bytes(const struct cell *cell)

@@ -43,15 +43,17 @@ static void set_words(json_t *shape, const struct attn_problem *p)
 static json_t *shape_of(const struct attn_problem *p)
 {
     json_t *shape = json_pack(
-        "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:s, s:f, s:f, s:I, s:I, s:I, s:s, s:I, s:I}", "batch",
-        (json_int_t)p->batch, "q_heads", (json_int_t)p->q_heads, "kv_heads",
+        "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:s, s:f, s:f, s:I, s:I, s:I, s:s, s:I, s:I, "
+        "s:I}",
+        "batch", (json_int_t)p->batch, "q_heads", (json_int_t)p->q_heads, "kv_heads",
         (json_int_t)p->kv_heads, "q_len", (json_int_t)p->q_len, "kv_len", (json_int_t)p->kv_len,
         "qk_dim", (json_int_t)p->qk_dim, "v_dim", (json_int_t)p->v_dim, "dtype",
         attn_dtype_name(p->dtype), "kv_dtype", attn_dtype_name(p->kv_dtype), "scale",
         (double)attn_problem_scale(p), "softcap", (double)p->softcap, "window_left",
         (json_int_t)p->window_left, "window_right", (json_int_t)p->window_right, "page_size",
-        (json_int_t)p->page_size, "layout", p->layout == ATTN_BSHD ? "bshd" : "bhsd", "index_count",
-        (json_int_t)p->index_count, "index_block", (json_int_t)p->index_block);
+        (json_int_t)p->page_size, "layout", p->layout == ATTN_BSHD ? "bshd" : "bhsd", "kv_group",
+        (json_int_t)p->kv_group, "index_count", (json_int_t)p->index_count, "index_block",
+        (json_int_t)p->index_block);
     set_words(shape, p);
     return shape;
 }

@@ -48,19 +48,20 @@ struct keys {
     size_t *j;      /* which key */
     const void **v; /* its row of V */
     wide *v_scale;  /* set for types of 8 bits alone */
-    wide *x;        /* score */
-    wide *p;        /* weight */
-    wide *delta;    /* how far x may be off, first s_rj */
-    wide *extra;    /* what delta has beside, from softcap, ALiBi and bias; NULL: nothing */
-    wide m, l;      /* maximum, sum of exp(x - m) */
-    wide mean_off;  /* sum_j p_j delta_j */
-    wide g_keys;    /* g(Skv) */
+    const struct place *at;
+    wide *x;       /* score */
+    wide *p;       /* weight */
+    wide *delta;   /* how far x may be off, first s_rj */
+    wide *extra;   /* what delta has beside, from softcap, ALiBi and bias; NULL: nothing */
+    wide m, l;     /* maximum, sum of exp(x - m) */
+    wide mean_off; /* sum_j p_j delta_j */
+    wide g_keys;   /* g(Skv) */
 };
 
 /* Scratch of a row's dot products. */
 struct dot_scratch {
     wide *q;        /* the query */
-    wide *q_scaled; /* times k_scale of a key */
+    wide *q_scaled; /* times k_scale of a key; of i4 the key */
     element *row;   /* of K or V, widened */
 };
 
@@ -192,6 +193,33 @@ static inline struct place place_of(const struct attn_problem *problem,
     };
 }
 
+/* Elements [first, first + n) of row j of K or V of i4: less their zero points, times their groups' scales.
+ * Both are exact in `wide` but for what it loses itself. */
+static inline void groups_of(const struct place *at, const struct attn_tensor *scales,
+                             const struct attn_tensor *zeros, const void *row, size_t j,
+                             size_t first, size_t n, wide *to)
+{
+    const struct attn_problem *p = at->problem;
+    const size_t r = at->sequence.kv_first + j;
+    const float *scale = (const float *)attn_row(scales, at->b, at->g, r);
+    for (size_t d = 0; d < n; d++) {
+        const wide zero = (wide)attn_zero_point(p, zeros, at->b, at->g, r, first + d);
+        to[d] = ((wide)(int)attn_nibble(row, first + d) - zero) *
+                (wide)scale[(ptrdiff_t)attn_scale_index(p, first + d) * scales->stride[3]];
+    }
+}
+
+static inline wide dot_of_wide(const wide *q, const wide *k, size_t n, wide *magnitude)
+{
+    wide sum = 0, absolute = 0;
+    for (size_t d = 0; d < n; d++) {
+        sum += q[d] * k[d];
+        absolute += fabs(q[d] * k[d]);
+    }
+    *magnitude = absolute;
+    return sum;
+}
+
 static inline wide bias_of(const struct place *at, size_t j)
 {
     element widened;
@@ -212,8 +240,14 @@ static inline wide scaled_dot(const struct place *at, size_t j, const struct dot
     const struct attn_problem *p = at->problem;
     const struct attn_tensors *t = at->tensors;
     const void *row = attn_kv_row(p, t, &t->k, &at->sequence, at->b, at->g, j);
-    const element *k = row_of(row, p->kv_dtype, 0, p->qk_dim, scratch->row);
     const wide *q = scratch->q;
+    if (p->kv_dtype == ATTN_I4) {
+        groups_of(at, &t->k_scale, &t->k_zero, row, j, 0, p->qk_dim, scratch->q_scaled);
+        const wide x = at->scale * dot_of_wide(q, scratch->q_scaled, p->qk_dim, magnitude);
+        *magnitude *= fabs(at->scale);
+        return x;
+    }
+    const element *k = row_of(row, p->kv_dtype, 0, p->qk_dim, scratch->row);
     if (attn_dtype_scaled(p->kv_dtype)) {
         const float *k_scale = attn_row(&t->k_scale, at->b, at->g, at->sequence.kv_first + j);
         for (size_t d = 0; d < p->qk_dim; d++)
@@ -291,6 +325,7 @@ static inline void keys_find(struct keys *keys, const struct place *at,
     const ptrdiff_t lo = at->list ? 0 : seen.lo;
     const ptrdiff_t hi = at->list ? (ptrdiff_t)p->index_count : seen.hi;
     size_t n = 0;
+    keys->at = at;
     keys->m = sink > -INFINITY ? sink : -INFINITY;
     for (ptrdiff_t entry = lo; entry < hi; entry++) {
         const size_t j = (size_t)(at->list ? at->list[entry] : entry);
@@ -303,7 +338,7 @@ static inline void keys_find(struct keys *keys, const struct place *at,
             x = with_terms(at, j, x, &keys->delta[n], &keys->extra[n]);
         keys->j[n] = j;
         keys->v[n] = attn_kv_row(p, t, &t->v, &at->sequence, at->b, at->g, j);
-        if (attn_dtype_scaled(p->kv_dtype))
+        if (attn_dtype_scaled(p->kv_dtype) && p->kv_dtype != ATTN_I4)
             keys->v_scale[n] = (wide) * (const float *)attn_row(&t->v_scale, at->b, at->g,
                                                                 at->sequence.kv_first + j);
         keys->x[n] = x;

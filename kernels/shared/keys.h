@@ -2,8 +2,8 @@
  * keys.h: keys of a sequence as rows of reals, wherever and in whatever type they lie; for kernel
  * files only.
  *
- * Reals that follow each other are read in place.  What lies in several pages, has 8 or 16 bits or is named
- * by a list is copied some keys at a time: widening is exact, and 8 bits get their scales on the way.
+ * Reals that follow each other are read in place.  What lies in several pages, has 4 to 16 bits or is named
+ * by a list is copied some keys at a time: widening is exact, and 8 and 4 bits get their scales on the way.
  */
 #ifndef ATTN_KEYS_H
 #define ATTN_KEYS_H
@@ -83,6 +83,30 @@ static inline void keys_widen_bytes(real *to, enum attn_dtype dtype, const uint8
             to[d] = (real)attn_f8e5m2_to_f32(from[d]);
 }
 
+/* Row j of i4 at `from`, group by group: less the zero point, times the scale. */
+static inline void keys_widen_groups(const struct keys *keys, const struct attn_tensor *kv,
+                                     ptrdiff_t j, const uint8_t *from, real *to, size_t dim)
+{
+    const struct attn_problem *p = keys->problem;
+    const struct attn_tensors *t = keys->tensors;
+    const bool is_k = kv == &t->k;
+    const struct attn_tensor *scales = is_k ? &t->k_scale : &t->v_scale;
+    const struct attn_tensor *zeros = is_k ? &t->k_zero : &t->v_zero;
+    const size_t row = keys->sequence.kv_first + (size_t)j;
+    const float *scale = attn_row_f32(scales, keys->b, keys->g, row);
+    for (size_t d = 0; d < dim; d += p->kv_group, scale += scales->stride[3]) {
+        const size_t n = dim - d < p->kv_group ? dim - d : p->kv_group;
+        const real zero = (real)attn_zero_point(p, zeros, keys->b, keys->g, row, d);
+        for (size_t i = 0; i < n / 2; i++) {
+            const unsigned both = from[d / 2 + i];
+            to[d + 2 * i] = ((real)(int)(both & 15) - zero) * (real)*scale;
+            to[d + 2 * i + 1] = ((real)(int)(both >> 4) - zero) * (real)*scale;
+        }
+        if (n % 2)
+            to[d + n - 1] = ((real)(int)(from[(d + n) / 2] & 15) - zero) * (real)*scale;
+    }
+}
+
 /* Row j of 8 bits at `from` times its scale: one scale per token, or in K one per channel. */
 static inline void keys_scale(const struct keys *keys, const struct attn_tensor *kv, ptrdiff_t j,
                               const uint8_t *from, real *to, size_t dim)
@@ -130,13 +154,15 @@ static inline const real *keys_reals(const struct keys *keys, const struct attn_
     if (kv->dtype == REAL_DTYPE && keys_together(keys, j, n))
         return keys_row(keys, kv, j);
     *stride = (ptrdiff_t)dim;
-    const ptrdiff_t bytes = kv->stride[2] * (ptrdiff_t)attn_dtype_size(kv->dtype);
+    const ptrdiff_t bytes = attn_elements_bytes(kv->dtype, kv->stride[2]);
     real *to = copy;
     for (ptrdiff_t i = 0, run; i < n; i += run) {
         const char *row = keys_row(keys, kv, j + i);
         run = keys_run(keys, j + i, n - i);
         for (ptrdiff_t r = i; r < i + run; r++, row += bytes, to += dim)
-            if (attn_dtype_scaled(kv->dtype))
+            if (kv->dtype == ATTN_I4)
+                keys_widen_groups(keys, kv, r + j, (const uint8_t *)row, to, dim);
+            else if (attn_dtype_scaled(kv->dtype))
                 keys_scale(keys, kv, r + j, (const uint8_t *)row, to, dim);
             else
                 keys_widen(to, kv->dtype, row, dim);

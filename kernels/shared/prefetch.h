@@ -50,16 +50,15 @@ static inline void prefetch_keys(struct prefetch *prefetch, const struct keys *k
                                  const struct attn_tensor *t, size_t dim, ptrdiff_t first,
                                  ptrdiff_t n)
 {
-    const size_t element = attn_dtype_size(t->dtype);
     const int most = prefetch->count + (PREFETCH_PLANS - 4) / 2;
     for (ptrdiff_t run; n > 0 && prefetch->count < most; first += run, n -= run) {
         run = keys_run(keys, first, n);
         prefetch->planned[prefetch->count++] = (struct prefetch_rows){
             .row = keys_row(keys, t, first),
-            .outer_stride = t->stride[2] * (ptrdiff_t)element,
+            .outer_stride = attn_elements_bytes(t->dtype, t->stride[2]),
             .inner = 1,
             .outer = (size_t)run,
-            .bytes = dim * element,
+            .bytes = (size_t)attn_elements_bytes(t->dtype, (ptrdiff_t)dim),
         };
     }
 }

@@ -32,7 +32,7 @@ static inline void cache_start(struct cache *c, const struct keys *keys,
     c->kv = kv;
     c->paged = keys->problem->options & ATTN_OPTION_PAGED;
     c->data = c->paged ? NULL : keys_row(keys, kv, 0);
-    c->stride = kv->stride[2] * (ptrdiff_t)attn_dtype_size(kv->dtype);
+    c->stride = attn_elements_bytes(kv->dtype, kv->stride[2]);
 }
 
 /* From row j on. */

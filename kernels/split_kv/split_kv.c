@@ -267,7 +267,7 @@ const struct attn_kernel ATTN_KERNEL = {
 #if MATRIX_UNIT
     .supports = supports,
 #else
-    .caps.kv_dtypes = ATTN_DTYPES_SCALED,
+    .caps.kv_dtypes = ATTN_DTYPES_SCALED & ~ATTN_BIT(ATTN_I4),
 #endif
     .caps.outputs = ATTN_OUTPUTS_ALL,
     .caps.forward = true,
