@@ -124,6 +124,18 @@ static inline void keys_scale(const struct keys *keys, const struct attn_tensor 
             to[d] *= (real)*scale;
 }
 
+/* Row j of K or V, which lies at `from`, as reals. */
+static inline void keys_convert(const struct keys *keys, const struct attn_tensor *kv, ptrdiff_t j,
+                                const void *from, real *to, size_t dim)
+{
+    if (kv->dtype == ATTN_I4)
+        keys_widen_groups(keys, kv, j, from, to, dim);
+    else if (attn_dtype_scaled(kv->dtype))
+        keys_scale(keys, kv, j, from, to, dim);
+    else
+        keys_widen(to, kv->dtype, from, dim);
+}
+
 /* The keys that entries [j, j + n) of a list name as rows in `copy`, zeros for -1. */
 static inline void keys_gather(const struct keys *keys, const struct attn_tensor *kv, ptrdiff_t j,
                                ptrdiff_t n, size_t dim, real *copy)
@@ -132,10 +144,8 @@ static inline void keys_gather(const struct keys *keys, const struct attn_tensor
         const ptrdiff_t key = keys->list[j + i];
         if (key < 0)
             memset(copy, 0, dim * sizeof *copy);
-        else if (attn_dtype_scaled(kv->dtype))
-            keys_scale(keys, kv, key, (const uint8_t *)keys_row(keys, kv, key), copy, dim);
         else
-            keys_widen(copy, kv->dtype, keys_row(keys, kv, key), dim);
+            keys_convert(keys, kv, key, keys_row(keys, kv, key), copy, dim);
     }
 }
 
@@ -160,12 +170,7 @@ static inline const real *keys_reals(const struct keys *keys, const struct attn_
         const char *row = keys_row(keys, kv, j + i);
         run = keys_run(keys, j + i, n - i);
         for (ptrdiff_t r = i; r < i + run; r++, row += bytes, to += dim)
-            if (kv->dtype == ATTN_I4)
-                keys_widen_groups(keys, kv, r + j, (const uint8_t *)row, to, dim);
-            else if (attn_dtype_scaled(kv->dtype))
-                keys_scale(keys, kv, r + j, (const uint8_t *)row, to, dim);
-            else
-                keys_widen(to, kv->dtype, row, dim);
+            keys_convert(keys, kv, r + j, row, to, dim);
     }
     return copy;
 }
