@@ -70,10 +70,12 @@ struct geometry {
     bool looks;           /* which keys a row sees depends on operands (mask_bits.h) */
     bool shared;          /* V is part of K */
     bool uneven;          /* sequences have lengths of their own */
+    size_t listed;        /* entries of a list of keys (listed.h); 0: queries see all */
     size_t abreast;       /* KV heads that a task takes together, block by block */
     bool apart;           /* keys are read one after the other */
     bool far;             /* K and V are fetched into L2 from farther ahead (cache.h) */
     size_t group;         /* query heads of a KV head */
+    size_t unit_most;     /* rows of a unit where there are enough */
     size_t unit_rows;     /* most rows of a unit */
     size_t row_room;      /* the same, in whole tiles of a matrix unit */
     int tile_rows;        /* most rows of a tile */
@@ -103,10 +105,16 @@ static inline size_t geometry_minimum(size_t a, size_t b)
 
 /* ---- sequences ------------------------------------------------------------------------------ */
 
+/* What is split: keys, or entries of a list. */
+static inline size_t geometry_keys(const struct geometry *g, const struct attn_sequence *s)
+{
+    return g->listed ? g->listed : s->kv_len;
+}
+
 /* Units of each KV head. */
 static inline size_t geometry_units(const struct geometry *g, const struct attn_sequence *s)
 {
-    return (g->group * s->q_len + UNIT_ROWS - 1) / UNIT_ROWS;
+    return (g->group * s->q_len + g->unit_most - 1) / g->unit_most;
 }
 
 static inline bool geometry_alone(const struct geometry *g, const struct attn_sequence *s)
@@ -124,7 +132,7 @@ static inline size_t geometry_split_keys(const struct geometry *g, const struct 
 static inline size_t geometry_splits(const struct geometry *g, const struct attn_sequence *s)
 {
     const size_t each = geometry_split_keys(g, s);
-    return (s->kv_len + each - 1) / each;
+    return (geometry_keys(g, s) + each - 1) / each;
 }
 
 /* ---- memory --------------------------------------------------------------------------------- */
@@ -160,8 +168,8 @@ static inline void geometry_bytes(struct geometry *g)
     size_t bytes[SCRATCH_COUNT] = {
         [SCRATCH_Q] = rows * merged * sizeof(float),
         [SCRATCH_P] = p * sizeof(float),
-        [SCRATCH_K] = GROUP_KEYS * (size_t)g->qk.bytes,
-        [SCRATCH_V] = GROUP_KEYS * (size_t)g->v.bytes,
+        [SCRATCH_K] = (g->listed ? keys : GROUP_KEYS) * (size_t)g->qk.bytes,
+        [SCRATCH_V] = (g->listed ? keys : GROUP_KEYS) * (size_t)g->v.bytes,
         [SCRATCH_TILES] = (rows / (size_t)g->tile_rows + 3) * sizeof(struct tile),
         [SCRATCH_VIEWS] = rows * sizeof(struct view),
         [SCRATCH_BITS] = 2 * rows * sizeof(uint64_t),
@@ -182,10 +190,11 @@ static inline void geometry_bytes(struct geometry *g)
 /* Whether the rows of a key's heads are neighbours.  Then a head's own rows may have a page each, and heads
  * one after the other look it up and fetch from it as often as there are heads: abreast they take 0.48 to
  * 0.75 of the time (1 thread, AMD Zen 4, 8 heads of 128 x 16384 keys, 2026-11-25).  Sequences of their
- * own lengths, and weights, are computed head by head. */
+ * own lengths, lists of keys, and weights, are computed head by head. */
 static inline bool geometry_neighbours(const struct attn_problem *p)
 {
-    const unsigned apart = ATTN_OPTION_PAGED | ATTN_OPTION_RAGGED | ATTN_OPTION_PACKED;
+    const unsigned apart =
+        ATTN_OPTION_PAGED | ATTN_OPTION_RAGGED | ATTN_OPTION_PACKED | ATTN_OPTION_INDEX;
     return p->layout == ATTN_BSHD && p->kv_heads > 1 && !(p->options & apart) &&
            !(p->outputs & ATTN_OUTPUT_WEIGHTS);
 }
@@ -278,6 +287,25 @@ static inline size_t geometry_block_bytes(size_t rows, size_t row_bytes, size_t 
                                                                      : BLOCK_BYTES;
 }
 
+/* The largest divisor of n that is at most `most`. */
+static inline size_t geometry_divisor(size_t n, size_t most)
+{
+    size_t divisor = n < most ? n : most;
+    while (n % divisor)
+        divisor--;
+    return divisor;
+}
+
+/* Rows of a unit: of queries that share a list, whole ones if it has room for one. */
+static inline size_t geometry_unit_most(const struct attn_problem *p)
+{
+    const size_t group = p->q_heads / p->kv_heads;
+    if (!(p->options & ATTN_OPTION_INDEX))
+        return UNIT_ROWS;
+    return group > UNIT_ROWS ? geometry_divisor(group, UNIT_ROWS)
+                             : group * geometry_divisor(p->index_block, UNIT_ROWS / group);
+}
+
 static inline struct geometry geometry_of(const struct attn_problem *p, int threads)
 {
     const size_t element = attn_dtype_size(p->kv_dtype), rows = group_rows(p);
@@ -291,20 +319,22 @@ static inline struct geometry geometry_of(const struct attn_problem *p, int thre
         .v = axis_of(p->v_dim, element, format),
         .natural = p->mask & ATTN_MASK_BIAS ||
                    p->options & (ATTN_OPTION_SOFTCAP | ATTN_OPTION_ALIBI) || FORMAT_SCALED(format),
-        .looks = p->mask & (ATTN_MASK_BOOL | ATTN_MASK_BIAS),
+        .looks = p->mask & (ATTN_MASK_BOOL | ATTN_MASK_BIAS) || p->options & ATTN_OPTION_INDEX,
         .shared = p->options & ATTN_OPTION_SHARED_KV,
         .uneven = p->options & (ATTN_OPTION_RAGGED | ATTN_OPTION_PACKED),
         .group = p->q_heads / p->kv_heads,
-        .unit_rows = geometry_minimum(rows, UNIT_ROWS),
+        .listed = p->options & ATTN_OPTION_INDEX ? p->index_count : 0,
+        .unit_most = geometry_unit_most(p),
         .tile_rows = format == FORMAT_F16 || FORMAT_SCALED(format) ? 4 : MOST_ROWS,
         .block_keys = (ptrdiff_t)(fit ? geometry_minimum(fit, BLOCK_KEYS) : GROUP_KEYS),
     };
+    g.unit_rows = geometry_minimum(rows, g.unit_most);
     const ptrdiff_t blocks = TOUCH_BYTES / g.block_keys / g.qk.bytes;
     g.touch_keys = (blocks > 1 ? blocks : 1) * g.block_keys;
     g.streams = geometry_streams(&g, p);
     g.near = geometry_near(&g, p);
     g.apart = g.streams || geometry_apart(&g, p);
-    g.splits = (p->kv_len + SPLIT_KEYS - 1) / SPLIT_KEYS;
+    g.splits = (geometry_keys(&g, &longest) + SPLIT_KEYS - 1) / SPLIT_KEYS;
     g.alone = geometry_rows_alone(&g, p);
     if (!g.uneven)
         g.splits = geometry_splits(&g, &longest);

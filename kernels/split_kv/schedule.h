@@ -44,8 +44,8 @@ static struct attn_sequence schedule_sequence(const struct schedule *s, size_t b
 /* Cost of a unit of the sequence: reading K and V of a key takes about as long as computing 16 rows. */
 static double schedule_cost(const struct geometry *g, const struct attn_sequence *s)
 {
-    const size_t rows = geometry_minimum(g->group * s->q_len, UNIT_ROWS);
-    return (double)s->kv_len * (double)(rows + 16);
+    const size_t rows = geometry_minimum(g->group * s->q_len, g->unit_most);
+    return (double)geometry_keys(g, s) * (double)(rows + 16);
 }
 
 /* Classes of cost, a power of two each, the dearest first; in the first is what is split. */

@@ -20,6 +20,8 @@
  * (cache.h), which of them a row sees (mask_bits.h), what is added to a score (split_kv_terms.h).  A block
  * that nobody sees is not read, and one that every row sees whole is computed as if there were no mask.
  *
+ * Of keys that a list names, the list takes the place of the sequence (listed.h).
+ *
  * A matrix unit (amx) takes a unit through panels of keys in place of blocks, and tiles of 16 rows
  * (panels.h, matrix_products.h); all else is the same.
  *
@@ -91,7 +93,7 @@ static void gather_sums(const struct unit *u, char *part)
 static struct attn_range keys_of_split(const struct unit *u, size_t index)
 {
     const size_t each = geometry_split_keys(u->g, &u->block.sequence), first = index * each;
-    const size_t end = geometry_minimum(first + each, u->block.sequence.kv_len);
+    const size_t end = geometry_minimum(first + each, geometry_keys(u->g, &u->block.sequence));
     return (struct attn_range){(ptrdiff_t)first, (ptrdiff_t)end};
 }
 
@@ -114,7 +116,12 @@ static void split(struct unit *u, int n, size_t index, char *part, size_t step)
     } else {
         for (int i = 0; i < n; i++)
             start_tiles(&u[i], (float *)(part + (size_t)i * step));
-        unit_keys(u, n, keys);
+#if !MATRIX_UNIT
+        if (u->list)
+            unit_listed(u, keys);
+        else
+#endif
+            unit_keys(u, n, keys);
         for (int i = 0; i < n; i++)
             gather_sums(&u[i], part + (size_t)i * step);
     }
@@ -263,10 +270,11 @@ const struct attn_kernel ATTN_KERNEL = {
     .caps.compute = ATTN_F32,
 #endif
     .caps.masks = ATTN_MASKS_ALL,
-    .caps.options = ATTN_OPTIONS_ALL,
 #if MATRIX_UNIT
     .supports = supports,
+    .caps.options = ATTN_OPTIONS_ALL,
 #else
+    .caps.options = ATTN_OPTIONS_ALL | ATTN_OPTION_INDEX,
     .caps.kv_dtypes = ATTN_DTYPES_SCALED & ~ATTN_BIT(ATTN_I4),
 #endif
     .caps.outputs = ATTN_OUTPUTS_ALL,

@@ -78,6 +78,50 @@ static void place(const struct tile *t, ptrdiff_t j, struct terms *terms)
     terms->slope = vf_load(t->slope);
 }
 
+/* The scale of key `at`, 0 where there is none. */
+static float listed_scale(const struct unit *u, const struct attn_tensor *scale, ptrdiff_t at)
+{
+    const struct group_block *block = &u->block;
+    return at < 0 ? 0
+                  : *attn_row_f32(scale, block->b, block->g,
+                                  block->sequence.kv_first + (size_t)at);
+}
+
+/* Terms of the keys of a list; slopes are a part of the bias. */
+static struct terms terms_listed(const struct unit *u, const struct tile *t, int row, ptrdiff_t j,
+                                 int n, int keys)
+{
+    const struct attn_problem *problem = u->block.problem;
+    const ptrdiff_t each = u->g->tile_rows * u->g->block_keys + VF_LANES;
+    const enum attn_dtype dtype = u->t->bias.dtype;
+    const bool alibi = problem->options & ATTN_OPTION_ALIBI, scaled = FORMAT_SCALED(u->g->format);
+    struct terms terms = {0};
+    for (int key = 0; key < keys; key++) {
+        const ptrdiff_t at = key < n ? u->list[j + key] : -1;
+        for (int h = 0; h < t->rows; h++) {
+            const char *bias = u->view[row + h].bias;
+            float x = alibi && at >= 0 ? t->slope[h] * (float)(at - t->at[h]) : 0;
+            if (bias && at >= 0)
+                x += vf_load_elements(dtype, bias + at * (ptrdiff_t)attn_dtype_size(dtype), 1)[0];
+            u->terms[key * t->rows + h] = x;
+        }
+    }
+    for (int i = 0; scaled && i < keys * t->rows; i++) {
+        const ptrdiff_t at = i / t->rows < n ? u->list[j + i / t->rows] : -1;
+        u->terms[each + i] = listed_scale(u, &u->t->v_scale, at);
+        u->terms[2 * each + i] = listed_scale(u, &u->t->k_scale, at);
+    }
+    if (problem->options & ATTN_OPTION_SOFTCAP)
+        terms.cap = &u->cap;
+    if (alibi || problem->mask & ATTN_MASK_BIAS)
+        terms.bias = u->terms;
+    if (scaled && !u->reports)
+        terms.v_factor = u->terms + each;
+    if (scaled && terms_scale_keys(&u->t->k_scale))
+        terms.k_factor = u->terms + 2 * each;
+    return terms;
+}
+
 /* Terms of keys [j, j + n) for the tile whose rows begin at `row`, in arrays of `keys`. */
 static struct terms terms_of(const struct unit *u, const struct tile *t, int row, ptrdiff_t j,
                              int n, int keys)
@@ -86,6 +130,8 @@ static struct terms terms_of(const struct unit *u, const struct tile *t, int row
     const struct attn_problem *problem = u->block.problem;
     const ptrdiff_t each = g->tile_rows * g->block_keys + VF_LANES;
     struct terms terms = {0};
+    if (u->list)
+        return terms_listed(u, t, row, j, n, keys);
     if (problem->options & ATTN_OPTION_SOFTCAP)
         terms.cap = &u->cap;
     if (problem->options & ATTN_OPTION_ALIBI)

@@ -17,6 +17,7 @@ struct unit {
     int rows, tiles;
     bool alone; /* one row that takes its keys as one stream */
     enum reading reading;
+    const int32_t *list; /* of keys (listed.h); NULL: none */
     bool reports; /* P is wanted as it is, not for values (weights_output.h) */
     struct cache k, v;
     struct softcap cap;
@@ -40,13 +41,15 @@ static void unit_start(struct unit *u, const struct geometry *g, const struct at
     u->t = t;
     cache_start(&u->k, &keys, &t->k);
     cache_start(&u->v, &keys, &t->v);
-    u->block = group_block_in(problem, sequence, b, head, index, UNIT_ROWS);
+    u->block = group_block_in(problem, sequence, b, head, index, g->unit_most);
     u->rows = (int)u->block.rows;
     u->tiles = 0;
     u->alone = geometry_alone(g, sequence);
     u->reports = false;
     const bool dense = u->k.stride == g->qk.bytes && u->v.stride == g->v.bytes;
-    u->reading = g->streams && dense ? READING_STREAM
+    u->list = attn_list(problem, t, b, head, group_query(&u->block, 0));
+    u->reading = u->list              ? READING_BARE
+                 : g->streams && dense ? READING_STREAM
                  : g->near           ? READING_BARE
                  : g->apart          ? READING_APART
                                      : READING_ABREAST;
@@ -76,7 +79,7 @@ static void *unit_row_of_mask(const struct unit *u, const struct attn_tensor *t,
                     group_query(&u->block, (size_t)r));
 }
 
-/* Notes what each of the unit's rows sees of keys [first, last); returns what any of them sees by
+/* Notes what each of the unit's rows sees of keys [first, last), of a list all that it sees; returns what any of them sees by
  * its position. */
 static struct attn_range unit_look(struct unit *u, ptrdiff_t first, ptrdiff_t last)
 {
@@ -86,8 +89,8 @@ static struct attn_range unit_look(struct unit *u, ptrdiff_t first, ptrdiff_t la
     u->whole = (struct attn_range){first, last};
     for (int r = 0; r < u->rows; r++) {
         const struct attn_range all = group_visible(&u->block, (size_t)r);
-        const ptrdiff_t lo = all.lo > first ? all.lo : first;
-        const ptrdiff_t hi = all.hi < last ? all.hi : last;
+        const ptrdiff_t lo = all.lo > first || u->list ? all.lo : first;
+        const ptrdiff_t hi = all.hi < last || u->list ? all.hi : last;
         u->view[r] = (struct view){
             .seen = {lo, hi}, .tree = tree, .query = (ptrdiff_t)group_query(&u->block, (size_t)r)};
         if (mask & ATTN_MASK_BOOL)
@@ -103,7 +106,7 @@ static struct attn_range unit_look(struct unit *u, ptrdiff_t first, ptrdiff_t la
     }
     if (tree.parents && tree.first < u->whole.hi) /* which drafts they see differs */
         u->whole.hi = tree.first;
-    return any;
+    return u->list ? (struct attn_range){first, last} : any;
 }
 
 /* ---- tiles ---------------------------------------------------------------------------------- */

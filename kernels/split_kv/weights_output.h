@@ -11,7 +11,7 @@
 #if MATRIX_UNIT
 #include "panels.h"
 #else
-#include "unit_blocks.h"
+#include "listed.h"
 #endif
 
 /* P of a tile's rows that see something of a block, times 1 / l, to rows of weights at key j. */
@@ -19,10 +19,10 @@ static void report_tile(const struct unit *u, const struct tile *t, int row,
                         const struct merged *merged, ptrdiff_t j)
 {
     for (int h = 0; h < t->rows && row + h < u->rows; h++) {
-        float *to = (float *)unit_row(u, &u->t->weights, row + h) + j;
+        float *to = (float *)unit_row(u, &u->t->weights, row + h);
         for (uint64_t bits = u->bits[row + h]; bits; bits &= bits - 1) {
             const int key = __builtin_ctzll(bits);
-            to[key] = t->p[P_AT(t, key) + h] * merged[row + h].inverse;
+            to[u->list ? u->list[j + key] : j + key] = t->p[P_AT(t, key) + h] * merged[row + h].inverse;
         }
     }
 }
@@ -44,6 +44,10 @@ static struct rows report_scores(const struct unit *u, const struct block *b)
 #else
 static struct rows report_scores(const struct unit *u, const struct block *b)
 {
+    if (u->list) {
+        listed_look(u, b);
+        return listed_k(u, b);
+    }
     struct rows k = cache_rows(&u->k, b->j), v = k;
     if (b->copied)
         copy_rows(u, b, &k, &v);
@@ -82,8 +86,12 @@ static void report_split(struct unit *u, struct attn_range split, const struct m
             t->limit[lane] = INFINITY;
         }
     struct block b;
-    for (ptrdiff_t j = unit_first(u, keys); j < keys.hi; j = b.end) {
+    for (ptrdiff_t j = u->list ? keys.lo : unit_first(u, keys); j < keys.hi; j = b.end) {
+#if MATRIX_UNIT
         b = block_at(u, j, keys.hi);
+#else
+        b = u->list ? listed_block(u, j, keys.hi) : block_at(u, j, keys.hi);
+#endif
         report_block(u, &b, merged);
     }
 }
