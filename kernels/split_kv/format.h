@@ -3,7 +3,7 @@
  * multiplied.
  *
  * A step is what is loaded of a row of K or V at once: VF_BYTES bytes, or half of that where
- * elements have 8 bits.  Its
+ * elements have 8 bits, a quarter of 4.  Its
  * elements widen to one vector (f32) or two.  bf16 widens by a shift and a mask, so its two vectors
  * hold the even and the odd elements; Q is laid out to match and O is put in order again when it is
  * stored (split_merge.h).
@@ -15,7 +15,15 @@
 #include "shared/simd_bf16.h"
 #include "shared/simd_f16.h"
 
-enum format { FORMAT_F32, FORMAT_BF16, FORMAT_F16, FORMAT_I8, FORMAT_F8E4M3, FORMAT_F8E5M2 };
+enum format {
+    FORMAT_F32,
+    FORMAT_BF16,
+    FORMAT_F16,
+    FORMAT_I8,
+    FORMAT_F8E4M3,
+    FORMAT_F8E5M2,
+    FORMAT_I4 /* nibbles.h */
+};
 
 /* How rows are read: some keys abreast or one after the other, beside prefetches, or without any: abreast,
  * or one after the other and so in the order of memory. */
@@ -28,18 +36,20 @@ static inline enum format format_of(enum attn_dtype kv_dtype)
            : kv_dtype == ATTN_F16    ? FORMAT_F16
            : kv_dtype == ATTN_F8E4M3 ? FORMAT_F8E4M3
            : kv_dtype == ATTN_F8E5M2 ? FORMAT_F8E5M2
+           : kv_dtype == ATTN_I4     ? FORMAT_I4
                                      : FORMAT_I8;
 }
 
-/* Whether elements have 8 bits, and scales. */
-#define FORMAT_SCALED(format) ((format) >= FORMAT_I8)
+/* Whether elements have 8 bits, and scales, which scores and weights take. */
+#define FORMAT_SCALED(format) ((format) >= FORMAT_I8 && (format) != FORMAT_I4)
 
 /* What widened elements are to be multiplied by: f8e4m3 is read as 256ths (simd16.h), for which scores and
  * results have one product more each. */
 #define FORMAT_UNIT(format) ((format) == FORMAT_F8E4M3 ? 256.0F : 1.0F)
 
 /* Bytes of a step. */
-#define FORMAT_STEP(format) (FORMAT_SCALED(format) ? VF_BYTES / 2 : VF_BYTES)
+#define FORMAT_STEP(format) \
+    ((format) == FORMAT_I4 ? VF_LANES : FORMAT_SCALED(format) ? VF_BYTES / 2 : VF_BYTES)
 
 /* Whether a line is fetched beside step x: in avx512 one for each that is read, in avx2 and baseline, as
  * they were measured, two and four; in neon one. */
@@ -69,18 +79,32 @@ static inline enum format format_of(enum attn_dtype kv_dtype)
 /* Vectors of K and of Q in a step. */
 #define FORMAT_K_VECTORS(format) (FORMAT_AS_IT_LIES(format) ? 1 : FORMAT_VECTORS(format))
 
+/* Scales and zero points of a block's rows of 4 bits. */
+struct groups {
+    const float *scale, *zero;          /* of the first group of the first row */
+    ptrdiff_t scale_row, zero_row;      /* from row to row */
+    ptrdiff_t scale_each, zero_each;    /* from group to group */
+    ptrdiff_t steps;                    /* of a group */
+    int last, left; /* the last row that there is; elements in the last step where that is not whole */
+};
+
 /* A row of K or V: `full` whole steps and, where `tail` is not 0, one of `tail` bytes. */
 struct axis {
     ptrdiff_t dim, bytes; /* of the row */
     ptrdiff_t full, steps;
     int tail;
+    struct groups groups; /* of a block: nibbles_of_block() */
 };
 
-static inline struct axis axis_of(size_t dim, size_t element_bytes, enum format format)
+static inline struct axis axis_of(size_t dim, enum attn_dtype dtype, enum format format)
 {
-    struct axis a = {.dim = (ptrdiff_t)dim, .bytes = (ptrdiff_t)(dim * element_bytes)};
+    struct axis a = {.dim = (ptrdiff_t)dim, .bytes = attn_elements_bytes(dtype, (ptrdiff_t)dim)};
     a.full = a.bytes / FORMAT_STEP(format);
     a.tail = (int)(a.bytes % FORMAT_STEP(format));
+    if (format == FORMAT_I4 && a.tail == 0 && dim % 2) { /* half a byte is none of a whole step */
+        a.full--;
+        a.tail = FORMAT_STEP(format);
+    }
     a.steps = a.full + (a.tail > 0);
     return a;
 }

@@ -309,14 +309,15 @@ static inline size_t geometry_unit_most(const struct attn_problem *p)
 static inline struct geometry geometry_of(const struct attn_problem *p, int threads)
 {
     const size_t element = attn_dtype_size(p->kv_dtype), rows = group_rows(p);
-    const size_t row = p->qk_dim * element, bytes = geometry_block_bytes(rows, row, element);
+    const size_t row = (size_t)attn_elements_bytes(p->kv_dtype, (ptrdiff_t)p->qk_dim);
+    const size_t bytes = geometry_block_bytes(rows, row, element);
     const size_t fit = bytes / row / GROUP_KEYS * GROUP_KEYS;
     const enum format format = format_of(p->kv_dtype);
     const struct attn_sequence longest = {0, p->q_len, 0, p->kv_len};
     struct geometry g = {
         .format = format,
-        .qk = axis_of(p->qk_dim, element, format),
-        .v = axis_of(p->v_dim, element, format),
+        .qk = axis_of(p->qk_dim, p->kv_dtype, format),
+        .v = axis_of(p->v_dim, p->kv_dtype, format),
         .natural = p->mask & ATTN_MASK_BIAS ||
                    p->options & (ATTN_OPTION_SOFTCAP | ATTN_OPTION_ALIBI) || FORMAT_SCALED(format),
         .looks = p->mask & (ATTN_MASK_BOOL | ATTN_MASK_BIAS) || p->options & ATTN_OPTION_INDEX,
@@ -325,7 +326,7 @@ static inline struct geometry geometry_of(const struct attn_problem *p, int thre
         .group = p->q_heads / p->kv_heads,
         .listed = p->options & ATTN_OPTION_INDEX ? p->index_count : 0,
         .unit_most = geometry_unit_most(p),
-        .tile_rows = format == FORMAT_F16 || FORMAT_SCALED(format) ? 4 : MOST_ROWS,
+        .tile_rows = format == FORMAT_F32 || format == FORMAT_BF16 ? MOST_ROWS : 4,
         .block_keys = (ptrdiff_t)(fit ? geometry_minimum(fit, BLOCK_KEYS) : GROUP_KEYS),
     };
     g.unit_rows = geometry_minimum(rows, g.unit_most);

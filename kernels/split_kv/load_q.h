@@ -27,6 +27,20 @@ VF_NOINLINE void load_q_for_bytes(const struct unit *u, const char *from, int ro
     }
 }
 
+/* A row of Q for keys of 4 bits: of each step the even elements, then the odd ones. */
+VF_NOINLINE void load_q_for_nibbles(const struct unit *u, const char *from, int rows, float *q)
+{
+    const size_t dim = (size_t)u->g->qk.dim, element = attn_dtype_size(u->t->q.dtype);
+    const size_t all = (size_t)u->g->q_floats, step = 2 * VF_LANES;
+    for (size_t d = 0; d < all; d += VF_LANES) {
+        float x[VF_LANES];
+        const size_t n = d < dim ? geometry_minimum(dim - d, VF_LANES) : 0;
+        vf_store(x, vf_load_elements(u->t->q.dtype, from + d * element, n));
+        for (size_t i = 0; i < VF_LANES; i++)
+            q[d / step * step * (size_t)rows + (d + i) % 2 * VF_LANES + (d + i) % step / 2] = x[i];
+    }
+}
+
 /* Rows of Q in the order of struct tile, 0 past the end of a row. */
 static void load_q(const struct unit *u, int row, int rows, float *q)
 {
@@ -43,6 +57,10 @@ static void load_q(const struct unit *u, int row, int rows, float *q)
 #endif
     for (int h = 0; h < rows; h++) {
         const char *from = unit_row(u, &u->t->q, row + h);
+        if (g->format == FORMAT_I4) {
+            load_q_for_nibbles(u, from, rows, q + h * w * VF_LANES);
+            continue;
+        }
         if (FORMAT_SCALED(g->format)) {
             load_q_for_bytes(u, from, rows, q + h * w * VF_LANES);
             continue;

@@ -250,6 +250,15 @@ static bool supports(const struct attn_problem *problem, const char **why)
     *why = "fewer than 8 query rows of a KV head, for which avx512 is faster";
     return group_rows(problem) >= LEAST_ROWS;
 }
+
+#else
+
+static bool supports(const struct attn_problem *problem, const char **why)
+{
+    *why = "keys=index with kv_dtype=i4";
+    return problem->kv_dtype != ATTN_I4 || !(problem->options & ATTN_OPTION_INDEX);
+}
+
 #endif
 
 const struct attn_kernel ATTN_KERNEL = {
@@ -270,12 +279,12 @@ const struct attn_kernel ATTN_KERNEL = {
     .caps.compute = ATTN_F32,
 #endif
     .caps.masks = ATTN_MASKS_ALL,
-#if MATRIX_UNIT
     .supports = supports,
+#if MATRIX_UNIT
     .caps.options = ATTN_OPTIONS_ALL,
 #else
     .caps.options = ATTN_OPTIONS_ALL | ATTN_OPTION_INDEX,
-    .caps.kv_dtypes = ATTN_DTYPES_SCALED & ~ATTN_BIT(ATTN_I4),
+    .caps.kv_dtypes = ATTN_DTYPES_SCALED,
 #endif
     .caps.outputs = ATTN_OUTPUTS_ALL,
     .caps.forward = true,

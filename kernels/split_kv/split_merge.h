@@ -30,6 +30,21 @@ static struct merged *part_merged(const struct geometry *g, char *parts)
 #define O_STEP (2 * VF_LANES) /* as widen() does */
 #endif
 
+/* A row of O whose sums begin, in each O_STEP, with those of even dimensions. */
+VF_NOINLINE void store_pairs(enum attn_dtype dtype, char *to, size_t dim, const float *sum,
+                             float inverse)
+{
+    const size_t element = attn_dtype_size(dtype);
+    for (size_t d = 0; d < dim; d += VF_LANES) {
+        float x[VF_LANES];
+        const float *even = sum + d / O_STEP * O_STEP + d % O_STEP / 2;
+        for (int i = 0; i < VF_LANES; i++)
+            x[i] = even[i % 2 * (O_STEP / 2) + i / 2];
+        vf_store_elements(dtype, to + d * element, vf_load(x) * inverse,
+                          geometry_minimum(dim - d, VF_LANES));
+    }
+}
+
 /* O of row r from its sums; of bf16 each O_STEP begin with those of even dimensions. */
 static void store_o(const struct unit *u, int r, const float *sum, float inverse)
 {
@@ -37,6 +52,10 @@ static void store_o(const struct unit *u, int r, const float *sum, float inverse
     const size_t dim = (size_t)u->g->v.dim, element = attn_dtype_size(dtype);
     const float unit = FORMAT_UNIT(u->g->format);
     char *to = unit_row(u, &u->t->o, r);
+    if (u->g->format == FORMAT_I4) {
+        store_pairs(dtype, to, dim, sum, inverse);
+        return;
+    }
     if (u->g->format != FORMAT_BF16) {
         for (size_t d = 0; d < dim; d += VF_LANES)
             vf_store_elements(dtype, to + d * element, vf_load(sum + d) * unit * inverse,

@@ -35,6 +35,17 @@ static void ready_weights(const struct unit *u, struct tile *t, const struct blo
 static uint64_t not_finite(enum format format, const struct axis *axis, struct rows v, int n)
 {
     uint64_t bits = 0;
+    if (format == FORMAT_I4) {
+        const struct groups *g = &axis->groups;
+        const ptrdiff_t count = (axis->steps - 1) / g->steps + 1;
+        for (ptrdiff_t i = 0; i < n * count; i++) {
+            const ptrdiff_t key = i / count, group = i % count;
+            const float scale = g->scale[key * g->scale_row + group * g->scale_each];
+            const float zero = g->zero[key * g->zero_row + group * g->zero_each];
+            bits |= (uint64_t)!isfinite(scale * (16 + fabsf(zero))) << key; /* or may not be */
+        }
+        return bits;
+    }
     for (int key = 0; key < n && format != FORMAT_I8; key++) {
         vf zero = {0};
         for (ptrdiff_t x = 0; x < axis->steps; x++) {
@@ -50,13 +61,13 @@ static uint64_t not_finite(enum format format, const struct axis *axis, struct r
 
 /* O += P V of one row of a tile over the keys in `bits`, run by run. */
 static void row_values(const struct unit *u, const struct tile *t, int row, uint64_t bits,
-                       struct rows v)
+                       struct rows v, const struct axis *axis)
 {
     struct cursor none = {0};
     while (bits) {
         const struct attn_range run = bits_run(bits);
         arithmetic_of(u->g->format, 1)
-            ->values[u->reading](t, row, (int)run.lo, (int)run.hi, v, &u->g->v, &none);
+            ->values[u->reading](t, row, (int)run.lo, (int)run.hi, v, axis, &none);
         bits &= ~bits_first(run.hi);
     }
 }
@@ -64,18 +75,19 @@ static void row_values(const struct unit *u, const struct tile *t, int row, uint
 /* O += P V of a tile whose rows see what `bits` say.  Where not all see the same the weights of the
  * others are 0, which is harmless beside values that are finite; `unsafe` are those that are not. */
 static void tile_values(const struct unit *u, const struct tile *t, const uint64_t *bits,
-                        uint64_t unsafe, struct rows v, struct cursor *next)
+                        uint64_t unsafe, struct rows v, const struct axis *axis,
+                        struct cursor *next)
 {
     const struct mask_bits s = bits_of_rows(bits, t->rows);
     if (!s.any)
         return;
     if (!(unsafe & bits_span(s.any) & ~s.all)) {
         const int from = __builtin_ctzll(s.any), to = 64 - __builtin_clzll(s.any);
-        arithmetic_of(u->g->format, t->rows)->values[u->reading](t, 0, from, to, v, &u->g->v, next);
+        arithmetic_of(u->g->format, t->rows)->values[u->reading](t, 0, from, to, v, axis, next);
         return;
     }
     for (int h = 0; h < t->rows; h++)
-        row_values(u, t, h, bits[h], v);
+        row_values(u, t, h, bits[h], v, axis);
 }
 
 /* ---- blocks --------------------------------------------------------------------------------- */
@@ -85,6 +97,8 @@ static void block_whole(const struct unit *u, const struct block *b, struct rows
                         struct cursor *next_v, struct cursor *next_k)
 {
     const int keys = (int)(b->end - b->j);
+    struct axis own;
+    const struct axis *axis = nibbles_of_block(u, &u->v, &u->g->v, b->j, keys, &own);
     for (int i = 0, row = 0; i < u->tiles; row += u->tile[i++].rows) {
         tile_weights(u, &u->tile[i], row, b, k, NULL, next_v);
         ready_weights(u, &u->tile[i], b);
@@ -92,7 +106,7 @@ static void block_whole(const struct unit *u, const struct block *b, struct rows
     for (int i = 0; i < u->tiles; i++) {
         const struct tile *t = &u->tile[i];
         arithmetic_of(u->g->format, t->rows)
-            ->values[u->reading](t, 0, 0, keys, v, &u->g->v, next_k);
+            ->values[u->reading](t, 0, 0, keys, v, axis, next_k);
     }
 }
 
@@ -101,6 +115,8 @@ VF_NOINLINE void block_cut(const struct unit *u, const struct block *b, struct r
                            struct rows v, struct cursor *next_v, struct cursor *next_k)
 {
     const int keys = (int)(b->end - b->j);
+    struct axis own;
+    const struct axis *axis = nibbles_of_block(u, &u->v, &u->g->v, b->j, keys, &own);
     uint64_t hidden = 0, every = bits_first(keys);
     for (int i = 0, row = 0; i < u->tiles; row += u->tile[i++].rows) {
         struct tile *t = &u->tile[i];
@@ -113,9 +129,9 @@ VF_NOINLINE void block_cut(const struct unit *u, const struct block *b, struct r
         }
         hidden |= bits_span(s.any) & ~s.all;
     }
-    const uint64_t unsafe = hidden ? not_finite(u->g->format, &u->g->v, v, keys) : 0;
+    const uint64_t unsafe = hidden ? not_finite(u->g->format, axis, v, keys) : 0;
     for (int i = 0, row = 0; i < u->tiles; row += u->tile[i++].rows)
-        tile_values(u, &u->tile[i], u->bits + row, unsafe, v, next_k);
+        tile_values(u, &u->tile[i], u->bits + row, unsafe, v, axis, next_k);
 }
 
 /* The rows of a block that has to be copied. */

@@ -38,6 +38,8 @@ VF_INLINE void store_sums(const int r, const int n, const vf *a, float *o, ptrdi
             vf_store(o + h * o_stride + x * VF_LANES, a[h * n + x]);
 }
 
+#include "nibbles.h"
+
 #if VF_FACTOR_IN_LANE
 /* The weights of VF_FACTORS rows by one load: a multiply-add takes each from its lane. */
 VF_INLINE void weights_in_lanes(vf pj[VF_FACTORS], const float *p)
@@ -251,6 +253,17 @@ VF_INLINE void values_of_tile(const enum format format, const int r, const struc
 #define ARITHMETIC(name, format, r)                  \
     DOTS(dots_##name, format, r, KEYS_ABREAST, next) \
     VALUES(values_##name, format, r, next)
+#define DOTS_OF_NIBBLES(r)                                                                     \
+    VF_NOINLINE void dots_i4_##r(vf *s, const float *q, struct rows k,                         \
+                                 const struct axis *axis, struct cursor *next)                 \
+    {                                                                                          \
+        dots_of_nibbles(r, s, q, k, axis, next);                                               \
+    }                                                                                          \
+    VF_NOINLINE void values_i4_##r(const struct tile *t, int row, int from, int to,            \
+                                   struct rows v, const struct axis *axis, struct cursor *next) \
+    {                                                                                          \
+        values_of_nibbles(r, t, row, from, to, v, axis, next);                                 \
+    }
 ARITHMETIC(f32_1, FORMAT_F32, 1)
 ARITHMETIC(f32_2, FORMAT_F32, 2)
 ARITHMETIC(f32_4, FORMAT_F32, 4)
@@ -269,6 +282,9 @@ ARITHMETIC(f8e4m3_4, FORMAT_F8E4M3, 4)
 ARITHMETIC(f8e5m2_1, FORMAT_F8E5M2, 1)
 ARITHMETIC(f8e5m2_2, FORMAT_F8E5M2, 2)
 ARITHMETIC(f8e5m2_4, FORMAT_F8E5M2, 4)
+DOTS_OF_NIBBLES(1)
+DOTS_OF_NIBBLES(2)
+DOTS_OF_NIBBLES(4)
 #if VF_LANES == 2 * LANE_ROWS
 ARITHMETIC(f32_8, FORMAT_F32, 8)
 ARITHMETIC(bf16_8, FORMAT_BF16, 8)
@@ -326,6 +342,7 @@ static const struct arithmetic {
     [FORMAT_I8] = {[1] = ALIKE(i8_1), [2] = ALIKE(i8_2), [4] = ALIKE(i8_4)},
     [FORMAT_F8E4M3] = {[1] = ALIKE(f8e4m3_1), [2] = ALIKE(f8e4m3_2), [4] = ALIKE(f8e4m3_4)},
     [FORMAT_F8E5M2] = {[1] = ALIKE(f8e5m2_1), [2] = ALIKE(f8e5m2_2), [4] = ALIKE(f8e5m2_4)},
+    [FORMAT_I4] = {[1] = ALIKE(i4_1), [2] = ALIKE(i4_2), [4] = ALIKE(i4_4)},
 };
 
 static const struct arithmetic *arithmetic_of(enum format format, int rows)

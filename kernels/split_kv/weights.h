@@ -64,19 +64,54 @@ static ptrdiff_t unit_first(const struct unit *u, struct attn_range keys)
     return u->k.paged ? keys.lo / GROUP_KEYS * GROUP_KEYS : keys.lo;
 }
 
+#if !MATRIX_UNIT
+/* The axis with scales and zero points of rows [j, j + n) of a block of 4 bits, in `own`; others as it is. */
+static const struct axis *nibbles_of_block(const struct unit *u, const struct cache *c,
+                                           const struct axis *axis, ptrdiff_t j, ptrdiff_t n,
+                                           struct axis *own)
+{
+    static const float eight = 8;
+    const struct attn_problem *p = u->block.problem;
+    const bool is_k = c == &u->k;
+    const struct attn_tensor *scale = is_k ? &u->t->k_scale : &u->t->v_scale;
+    const struct attn_tensor *zero = is_k ? &u->t->k_zero : &u->t->v_zero;
+    const size_t row = u->block.sequence.kv_first + (size_t)j;
+    if (u->g->format != FORMAT_I4)
+        return axis;
+    *own = *axis;
+    own->groups = (struct groups){
+        .scale = attn_row_f32(scale, u->block.b, u->block.g, row),
+        .zero = &eight,
+        .scale_row = scale->stride[2],
+        .scale_each = scale->stride[3],
+        .steps = (ptrdiff_t)p->kv_group / (2 * VF_LANES),
+        .last = (int)n - 1,
+        .left = (int)(axis->dim - axis->full * 2 * VF_LANES),
+    };
+    if (p->options & ATTN_OPTION_ZERO_POINTS) {
+        own->groups.zero = attn_row_f32(zero, u->block.b, u->block.g, row);
+        own->groups.zero_row = zero->stride[2];
+        own->groups.zero_each = zero->stride[3];
+    }
+    return own;
+}
+#endif
+
 /* ---- scores --------------------------------------------------------------------------------- */
 
 /* P of keys [0, keys) of k, keys a multiple of GROUP_KEYS; terms are NULL where scores have none, seen
  * where every row sees all. */
-static void weights(const struct unit *u, struct tile *t, struct rows k, int keys,
+static void weights(const struct unit *u, struct tile *t, struct rows k, ptrdiff_t first, int n_keys,
+                    int keys,
                     const struct terms *terms, const struct seen *seen, struct cursor *next)
 {
 #if MATRIX_UNIT /* it has left products in the place of P (panels.h) */
     const int n = GROUP_KEYS;
-    (void)u, (void)k, (void)next;
+    (void)u, (void)k, (void)next, (void)first, (void)n_keys;
 #else
     const struct arithmetic *arithmetic = arithmetic_of(u->g->format, t->rows);
     const int n = GROUP_KEYS * t->rows / VF_LANES;
+    struct axis own;
 #endif
     for (int j = 0; j < keys; j += GROUP_KEYS) {
         vf s[GROUP_KEYS * MOST_ROWS / VF_LANES];
@@ -85,7 +120,9 @@ static void weights(const struct unit *u, struct tile *t, struct rows k, int key
             s[i] = vf_load(t->p + P_AT(t, j + i));
 #else
         arithmetic->dots[u->reading](s, t->q, (struct rows){k.data + j * k.stride, k.stride},
-                                     &u->g->qk, next);
+                                     nibbles_of_block(u, &u->k, &u->g->qk, first + j, n_keys - j,
+                                                      &own),
+                                     next);
 #endif
         if (terms)
             weigh_natural(t, s, n, j, terms, seen);
@@ -106,7 +143,7 @@ static void tile_weights(const struct unit *u, struct tile *t, int row, const st
         seen = bits_of_lanes(bits, t->rows);
     if (u->g->natural)
         terms = terms_of(u, t, row, b->j, n, keys);
-    weights(u, t, k, keys, u->g->natural ? &terms : NULL, bits ? &seen : NULL, next);
+    weights(u, t, k, b->j, n, keys, u->g->natural ? &terms : NULL, bits ? &seen : NULL, next);
 }
 
 #endif

@@ -9,6 +9,7 @@
 #define SQUARE "hq=4,hkv=2,s=70,d=24,dv=17"
 #define TREES "b=3,hq=4,hkv=2,sq=21,skv=133,d=24,dv=17,mask=tree"
 #define CACHE "b=3,hq=4,hkv=2,sq=5,skv=133,d=24,dv=17"
+#define NIBBLES "b=3,hq=4,hkv=2,sq=5,skv=133,d=40,dv=41,kv_dtype=i4"
 
 /* Kernel, problem, input, the phase and what the message must contain. */
 #define CATCHES(X)                                                                                \
@@ -77,6 +78,13 @@
     X(f8_minus_nan_as_480, CACHE ",kv_dtype=f8e4m3", "normal", "infinity in v", "expected nan")   \
     X(f8_subnormals_flushed, CACHE ",kv_dtype=f8e5m2", "normal", "f8e5m2 of all sizes", "")       \
     X(f8_infinity_as_number, CACHE ",kv_dtype=f8e5m2", "normal", "infinity in v", "")             \
+    X(i4_halves_swapped, NIBBLES, "normal", "own input", "")                                      \
+    X(i4_zero_points_ignored, NIBBLES ",kv_zeros=1", "normal", "own input",                       \
+      "as if zero points were 8")                                                                 \
+    X(i4_zero_of_v_for_k, NIBBLES ",kv_zeros=1", "normal", "own input", "as if v_zero were k_zero") \
+    X(i4_scale_of_the_next_group, NIBBLES, "normal", "own input", "")                             \
+    X(i4_short_group_unscaled, NIBBLES, "normal", "own input", "")                                \
+    X(i4_as_twos_complement, NIBBLES, "normal", "own input", "")                                  \
     X(tree_as_chain, TREES, "normal", "own input", "as if the drafts were a chain")               \
     X(tree_shows_siblings, TREES, "normal", "own input", "which the tree hides")                  \
     X(tree_stops_at_parent, TREES, "normal", "own input", "")                                     \
@@ -109,7 +117,13 @@
     X(f8_minus_nan_as_480, PLAIN_SMALL, "normal", "f8e4m3, -nan in v behind a mask", "")          \
     X(f8_subnormals_flushed, PLAIN_SMALL, "normal", "f8e4m3 of all sizes", "")                    \
     X(f8_infinity_as_number, PLAIN_SMALL, "normal", "f8e5m2, infinity in v behind a mask", "")    \
-    X(alibi_without_offset, PLAIN_SMALL, "normal", "slopes of its own", "")
+    X(alibi_without_offset, PLAIN_SMALL, "normal", "slopes of its own", "")                       \
+    X(i4_halves_swapped, PLAIN_SMALL, "normal", "i4 of all values", "")                           \
+    X(i4_as_twos_complement, PLAIN_SMALL, "normal", "i4 of all values", "")                       \
+    X(i4_scale_of_the_next_group, PLAIN_SMALL, "normal", "i4 in short groups", "")                \
+    X(i4_short_group_unscaled, PLAIN_SMALL, "normal", "i4 in short groups", "")                   \
+    X(i4_zero_points_ignored, PLAIN_SMALL, "normal", "i4 with zero points", "")                   \
+    X(i4_zero_of_v_for_k, PLAIN_SMALL ",dv=25", "normal", "i4, odd dimensions, zero points, one query", "")
 
 #define DECLARE(name, ...) extern const struct attn_kernel wrong_##name;
 CATCHES(DECLARE)
