@@ -66,7 +66,7 @@ KERNELS = {
             "PyTorch, aten/src/ATen/native/cpu/FlashAttentionKernel.cpp",
             caps(
                 FLOATS,
-                [*CAUSAL, "bool", "bias"],
+                [*CAUSAL, "bool", "bias", "tree"],
                 options=[*BIASES, "shared_kv"],
                 outputs=["o", "lse"],
                 compute="bf16",
@@ -78,7 +78,7 @@ KERNELS = {
             "torch_math",
             "scaled_dot_product_attention, its math backend: matmul, softmax, matmul",
             "PyTorch, aten/src/ATen/native/transformers/attention.cpp",
-            caps(FLOATS, [*CAUSAL, "bool", "bias"], options=["alibi", "shared_kv"]),
+            caps(FLOATS, [*CAUSAL, "bool", "bias", "tree"], options=["alibi", "shared_kv"]),
         ),
         kernel(
             "torch",
@@ -180,7 +180,7 @@ KERNELS = {
             "Vaswani et al. 2017 (arXiv:1706.03762), equation 1",
             caps(
                 ["f32"],
-                [*CAUSAL, "bool", "bias"],
+                [*CAUSAL, "bool", "bias", "tree"],
                 options=["window", "softcap", *BIASES, "sinks", "shared_kv"],
                 caveats=EMPTY,
             ),

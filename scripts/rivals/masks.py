@@ -57,16 +57,40 @@ def bias_of(problem: Problem, s: Operands) -> np.ndarray:
     return added if s.bias is None else added + floats(s.bias)
 
 
-def complete(problem: Problem, s: Operands) -> Operands:
-    """Operands for libraries that know nothing of slopes and lengths, as their users make them.
+def tree(problem: Problem, s: Operands) -> np.ndarray:
+    """(B, 1, Sq, Skv), true where a draft sees the cache, an ancestor's key or its own."""
+    p = problem
+    seen = np.zeros((p.batch, 1, p.q_len, p.kv_len), bool)
+    for b, keys in enumerate([p.kv_len] * p.batch if s.kv_lens is None else s.kv_lens):
+        sees = np.eye(p.q_len, dtype=bool)
+        for i, parent in enumerate(s.parents[b]):
+            if 0 <= parent < i:  # at `prepare` there are no values yet
+                sees[i] |= sees[parent]
+        cached = int(keys) - p.q_len  # below 0: the first drafts have no keys
+        seen[b, 0, max(-cached, 0) :, : max(cached, 0)] = True
+        seen[b, 0, :, max(cached, 0) : max(keys, 0)] = sees[:, max(-cached, 0) :]
+        seen[b, 0, : max(-cached, 0)] = False
+    return seen
 
-    Both become a bias.  Keys and values behind the end of a sequence are 0 in a copy: a cache
-    there holds old numbers, not the NaN that ours are filled with.
+
+def complete(problem: Problem, s: Operands) -> Operands:
+    """Operands for libraries that know nothing of trees, slopes and lengths, as users make them.
+
+    A tree becomes a boolean mask, slopes and lengths a bias.  Keys and values behind the end of a
+    sequence are 0 in a copy: a cache there holds old numbers, not the NaN that ours have.
     """
+    if s.parents is not None:
+        given = s.mask
+
+        def make() -> np.ndarray:
+            return tree(problem, s) if given is None else tree(problem, s) & given
+
+        mask = make()
+        s = replace(s, mask=mask, refresh=(*s.refresh, lambda: np.copyto(mask, make())))
     if s.slopes is None and s.kv_lens is None:
         return s
     bias = bias_of(problem, s)
-    refresh = [lambda: np.copyto(bias, bias_of(problem, s))]
+    refresh = [*s.refresh, lambda: np.copyto(bias, bias_of(problem, s))]
     if s.kv_lens is None:
         return replace(s, bias=bias, refresh=tuple(refresh))
     copies = [aligned(x.shape, x.dtype) for x in (s.k, s.v)]

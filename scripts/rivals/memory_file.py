@@ -69,6 +69,7 @@ class Operands:
     block_table: np.ndarray | None = None
     k_scale: np.ndarray | None = None
     v_scale: np.ndarray | None = None
+    parents: np.ndarray | None = None
     refresh: tuple[Callable[[], None], ...] = ()
 
 
@@ -139,6 +140,7 @@ class MemoryFile:
             slopes=self.array(f"slopes.{index}"),
             k_scale=self.array(f"k_scale.{index}"),
             v_scale=self.array(f"v_scale.{index}"),
+            parents=self.array(f"parents.{index}"),
             **own,
         )
 

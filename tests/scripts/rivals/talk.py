@@ -24,6 +24,7 @@ STORED = {
     "BF16": np.uint16,
     "BOOL": np.bool_,
     "I8": np.int8,
+    "I32": np.int32,
 }
 
 Arrays = dict[str, np.ndarray]
@@ -97,6 +98,8 @@ class Tensors:
             every.append(("bias", "F32", (1, s["q_heads"], s["q_len"], s["kv_len"])))
         if "bool" in s["mask"]:
             every.append(("mask", "BOOL", (s["batch"], 1, s["q_len"], s["kv_len"])))
+        if "tree" in s["mask"]:
+            every.append(("parents", "I32", (s["batch"], s["q_len"])))
         if "lse" in s["outputs"]:
             every.append(("lse", "F32", rows))
         return every
@@ -155,6 +158,8 @@ class Tensors:
                 view[...] = to_bits(numbers)
             elif view.dtype == np.int8:
                 view[...] = random.integers(-128, 128, view.shape)
+            elif name.startswith("parents"):  # -1 is the cache
+                view[...] = [[random.integers(-1, i) for i in range(view.shape[1])] for _ in view]
             elif "_scale" in name:
                 view[...] = (1 + np.abs(numbers)) / 128
             else:
@@ -175,6 +180,8 @@ class Tensors:
         seen = visible(s)
         if "bool" in s["mask"]:
             seen = seen & self.views[f"mask.{n}"]
+        if "tree" in s["mask"]:
+            seen = seen & in_tree(s, self.views[f"parents.{n}"])
         scores = np.where(seen, scores, -np.inf)
         highest = np.maximum(scores.max(-1, keepdims=True), -1e300)
         weights = np.exp(scores - highest)
@@ -198,6 +205,20 @@ def visible(s: dict[str, Any]) -> np.ndarray:
                 hidden |= s["window_left"] >= 0 and j < at - s["window_left"]
                 hidden |= s["window_right"] >= 0 and j > at + s["window_right"]
             seen[i, j] = not hidden
+    return seen
+
+
+def in_tree(s: dict[str, Any], parents: np.ndarray) -> np.ndarray:
+    """(B, 1, Sq, Skv): the cache, and what is met on the way from a draft to it."""
+    first = s["kv_len"] - s["q_len"]
+    seen = np.zeros((s["batch"], 1, s["q_len"], s["kv_len"]), bool)
+    seen[..., :first] = True
+    for b in range(s["batch"]):
+        for i in range(s["q_len"]):
+            at = i
+            while at >= 0:
+                seen[b, 0, i, first + at] = True
+                at = parents[b, at]
     return seen
 
 
