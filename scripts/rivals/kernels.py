@@ -200,6 +200,21 @@ KERNELS = {
                 caveats=EMPTY,
             ),
         ),
+        kernel(
+            "vllm",
+            "vllm_mla",
+            "mla_decode_kvcache, its operator for decoding with latent attention (MLA)",
+            "vLLM, csrc/cpu/mla_decode.cpp",
+            caps(
+                FLOATS,
+                ["causal"],
+                options=["shared_kv", "ragged"],
+                compute="bf16",
+                bound_factor=3 if truncates() else 0,
+                bound_reason=TRUNCATES if truncates() else None,
+                caveats=EMPTY,
+            ),
+        ),
     )
 }
 

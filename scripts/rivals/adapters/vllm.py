@@ -8,7 +8,6 @@ computes nothing of it.  Threads and their binding are GNU OpenMP's, as vLLM its
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -211,15 +210,66 @@ class Call:
             operators().cpu_attention_with_kv_cache(*self.arguments)
 
 
+class Latent:
+    """One set of operands for the operator of latent attention, and the call on it.
+
+    Its cache has blocks of 16 keys: that is where they lie, unless lengths end within a block.
+    """
+
+    BLOCK = 16
+
+    def __init__(self, p: Problem, s: Operands, n: int, operation: Operation) -> None:
+        """Allocates a cache where the keys cannot be one; it is filled before each request."""
+        self.problem, self.operands = p, s
+        blocks = -(-p.kv_len // self.BLOCK)
+        keys = operation.dense(n, s.k).reshape(p.batch, p.kv_len, p.qk_dim)
+        if s.kv_lens is not None or p.kv_len % self.BLOCK:
+            self.keys = keys
+            keys = np.zeros((p.batch, blocks * self.BLOCK, p.qk_dim), keys.dtype)
+            operation.before[n].append(self.refresh)
+        self.cache = keys
+        self.lens = torch.full((p.batch,), p.kv_len, dtype=torch.int32)
+        self.arguments = (
+            tensor(operation.dense_result(n, s.o).reshape(p.batch, p.q_heads, p.v_dim)),
+            tensor(operation.dense(n, s.q).reshape(p.batch, p.q_heads, p.qk_dim)),
+            tensor(keys.reshape(p.batch * blocks, self.BLOCK, p.qk_dim)),
+            p.scale,
+            torch.arange(p.batch * blocks, dtype=torch.int32).reshape(p.batch, blocks),
+            self.lens,
+        )
+
+    def refresh(self) -> None:
+        """Copies the keys that sequences have; 0 stands behind them."""
+        self.cache[:] = 0
+        lens = self.operands.kv_lens
+        for b in range(self.problem.batch):
+            count = self.problem.kv_len if lens is None else int(lens[b])
+            self.cache[b, :count] = self.keys[b, :count]
+            self.lens[b] = count
+
+    def __call__(self) -> None:
+        """The call that is timed."""
+        operators().mla_decode_kvcache(*self.arguments)
+
+
+def refuse_latent(p: Problem) -> None:
+    """What the operator of latent attention is not compiled for."""
+    if p.kv_heads != 1 or p.q_len != 1 or "shared_kv" not in p.options:
+        raise Unsupported("one query on one KV head that K and V share (shared_kv)")
+    if (p.qk_dim, p.v_dim) != (576, 512):
+        raise Unsupported("keys of 576 dimensions and values of 512")
+
+
 def prepare(
-    _name: str, problem: Problem, sets: list[Operands], threads: int, _cpus: list[int]
+    name: str, problem: Problem, sets: list[Operands], threads: int, _cpus: list[int]
 ) -> Operation:
     """Caches of all sets."""
-    refuse(problem)
+    latent = name == "vllm_mla"
+    (refuse_latent if latent else refuse)(problem)
     torch.set_num_threads(threads)
     operation = Operation(sets, torch.get_num_threads())
     for n, s in enumerate(sets):
-        made: Callable[[], None] = Call(problem, s, n, operation)
+        made = (Latent if latent else Call)(problem, s, n, operation)
         operation.call.append(made)
-        operation.instructions = f"{library()} {made.path}"
+        operation.instructions = library() if latent else f"{library()} {made.path}"
     return operation

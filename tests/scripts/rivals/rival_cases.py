@@ -8,6 +8,8 @@ TOLERANCE = {"f32": 5e-6, "bf16": 3e-2, "f16": 4e-3}
 
 INT8 = {"b": 2, "hq": 4, "hkv": 2, "sq": 1, "skv": 40, "kv_dtype": "i8", "mask": ["causal"]}
 
+LATENT = {"b": 4, "hq": 16, "hkv": 1, "sq": 1, "d": 576, "dv": 512, "options": ["shared_kv"]}
+
 CASES: dict[str, dict[str, Any]] = {
     "one": {"sq": 1},
     "plain": {"b": 2, "hq": 3, "sq": 5, "skv": 7},
@@ -61,6 +63,8 @@ CASES: dict[str, dict[str, Any]] = {
     "tree": {"b": 2, "hq": 4, "hkv": 2, "sq": 7, "skv": 20, "mask": ["tree"]},
     "tree, all drafts": {"hq": 2, "sq": 7, "mask": ["tree"]},
     "tree, bool": {"b": 2, "hq": 2, "sq": 7, "skv": 20, "mask": ["tree", "bool"]},
+    "latent": {**LATENT, "skv": 32},
+    "latent bf16, sq < skv": {**LATENT, "skv": 41, "dtype": "bf16", "mask": ["causal"]},
     "int8, a scale": {**INT8, "scales": ""},
     "int8, scales of heads": {**INT8, "sq": 5, "scales": "h"},
     "int8, scales of keys": {**INT8, "scales": "bhs"},
@@ -70,7 +74,7 @@ CASES: dict[str, dict[str, Any]] = {
 
 # Beyond what the capabilities say: what each refuses when it is asked.
 REFUSED = {
-    "torch": ["other dimension of v"],
+    "torch": ["other dimension of v", "latent", "latent bf16, sq < skv"],
     "torch_math": [],
     "torch_flex": ["other dimension of v"],
     "onnxruntime_mha": [],
@@ -97,6 +101,7 @@ REFUSED = {
     "jax": ["other dimension of v"],
     "ggml": [],
     "numpy": [],
+    "vllm_mla": ["one"],
     "vllm": [
         "other dimension of v",
         "window, two sides",
@@ -107,8 +112,12 @@ REFUSED = {
 # The least dimension of a kernel that has not all.
 WIDE = {"vllm": 32}
 
+# What keeps a kernel busy that does not compute what the others are given.
+BUSY = {"vllm_mla": {**LATENT, "skv": 4096}}
+
 # FlexAttention is compiled for each problem, which takes half a minute on a busy machine.
 FEW = {
+    "vllm_mla": ("one", "latent", "latent bf16, sq < skv"),
     "torch_flex": (
         "plain",
         "blocks causal",
@@ -120,5 +129,5 @@ FEW = {
         "lse",
         "bf16",
         "f16 causal",
-    )
+    ),
 }

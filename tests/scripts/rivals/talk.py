@@ -88,6 +88,8 @@ class Tensors:
             ("k", cached, (*keys, s["qk_dim"])),
             ("v", cached, (*keys, s["v_dim"])),
         ]
+        if "shared_kv" in s["options"]:
+            every.pop()
         if s["scales"] is not None:
             of = {"b": s["batch"], "h": s["kv_heads"], "s": s["kv_len"], "d": s["qk_dim"]}
             k, v = (tuple(n if x in s["scales"] else 1 for x, n in of.items()) for _ in "kv")
@@ -169,7 +171,9 @@ class Tensors:
         """O and LSE of a set, in float64, as attention.h defines them."""
         s = self.shape
         group = s["q_heads"] // s["kv_heads"]
-        q, k, v = (to_floats(self.views[f"{x}.{n}"]) for x in "qkv")
+        q, k = (to_floats(self.views[f"{x}.{n}"]) for x in "qk")
+        shared = "shared_kv" in s["options"]
+        v = k[..., : s["v_dim"]] if shared else to_floats(self.views[f"v.{n}"])
         if s["scales"] is not None:
             k, v = k * self.views[f"k_scale.{n}"], v * self.views[f"v_scale.{n}"]
         scores = s["scale"] * (q @ np.repeat(k, group, 1).swapaxes(-1, -2))

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from rival_cases import CASES, FEW, REFUSED, TOLERANCE, WIDE
+from rival_cases import BUSY, CASES, FEW, REFUSED, TOLERANCE, WIDE
 from rivals import kernels, venvs
 from rivals.masks import complete
 from rivals.memory_file import MemoryFile, Operands
@@ -124,7 +124,8 @@ def test_threads(home: Path, kernel: str, threads: int) -> None:
     cpus = sorted(os.sched_getaffinity(0))[-threads:]
     if len(cpus) < threads:
         pytest.skip("one CPU")
-    tensors = Tensors(shape_of(hq=4, sq=1024, d=64, mask=["causal"]))
+    busy = BUSY.get(kernel, {"hq": 4, "sq": 1024, "d": 64, "mask": ["causal"]})
+    tensors = Tensors(shape_of(**busy))
     with Program(home, tensors) as program:
         ready = program.prepare(kernel, threads, cpus)
         assert (ready["state"], ready["why"]) == ("ok", None)
@@ -283,6 +284,7 @@ def test_describe() -> None:
         "ggml",
         "numpy",
         "vllm",
+        "vllm_mla",
     ]
     for kernel in answer["kernels"]:
         assert kernel["summary"] and kernel["source"]
