@@ -9,9 +9,8 @@
 #include "parse_runs.h"
 
 static const struct clause *const clauses[] = {
-    &clause_lens, &clause_batch, &clause_qlens,  &clause_decode,
-    &clause_mask, &clause_bias,  &clause_scales, &clause_tree,
-    &clause_index,
+    &clause_lens, &clause_batch,  &clause_qlens, &clause_decode, &clause_mask,
+    &clause_bias, &clause_scales, &clause_tree,  &clause_index,
 };
 
 #define CLAUSES (sizeof clauses / sizeof *clauses)

@@ -83,8 +83,7 @@ static float listed_scale(const struct unit *u, const struct attn_tensor *scale,
 {
     const struct group_block *block = &u->block;
     return at < 0 ? 0
-                  : *attn_row_f32(scale, block->b, block->g,
-                                  block->sequence.kv_first + (size_t)at);
+                  : *attn_row_f32(scale, block->b, block->g, block->sequence.kv_first + (size_t)at);
 }
 
 /* Terms of the keys of a list; slopes are a part of the bias. */

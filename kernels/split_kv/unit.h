@@ -18,7 +18,7 @@ struct unit {
     bool alone; /* one row that takes its keys as one stream */
     enum reading reading;
     const int32_t *list; /* of keys (listed.h); NULL: none */
-    bool reports; /* P is wanted as it is, not for values (weights_output.h) */
+    bool reports;        /* P is wanted as it is, not for values (weights_output.h) */
     struct cache k, v;
     struct softcap cap;
     float *q, *p, *terms;
@@ -48,11 +48,11 @@ static void unit_start(struct unit *u, const struct geometry *g, const struct at
     u->reports = false;
     const bool dense = u->k.stride == g->qk.bytes && u->v.stride == g->v.bytes;
     u->list = attn_list(problem, t, b, head, group_query(&u->block, 0));
-    u->reading = u->list              ? READING_BARE
+    u->reading = u->list               ? READING_BARE
                  : g->streams && dense ? READING_STREAM
-                 : g->near           ? READING_BARE
-                 : g->apart          ? READING_APART
-                                     : READING_ABREAST;
+                 : g->near             ? READING_BARE
+                 : g->apart            ? READING_APART
+                                       : READING_ABREAST;
     if (problem->options & ATTN_OPTION_SOFTCAP)
         u->cap = softcap_natural(problem);
     u->q = (float *)(scratch + g->scratch[SCRATCH_Q]);

@@ -22,7 +22,8 @@ static void report_tile(const struct unit *u, const struct tile *t, int row,
         float *to = (float *)unit_row(u, &u->t->weights, row + h);
         for (uint64_t bits = u->bits[row + h]; bits; bits &= bits - 1) {
             const int key = __builtin_ctzll(bits);
-            to[u->list ? u->list[j + key] : j + key] = t->p[P_AT(t, key) + h] * merged[row + h].inverse;
+            to[u->list ? u->list[j + key] : j + key] =
+                t->p[P_AT(t, key) + h] * merged[row + h].inverse;
         }
     }
 }

@@ -209,7 +209,8 @@ static void execute(const struct attn_plan *plan, const struct attn_tensors *ten
         for (size_t b = 0; b < p->batch; b++)
             for (size_t g = 0; g < p->kv_heads; g++)
                 for (size_t left = blocks; left > 0; left--) {
-                    block.source = (struct keys){p, tensors, attn_sequence(p, tensors, b), b, g, NULL};
+                    block.source =
+                        (struct keys){p, tensors, attn_sequence(p, tensors, b), b, g, NULL};
                     block.rows = group_block_in(p, &block.source.sequence, b, g, left - 1, ROWS);
                     run_block(&block);
                 }

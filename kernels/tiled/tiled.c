@@ -235,7 +235,8 @@ static void execute(const struct attn_plan *plan, const struct attn_tensors *ten
         for (size_t b = 0; b < p->batch; b++)
             for (size_t g = 0; g < p->kv_heads; g++)
                 for (size_t left = tiles; left > 0; left--) {
-                    tile.source = (struct keys){p, tensors, attn_sequence(p, tensors, b), b, g, NULL};
+                    tile.source =
+                        (struct keys){p, tensors, attn_sequence(p, tensors, b), b, g, NULL};
                     tile.rows = group_block_in(p, &tile.source.sequence, b, g, left - 1, TILE);
                     run_tile(&tile);
                 }

@@ -179,6 +179,25 @@ class Operands:
                 draft = int(rows[draft])
         return seen
 
+    def listed(self, b: int, heads: int, sq: int, keys: int) -> Tensor | None:
+        """(Hq, Sq, Skv): the keys that lists of a sequence name."""
+        if "indices" not in self.t:
+            return None
+        lists = self.t["indices"].long()
+        _, count, each = (self.text.get("keys", "index:0").split(":") + ["1"])[:3]
+        block = int(each) if int(count) else 1
+        first = 0
+        if self.packed:
+            lists = lists if lists.dim() == 4 else lists[None]
+            lengths = self.t["cu_seqlens"].diff()[:b].tolist()
+            first = sum(-(-length // block) for length in lengths)
+        own = lists[0 if self.packed else b][:, first : first + -(-sq // block)]
+        # key `keys` takes what is none
+        seen = torch.zeros(*own.shape[:2], keys + 1, dtype=torch.bool)
+        seen.scatter_(2, torch.where(own < 0, keys, own), True)
+        seen = seen[..., :keys].repeat_interleave(block, 1)[:, :sq]
+        return seen.repeat_interleave(heads // len(seen), 0)
+
     def sequences(self) -> Iterator[Sequence]:
         """All of them."""
         q = self.rows("q", "hq")
@@ -202,4 +221,7 @@ class Operands:
             tree = self.tree(b, first, own.shape[1], k.shape[1])
             if tree is not None:
                 mask = tree.expand(len(own), *tree.shape) & (True if mask is None else mask)
+            listed = self.listed(b, *own.shape[:2], k.shape[1])
+            if listed is not None:
+                mask = listed & (True if mask is None else mask)
             yield Sequence(own, k, v, mask, bias)

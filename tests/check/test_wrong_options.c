@@ -8,88 +8,97 @@
 
 #define SQUARE "hq=4,hkv=2,s=70,d=24,dv=17"
 #define TREES "b=3,hq=4,hkv=2,sq=21,skv=133,d=24,dv=17,mask=tree"
+#define LISTS "b=3,hq=4,hkv=2,sq=5,skv=133,d=24,dv=17,keys=index:40"
 #define CACHE "b=3,hq=4,hkv=2,sq=5,skv=133,d=24,dv=17"
 #define NIBBLES "b=3,hq=4,hkv=2,sq=5,skv=133,d=40,dv=41,kv_dtype=i4"
 
 /* Kernel, problem, input, the phase and what the message must contain. */
-#define CATCHES(X)                                                                                \
-    X(mask_transposed, SQUARE ",mask=bool", "normal", "own input", "it gives key ")               \
-    X(mask_of_the_first_head, SQUARE ",mask=bool", "normal+mask:elements:0.5:full", "own input",  \
-      "as if it read the boolean mask of head 0")                                                 \
-    X(mask_or_causal, SQUARE ",mask=bool+causal", "normal", "own input", "which the mask hides")  \
-    X(mask_of_the_first_row, SQUARE ",mask=bool", "normal", "own input", "it gives key ")         \
-    X(mask_inverted_in_tail, SQUARE ",mask=bool", "normal", "own input",                          \
-      "which the boolean mask hides")                                                             \
-    X(full_block_counts_as_empty, SQUARE ",mask=bool", "normal", "mask hides the needle",         \
-      "at key 69")                                                                                \
-    X(full_block_misses_last_row, SQUARE ",mask=bool", "normal", "mask in blocks of 64",          \
-      "which the boolean mask hides")                                                             \
-    X(hides_by_minus_1e9, SQUARE ",mask=bias", "normal", "bias far below", "")                    \
-    X(nan_leaks_through_weights, SQUARE ",mask=bool", "normal", "nan in v", "got nan")            \
-    X(nan_unseen_in_tail, SQUARE ",mask=bool", "normal", "nan in v's last column", "got nan")     \
-    X(bias_before_scale, SQUARE ",mask=bias", "normal", "own input", "")                          \
-    X(scores_before_bias, SQUARE ",mask=bias,outputs=scores", "normal", "own input", "scores")    \
-    X(scores_before_bias, SQUARE ",mask=bias", "normal", "scores", "scores row")                  \
-    X(bias_before_softcap, SQUARE ",mask=bias,softcap=1", "normal", "own input", "")              \
-    X(softcap_after_mask, SQUARE ",mask=bool,softcap=1", "normal", "own input", "it gives key ")  \
-    X(softcap_divides_only, SQUARE ",softcap=5", "normal", "own input", "it gives key ")          \
-    X(tanh_overflows, SQUARE ",softcap=5", "normal", "scores of 1000", "got nan")                 \
-    X(tanh_loses_small, SQUARE ",softcap=5", "normal", "softcap of 10000",                        \
-      "less precision than claimed")                                                              \
-    X(window_left_off_by_one, SQUARE ",window=9", "normal", "own input",                          \
-      "query 10 sees key 0, which the mask hides")                                                \
-    X(window_right_off_by_one, SQUARE ",window=9:3", "normal", "own input",                       \
-      "did not see its last key, 3")                                                              \
-    X(alibi_without_offset, CACHE ",alibi=1,outputs=o+lse", "normal", "own input",                \
-      "as if slopes began at key 0 instead of 128")                                               \
-    X(sink_left_out_of_lse, SQUARE ",sinks=1,outputs=o+lse", "normal", "own input",               \
-      "as if there were no sink")                                                                 \
-    X(sink_scaled, SQUARE ",sinks=1", "normal", "own input", "as if the sink were scaled, too")   \
-    X(sink_outside_maximum, SQUARE ",sinks=1", "normal", "scores of 1e38", "got ")                \
-    X(sum_in_fixed_point, PLAIN, "normal", "sink", "")                                            \
-    X(sum_in_fixed_point, PLAIN, "sink", "own input", "")                                         \
-    X(drops_small_weights, MORE_KEYS, "normal", "needle", "got 0, expected -1")                   \
-    X(length_of_the_neighbour, CACHE ",ragged=1", "normal", "own input", "as if sequence 0 had ") \
-    X(empty_sequence_is_nan, CACHE ",ragged=1", "normal", "sequences of 0 to 2 keys",             \
-      "got nan, expected 0")                                                                      \
-    X(packed_reads_on, SQUARE ",b=3,packed=1", "normal", "own input",                             \
-      "which lies behind the end of its sequence")                                                \
-    X(packed_top_left_of_all, SQUARE ",b=3,packed=1,mask=causal_top_left", "normal", "own input", \
-      "as if there were no mask")                                                                 \
-    X(last_page_read_whole, CACHE ",page=16,ragged=1", "normal", "own input",                     \
-      "which lies behind the end of its sequence")                                                \
-    X(page_of_the_first_head, CACHE ",page=16", "normal", "own input",                            \
-      "KV head 0 of sequence 0 instead of 1 of 0")                                                \
-    X(table_of_the_first_sequence, CACHE ",page=16", "normal", "own input",                       \
-      "KV head 0 of sequence 0 instead of 0 of 1")                                                \
-    X(k_scale_of_the_next_token, CACHE ",kv_dtype=i8", "normal", "own input", "")                 \
-    X(v_scale_missing, CACHE ",kv_dtype=i8", "normal", "own input", "v_scale were not applied")   \
-    X(v_scale_relative_to_first, CACHE ",kv_dtype=i8", "normal", "weights of all sizes",          \
-      "got nan")                                                                                  \
-    X(values_from_the_tail, CACHE ",shared_kv=1", "normal", "own input", "got ")                  \
-    X(int8_taken_for_unsigned, CACHE ",kv_dtype=i8", "normal", "own input",                       \
-      "as if bytes of int8 were unsigned")                                                        \
-    X(int8_negated, CACHE ",kv_dtype=i8", "normal", "int8 of -128 and 127", "")                   \
-    X(v_scale_missing, CACHE ",kv_dtype=f8e4m3", "normal+scales:head", "own input",               \
-      "v_scale were not applied")                                                                 \
-    X(k_scale_of_the_next_token, CACHE ",kv_dtype=f8e5m2", "normal", "own input", "")             \
-    X(f8_bias_of_fnuz, CACHE ",kv_dtype=f8e4m3", "normal", "own input", "")                       \
-    X(f8_nan_as_480, CACHE ",kv_dtype=f8e4m3", "normal", "nan in k", "expected nan")              \
-    X(f8_minus_nan_as_480, CACHE ",kv_dtype=f8e4m3", "normal", "infinity in v", "expected nan")   \
-    X(f8_subnormals_flushed, CACHE ",kv_dtype=f8e5m2", "normal", "f8e5m2 of all sizes", "")       \
-    X(f8_infinity_as_number, CACHE ",kv_dtype=f8e5m2", "normal", "infinity in v", "")             \
-    X(i4_halves_swapped, NIBBLES, "normal", "own input", "")                                      \
-    X(i4_zero_points_ignored, NIBBLES ",kv_zeros=1", "normal", "own input",                       \
-      "as if zero points were 8")                                                                 \
-    X(i4_zero_of_v_for_k, NIBBLES ",kv_zeros=1", "normal", "own input", "as if v_zero were k_zero") \
-    X(i4_scale_of_the_next_group, NIBBLES, "normal", "own input", "")                             \
-    X(i4_short_group_unscaled, NIBBLES, "normal", "own input", "")                                \
-    X(i4_as_twos_complement, NIBBLES, "normal", "own input", "")                                  \
-    X(tree_as_chain, TREES, "normal", "own input", "as if the drafts were a chain")               \
-    X(tree_shows_siblings, TREES, "normal", "own input", "which the tree hides")                  \
-    X(tree_stops_at_parent, TREES, "normal", "own input", "")                                     \
-    X(tree_one_key_late, TREES, "normal", "own input", "which the tree hides")                    \
-    X(tree_of_the_first_sequence, TREES, "normal", "own input",                                   \
+#define CATCHES(X)                                                                                 \
+    X(mask_transposed, SQUARE ",mask=bool", "normal", "own input", "it gives key ")                \
+    X(mask_of_the_first_head, SQUARE ",mask=bool", "normal+mask:elements:0.5:full", "own input",   \
+      "as if it read the boolean mask of head 0")                                                  \
+    X(mask_or_causal, SQUARE ",mask=bool+causal", "normal", "own input", "which the mask hides")   \
+    X(mask_of_the_first_row, SQUARE ",mask=bool", "normal", "own input", "it gives key ")          \
+    X(mask_inverted_in_tail, SQUARE ",mask=bool", "normal", "own input",                           \
+      "which the boolean mask hides")                                                              \
+    X(full_block_counts_as_empty, SQUARE ",mask=bool", "normal", "mask hides the needle",          \
+      "at key 69")                                                                                 \
+    X(full_block_misses_last_row, SQUARE ",mask=bool", "normal", "mask in blocks of 64",           \
+      "which the boolean mask hides")                                                              \
+    X(hides_by_minus_1e9, SQUARE ",mask=bias", "normal", "bias far below", "")                     \
+    X(nan_leaks_through_weights, SQUARE ",mask=bool", "normal", "nan in v", "got nan")             \
+    X(nan_unseen_in_tail, SQUARE ",mask=bool", "normal", "nan in v's last column", "got nan")      \
+    X(bias_before_scale, SQUARE ",mask=bias", "normal", "own input", "")                           \
+    X(scores_before_bias, SQUARE ",mask=bias,outputs=scores", "normal", "own input", "scores")     \
+    X(scores_before_bias, SQUARE ",mask=bias", "normal", "scores", "scores row")                   \
+    X(bias_before_softcap, SQUARE ",mask=bias,softcap=1", "normal", "own input", "")               \
+    X(softcap_after_mask, SQUARE ",mask=bool,softcap=1", "normal", "own input", "it gives key ")   \
+    X(softcap_divides_only, SQUARE ",softcap=5", "normal", "own input", "it gives key ")           \
+    X(tanh_overflows, SQUARE ",softcap=5", "normal", "scores of 1000", "got nan")                  \
+    X(tanh_loses_small, SQUARE ",softcap=5", "normal", "softcap of 10000",                         \
+      "less precision than claimed")                                                               \
+    X(window_left_off_by_one, SQUARE ",window=9", "normal", "own input",                           \
+      "query 10 sees key 0, which the mask hides")                                                 \
+    X(window_right_off_by_one, SQUARE ",window=9:3", "normal", "own input",                        \
+      "did not see its last key, 3")                                                               \
+    X(alibi_without_offset, CACHE ",alibi=1,outputs=o+lse", "normal", "own input",                 \
+      "as if slopes began at key 0 instead of 128")                                                \
+    X(sink_left_out_of_lse, SQUARE ",sinks=1,outputs=o+lse", "normal", "own input",                \
+      "as if there were no sink")                                                                  \
+    X(sink_scaled, SQUARE ",sinks=1", "normal", "own input", "as if the sink were scaled, too")    \
+    X(sink_outside_maximum, SQUARE ",sinks=1", "normal", "scores of 1e38", "got ")                 \
+    X(sum_in_fixed_point, PLAIN, "normal", "sink", "")                                             \
+    X(sum_in_fixed_point, PLAIN, "sink", "own input", "")                                          \
+    X(drops_small_weights, MORE_KEYS, "normal", "needle", "got 0, expected -1")                    \
+    X(length_of_the_neighbour, CACHE ",ragged=1", "normal", "own input", "as if sequence 0 had ")  \
+    X(empty_sequence_is_nan, CACHE ",ragged=1", "normal", "sequences of 0 to 2 keys",              \
+      "got nan, expected 0")                                                                       \
+    X(packed_reads_on, SQUARE ",b=3,packed=1", "normal", "own input",                              \
+      "which lies behind the end of its sequence")                                                 \
+    X(packed_top_left_of_all, SQUARE ",b=3,packed=1,mask=causal_top_left", "normal", "own input",  \
+      "as if there were no mask")                                                                  \
+    X(last_page_read_whole, CACHE ",page=16,ragged=1", "normal", "own input",                      \
+      "which lies behind the end of its sequence")                                                 \
+    X(page_of_the_first_head, CACHE ",page=16", "normal", "own input",                             \
+      "KV head 0 of sequence 0 instead of 1 of 0")                                                 \
+    X(table_of_the_first_sequence, CACHE ",page=16", "normal", "own input",                        \
+      "KV head 0 of sequence 0 instead of 0 of 1")                                                 \
+    X(k_scale_of_the_next_token, CACHE ",kv_dtype=i8", "normal", "own input", "")                  \
+    X(v_scale_missing, CACHE ",kv_dtype=i8", "normal", "own input", "v_scale were not applied")    \
+    X(v_scale_relative_to_first, CACHE ",kv_dtype=i8", "normal", "weights of all sizes",           \
+      "got nan")                                                                                   \
+    X(values_from_the_tail, CACHE ",shared_kv=1", "normal", "own input", "got ")                   \
+    X(int8_taken_for_unsigned, CACHE ",kv_dtype=i8", "normal", "own input",                        \
+      "as if bytes of int8 were unsigned")                                                         \
+    X(int8_negated, CACHE ",kv_dtype=i8", "normal", "int8 of -128 and 127", "")                    \
+    X(v_scale_missing, CACHE ",kv_dtype=f8e4m3", "normal+scales:head", "own input",                \
+      "v_scale were not applied")                                                                  \
+    X(k_scale_of_the_next_token, CACHE ",kv_dtype=f8e5m2", "normal", "own input", "")              \
+    X(f8_bias_of_fnuz, CACHE ",kv_dtype=f8e4m3", "normal", "own input", "")                        \
+    X(f8_nan_as_480, CACHE ",kv_dtype=f8e4m3", "normal", "nan in k", "expected nan")               \
+    X(f8_minus_nan_as_480, CACHE ",kv_dtype=f8e4m3", "normal", "infinity in v", "expected nan")    \
+    X(f8_subnormals_flushed, CACHE ",kv_dtype=f8e5m2", "normal", "f8e5m2 of all sizes", "")        \
+    X(f8_infinity_as_number, CACHE ",kv_dtype=f8e5m2", "normal", "infinity in v", "")              \
+    X(i4_halves_swapped, NIBBLES, "normal", "own input", "")                                       \
+    X(i4_zero_points_ignored, NIBBLES ",kv_zeros=1", "normal", "own input",                        \
+      "as if zero points were 8")                                                                  \
+    X(i4_zero_of_v_for_k, NIBBLES ",kv_zeros=1", "normal", "own input",                            \
+      "as if v_zero were k_zero")                                                                  \
+    X(i4_scale_of_the_next_group, NIBBLES, "normal", "own input", "")                              \
+    X(i4_short_group_unscaled, NIBBLES, "normal", "own input", "")                                 \
+    X(i4_as_twos_complement, NIBBLES, "normal", "own input", "")                                   \
+    X(list_of_the_first_query, LISTS, "normal", "own input", "as if it read the list of query 0")  \
+    X(list_of_the_first_head, LISTS, "normal", "own input", "as if it read the list of KV head 0") \
+    X(padding_is_key_0, LISTS, "normal", "lists padded in front", "which the list does not name")  \
+    X(list_instead_of_mask, LISTS ",mask=causal", "normal", "lists padded between",                \
+      "as if there were no mask")                                                                  \
+    X(list_instead_of_mask, LISTS, "normal", "lists that fall, causal", "")                        \
+    X(list_of_physical_keys, LISTS ",page=16", "normal", "own input", "")                          \
+    X(tree_as_chain, TREES, "normal", "own input", "as if the drafts were a chain")                \
+    X(tree_shows_siblings, TREES, "normal", "own input", "which the tree hides")                   \
+    X(tree_stops_at_parent, TREES, "normal", "own input", "")                                      \
+    X(tree_one_key_late, TREES, "normal", "own input", "which the tree hides")                     \
+    X(tree_of_the_first_sequence, TREES, "normal", "own input",                                    \
       "as if it read the tree of sequence 0")
 
 /* What the problem does not use: kernels are judged by what they claim. */
@@ -123,7 +132,8 @@
     X(i4_scale_of_the_next_group, PLAIN_SMALL, "normal", "i4 in short groups", "")                \
     X(i4_short_group_unscaled, PLAIN_SMALL, "normal", "i4 in short groups", "")                   \
     X(i4_zero_points_ignored, PLAIN_SMALL, "normal", "i4 with zero points", "")                   \
-    X(i4_zero_of_v_for_k, PLAIN_SMALL ",dv=25", "normal", "i4, odd dimensions, zero points, one query", "")
+    X(i4_zero_of_v_for_k, PLAIN_SMALL ",dv=25", "normal",                                         \
+      "i4, odd dimensions, zero points, one query", "")
 
 #define DECLARE(name, ...) extern const struct attn_kernel wrong_##name;
 CATCHES(DECLARE)

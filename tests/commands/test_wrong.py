@@ -48,6 +48,8 @@ PROBLEMS = {
     f"{CACHE},ragged=1,page=16": "length_of_the_neighbour empty_sequence_is_nan "
     "last_page_read_whole page_of_the_first_head table_of_the_first_sequence",
     "hq=4,hkv=2,sq=35,skv=133,d=24,mask=causal": "strides_of_k",
+    f"{CACHE},keys=index:40,mask=causal,page=16": "list_of_the_first_query list_of_the_first_head "
+    "padding_is_key_0 list_instead_of_mask list_of_physical_keys",
     f"{CACHE},mask=tree": "tree_as_chain tree_shows_siblings tree_stops_at_parent "
     "tree_one_key_late tree_of_the_first_sequence",
     f"{CACHE},kv_dtype=i8": "k_scale_of_the_next_token v_scale_missing v_scale_relative_to_first "

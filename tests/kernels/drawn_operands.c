@@ -170,6 +170,28 @@ static void draw_parents(struct drawn_operands *d)
         }
 }
 
+/* Each key of a sequence in its turn, about one in two, and -1 between. */
+static void draw_lists(struct drawn_operands *d)
+{
+    const struct attn_problem *p = &d->problem;
+    const bool packed = drawn_on(d, ATTN_OPTION_PACKED);
+    const size_t rows = p->batch * p->q_len, count = p->index_count;
+    struct attn_tensor *t = &d->tensors.indices;
+    *t = drawn_numbers(d, rows * p->kv_heads * count, ATTN_I32);
+    t->stride[0] = packed ? 0 : (ptrdiff_t)(p->kv_heads * p->q_len * count);
+    t->stride[1] = (ptrdiff_t)((packed ? rows : p->q_len) * count);
+    t->stride[2] = (ptrdiff_t)count;
+    t->stride[3] = 1;
+    for (size_t b = 0; b < p->batch; b++)
+        for (size_t g = 0; g < p->kv_heads; g++)
+            for (size_t i = 0; i < drawn_q_len(d, b); i += p->index_block) {
+                const size_t keys = drawn_kv_len(d, b), first = keys ? below(d, keys) : 0;
+                int32_t *list = drawn_list(d, b, g, i);
+                for (size_t n = 0; n < count; n++) /* round the sequence, backwards */
+                    list[n] = n < keys && below(d, 4) ? (int32_t)((first + keys - n) % keys) : -1;
+            }
+}
+
 static void draw_options(struct drawn_operands *d)
 {
     const struct attn_problem *p = &d->problem;
@@ -184,6 +206,8 @@ static void draw_options(struct drawn_operands *d)
     }
     if (p->mask & ATTN_MASK_TREE)
         draw_parents(d);
+    if (drawn_on(d, ATTN_OPTION_INDEX))
+        draw_lists(d);
     if (drawn_on(d, ATTN_OPTION_SINKS)) {
         t->sinks = drawn_numbers(d, p->q_heads, ATTN_F32);
         for (size_t h = 0; h < p->q_heads; h++)

@@ -201,6 +201,28 @@ static bool in_tree(const struct drawn_operands *d, size_t b, size_t i, size_t j
     return found;
 }
 
+int32_t *drawn_list(const struct drawn_operands *d, size_t b, size_t g, size_t i)
+{
+    const struct attn_tensor *t = &d->tensors.indices;
+    size_t row = i / d->problem.index_block, outer = b;
+    for (size_t a = 0; drawn_on(d, ATTN_OPTION_PACKED) && a < b; a++)
+        for (size_t first = 0; first < drawn_q_len(d, a); first += d->problem.index_block)
+            row++;
+    if (drawn_on(d, ATTN_OPTION_PACKED))
+        outer = 0;
+    return (int32_t *)t->data + drawn_number(t, outer, g, row, 0);
+}
+
+static bool in_list(const struct drawn_operands *d, size_t b, size_t h, size_t i, size_t j)
+{
+    const size_t group = d->problem.q_heads / d->problem.kv_heads;
+    const int32_t *list = drawn_list(d, b, h / group, i);
+    bool found = false;
+    for (size_t n = 0; n < d->problem.index_count; n++)
+        found |= list[n] == (ptrdiff_t)j;
+    return found;
+}
+
 bool drawn_sees(const struct drawn_operands *d, size_t b, size_t h, size_t i, size_t j)
 {
     const struct attn_problem *p = &d->problem;
@@ -212,6 +234,8 @@ bool drawn_sees(const struct drawn_operands *d, size_t b, size_t h, size_t i, si
                                             (p->window_right >= 0 && distance > p->window_right)))
         return false;
     if (p->mask & ATTN_MASK_TREE && !in_tree(d, b, i, j))
+        return false;
+    if (drawn_on(d, ATTN_OPTION_INDEX) && !in_list(d, b, h, i, j))
         return false;
     if (p->mask & ATTN_MASK_BOOL && drawn_get(mask, drawn_number(mask, b, h, i, (ptrdiff_t)j)) == 0)
         return false;

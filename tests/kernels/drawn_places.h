@@ -29,6 +29,9 @@ struct attn_tensor drawn_numbers(struct drawn_operands *d, size_t n, enum attn_d
 /* Of the drafts of a sequence. */
 int32_t *drawn_parents(const struct drawn_operands *d, size_t b);
 
+/* The list of query i for KV head g. */
+int32_t *drawn_list(const struct drawn_operands *d, size_t b, size_t g, size_t i);
+
 /* By how many keys j is behind the one that query i of sequence b stands at. */
 ptrdiff_t drawn_distance(const struct drawn_operands *d, size_t b, size_t i, size_t j);
 

@@ -37,7 +37,8 @@ const struct drawn_limits drawn_everything = {
     .masks = ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT | ATTN_MASK_BIAS | ATTN_MASK_BOOL |
              ATTN_MASK_TREE,
     .options = ATTN_OPTION_WINDOW | ATTN_OPTION_SOFTCAP | ATTN_OPTION_SINKS | ATTN_OPTION_ALIBI |
-               ATTN_OPTION_RAGGED | ATTN_OPTION_PAGED | ATTN_OPTION_PACKED | ATTN_OPTION_SHARED_KV,
+               ATTN_OPTION_RAGGED | ATTN_OPTION_PAGED | ATTN_OPTION_PACKED | ATTN_OPTION_SHARED_KV |
+               ATTN_OPTION_INDEX,
     .dtypes = 1u << ATTN_F32 | 1u << ATTN_BF16 | 1u << ATTN_F16 | 1u << ATTN_F64,
     .kv_dtypes = 1u << ATTN_I8 | 1u << ATTN_F8E4M3 | 1u << ATTN_F8E5M2,
 };
@@ -77,6 +78,10 @@ struct attn_problem drawn_problem(const struct drawn_limits *limits, uint64_t se
     }
     if (p.options & ATTN_OPTION_PAGED)
         p.page_size = 1 + below(d, below(d, 2) ? 5 : p.kv_len + 3);
+    if (p.options & ATTN_OPTION_INDEX) {
+        p.index_count = 1 + below(d, p.kv_len + 4);
+        p.index_block = 1 + below(d, 4);
+    }
     p.scale = (float[]){0, 0, 0.7f, -0.3f}[below(d, 4)];
     return p;
 }

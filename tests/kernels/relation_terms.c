@@ -27,12 +27,13 @@ static struct attn_tensor terms(const struct drawn_operands *a, struct related *
     return t;
 }
 
-/* Leaves masks of these kinds only, and no window. */
+/* Leaves masks of these kinds only, no window and no lists. */
 static void keep_masks(struct related *to, unsigned masks)
 {
     struct attn_problem *p = &to->d.problem;
     p->mask &= masks;
-    p->options &= ~(unsigned)ATTN_OPTION_WINDOW;
+    p->options &= ~(unsigned)(ATTN_OPTION_WINDOW | ATTN_OPTION_INDEX);
+    p->index_count = p->index_block = 0;
     p->window_left = p->window_right = -1;
 }
 

@@ -52,6 +52,17 @@ static void bad_problems_are_refused(void **state)
     assert_invalid(&p, "a tree with a window or ALiBi, which count keys");
     p.options = ATTN_OPTION_WINDOW;
     assert_invalid(&p, "a tree with a window or ALiBi, which count keys");
+    p = problem(), p.options = ATTN_OPTION_INDEX;
+    assert_invalid(&p, "index_count or index_block is zero");
+    p.index_count = 1;
+    assert_invalid(&p, "index_count or index_block is zero");
+    p.index_block = 1;
+    assert_true(attn_problem_valid(&p, &why));
+    p.options = 0;
+    assert_invalid(&p, "an index_count or index_block without ATTN_OPTION_INDEX");
+    p.index_count = p.index_block = 0;
+    p.options = 1 << 8;
+    assert_invalid(&p, "an unknown option");
     p = problem(), p.scale = NAN;
     assert_invalid(&p, "finite");
     p = problem(), p.options = ATTN_OPTION_SOFTCAP;

@@ -58,6 +58,7 @@ static void refusals_say_why(void **state)
         {.options = ATTN_OPTION_PAGED, .why = "paged K and V"},
         {.options = ATTN_OPTION_PACKED, .why = "packed sequences"},
         {.options = ATTN_OPTION_SHARED_KV, .why = "shared K and V"},
+        {.options = ATTN_OPTION_INDEX, .why = "keys=index"},
         {.outputs = ATTN_OUTPUT_LSE, .why = "outputs=lse"},
         {.outputs = ATTN_OUTPUT_WEIGHTS, .why = "outputs=weights"},
         {.outputs = ATTN_OUTPUT_SCORES, .why = "outputs=scores"},
@@ -76,6 +77,7 @@ static void refusals_say_why(void **state)
         p.pass = cases[i].pass;
         p.softcap = p.options & ATTN_OPTION_SOFTCAP ? 1 : 0;
         p.page_size = p.options & ATTN_OPTION_PAGED ? 1 : 0;
+        p.index_count = p.index_block = p.options & ATTN_OPTION_INDEX ? 1 : 0;
         assert_false(attn_supports(&kernel, &p, &why));
         assert_string_equal(why, cases[i].why);
         if (cases[i].dtype == ATTN_F32 && !p.pass && !(cases[i].outputs & ATTN_OUTPUT_DQ))

@@ -29,6 +29,7 @@ static void drawn_operands_are_valid(void **state)
 static float numbers[2 * 4 * 8 * 8];
 static uint8_t mask[2 * 3 * 8];
 static int32_t lens[2], queries[3], keys[3], table[2 * 4], parents[2 * 3];
+static int32_t indices[2 * 2 * 3 * 4]; /* lists of four keys for each query and KV head */
 static struct attn_problem p;
 static struct attn_tensors t;
 
@@ -79,6 +80,14 @@ static void start(unsigned masks, unsigned options)
     t.parents = list(parents, ATTN_I32, options & ATTN_OPTION_PACKED ? 0 : 3);
     t.parents.stride[1] = 1;
     memcpy(parents, (const int32_t[]){-1, 0, 0, -1, -1, 1}, sizeof parents);
+    p.index_count = options & ATTN_OPTION_INDEX ? 4 : 0;
+    p.index_block = options & ATTN_OPTION_INDEX ? 1 : 0;
+    t.indices = of_heads(2, 3, 4, ATTN_I32);
+    t.indices.data = indices;
+    if (options & ATTN_OPTION_PACKED)
+        t.indices = (struct attn_tensor){indices, ATTN_I32, {0, 6 * 4, 4, 1}};
+    for (size_t n = 0; n < sizeof indices / sizeof *indices; n++)
+        indices[n] = n % 4 == 1 ? -1 : (int32_t)(n % 4);
     t.cu_seqlens = list(queries, ATTN_I32, 1);
     t.cu_seqlens_kv = list(keys, ATTN_I32, 1);
     t.block_table = list(table, ATTN_I32, 4);
@@ -136,6 +145,7 @@ static void each_is_needed_where_it_is_used(void **state)
         {&t.bias, ATTN_MASK_BIAS, 0, NULL, "bias is missing"},
         {&t.mask, ATTN_MASK_BOOL, 0, NULL, "mask is missing"},
         {&t.parents, ATTN_MASK_TREE, 0, NULL, "parents is missing"},
+        {&t.indices, 0, ATTN_OPTION_INDEX, NULL, "indices is missing"},
         {&t.sinks, 0, ATTN_OPTION_SINKS, NULL, "sinks is missing"},
         {&t.slopes, 0, ATTN_OPTION_ALIBI, NULL, "slopes is missing"},
         {&t.kv_lens, 0, ATTN_OPTION_RAGGED, NULL, "kv_lens is missing"},
@@ -359,6 +369,62 @@ static void parents_come_before_their_children(void **state)
     assert_message("parents is i8, not i32");
 }
 
+static void lists_name_keys_once(void **state)
+{
+    (void)state;
+    start(0, ATTN_OPTION_INDEX);
+    assert_valid();
+    indices[3] = 8;
+    assert_message("indices[0, 0, 0, 3] is 8, neither -1 nor one of 8 keys of the sequence");
+    indices[3] = -2;
+    assert_message("indices[0, 0, 0, 3] is -2, neither -1 nor one of 8 keys of the sequence");
+    indices[3] = -1;
+    assert_valid();
+    indices[(2 + 1) * 3 * 4 + 2 * 4 + 3] = 2; /* head 1 of sequence 1, query 2 */
+    assert_message("indices[1, 1, 2, 3] is 2, as entry 2 of this list is");
+    p.index_block = 2; /* two lists of three queries: the third is not looked at */
+    assert_valid();
+    t.indices.stride[3] = 2;
+    assert_message("indices has stride[3] 2, not 1");
+    start(0, ATTN_OPTION_INDEX | ATTN_OPTION_RAGGED); /* 8 keys and 3 */
+    assert_message("indices[1, 0, 0, 3] is 3, neither -1 nor one of 3 keys of the sequence");
+    start(0, ATTN_OPTION_INDEX);
+    t.indices.dtype = ATTN_BOOL;
+    assert_message("indices is bool, not i32");
+}
+
+/* Lists of all sequences follow each other, blocks of queries begin anew in each: of 3 queries and 2 there are 2
+ * lists and 1 with blocks of 2. */
+static void lists_of_packed_sequences(void **state)
+{
+    (void)state;
+    start(0, ATTN_OPTION_INDEX | ATTN_OPTION_PACKED | ATTN_OPTION_RAGGED);
+    lens[1] = 8;
+    assert_valid();
+    indices[3 * 4 + 3] = 9; /* the first list of the second sequence */
+    assert_message("indices[1, 0, 0, 3] is 9, neither -1 nor one of 8 keys of the sequence");
+    p.index_block = 2;
+    assert_valid();
+    indices[2 * 4] = -7;
+    assert_message("indices[1, 0, 0, 0] is -7, neither -1 nor one of 8 keys of the sequence");
+    t.indices.stride[0] = 12;
+    assert_message("indices is packed and has stride[0] 12, not 0");
+}
+
+/* Also where they are further apart than keys that are looked at together. */
+static void lists_of_many_keys(void **state)
+{
+    (void)state;
+    start(0, ATTN_OPTION_INDEX);
+    p.outputs = ATTN_OUTPUT_LSE;
+    p.kv_len = 600000;
+    indices[0] = 300000;
+    indices[3] = 599999;
+    assert_valid();
+    indices[1] = 599999;
+    assert_message("indices[0, 0, 0, 3] is 599999, as entry 1 of this list is");
+}
+
 static void the_problem_itself(void **state)
 {
     (void)state;
@@ -385,6 +451,9 @@ int main(void)
         cmocka_unit_test(pages_that_are_not_there_are_refused),
         cmocka_unit_test(mask_elements_are_0_or_1),
         cmocka_unit_test(parents_come_before_their_children),
+        cmocka_unit_test(lists_name_keys_once),
+        cmocka_unit_test(lists_of_packed_sequences),
+        cmocka_unit_test(lists_of_many_keys),
         cmocka_unit_test(the_problem_itself),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,6 +19,7 @@
     X("causal is a boolean mask", mask_or_causal)                  \
     X("causal_top_left is a boolean mask", packed_top_left_of_all) \
     X("a tree is a boolean mask", tree_as_chain)                   \
+    X("lists are a boolean mask", list_of_the_first_query)         \
     X("a window is a bias", window_right_off_by_one)               \
     X("causal is a bias", mask_or_causal)                          \
     X("causal_top_left is a bias", packed_top_left_of_all)         \

@@ -58,13 +58,15 @@ static bool keys_packed(const struct attn_problem *p)
            !(p->options & (ATTN_OPTION_RAGGED | ATTN_OPTION_PAGED));
 }
 
-/* Elements of a bias or mask that a sequence's rows reach by position: the problem without it. */
-static double reached(const struct drawn_operands *d, const struct attn_tensor *t, size_t b)
+/* Elements of a bias or mask that query heads [from, to) of a sequence reach by position and lists: the problem
+ * without it. */
+static double reached_by(const struct drawn_operands *d, const struct attn_tensor *t, size_t b,
+                         size_t from, size_t to)
 {
     static struct addresses set;
     struct drawn_operands bare = *d;
     bare.problem.mask &= ~(unsigned)(ATTN_MASK_BIAS | ATTN_MASK_BOOL);
-    for (size_t h = 0; h < d->problem.q_heads; h++)
+    for (size_t h = from; h < to; h++)
         for (size_t i = 0; i < drawn_q_len(d, b); i++)
             for (size_t j = 0; j < drawn_kv_len(d, b); j++)
                 if (drawn_sees(&bare, b, h, i, j))
@@ -73,6 +75,28 @@ static double reached(const struct drawn_operands *d, const struct attn_tensor *
                             (ptrdiff_t)i * t->stride[2] + (ptrdiff_t)j,
                         attn_dtype_size(t->dtype));
     return distinct(&set);
+}
+
+/* The same of all; where KV heads with lists of their own share it, of the one that reaches the most. */
+static double reached(const struct drawn_operands *d, const struct attn_tensor *t, size_t b)
+{
+    const size_t group = d->problem.q_heads / d->problem.kv_heads;
+    double most = 0;
+    if (t->stride[1] || !(d->problem.options & ATTN_OPTION_INDEX))
+        return reached_by(d, t, b, 0, d->problem.q_heads);
+    for (size_t g = 0; g < d->problem.kv_heads; g++)
+        most = fmax(most, reached_by(d, t, b, g * group, (g + 1) * group));
+    return most;
+}
+
+/* Entries of all lists. */
+static double entries(const struct drawn_operands *d)
+{
+    const struct attn_problem *p = &d->problem;
+    double lists = 0;
+    for (size_t b = 0; p->options & ATTN_OPTION_INDEX && b < p->batch; b++)
+        lists += ceil((double)drawn_q_len(d, b) / (double)p->index_block);
+    return lists * (double)(p->kv_heads * p->index_count);
 }
 
 /* Scales of the keys that a sequence sees: of all KV heads, or of the one that sees the most. */
@@ -133,7 +157,7 @@ static double bytes_of(const struct drawn_operands *d, const struct count *c)
     row += p->outputs & ATTN_OUTPUT_WEIGHTS ? 4 * (double)p->kv_len : 0;
     return c->rows * row + c->keys * key * (double)(p->qk_dim + (shared ? 0 : p->v_dim)) +
            c->bias * (d->tensors.bias.dtype == ATTN_F32 ? 4 : 2) + c->mask +
-           4 * (c->k_scale + c->v_scale) +
+           4 * (c->k_scale + c->v_scale) + 4 * entries(d) +
            (p->mask & ATTN_MASK_TREE ? 4 * c->rows / (double)p->q_heads : 0);
 }
 
@@ -147,7 +171,7 @@ static void work_is_what_counting_gives(void **state)
         .masks = ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT | ATTN_MASK_BIAS | ATTN_MASK_BOOL |
                  ATTN_MASK_TREE,
         .options = ATTN_OPTION_WINDOW | ATTN_OPTION_RAGGED | ATTN_OPTION_PAGED |
-                   ATTN_OPTION_PACKED | ATTN_OPTION_SHARED_KV,
+                   ATTN_OPTION_PACKED | ATTN_OPTION_SHARED_KV | ATTN_OPTION_INDEX,
         .dtypes = 1u << ATTN_F32 | 1u << ATTN_BF16 | 1u << ATTN_F16,
         .kv_dtypes = 1u << ATTN_I8 | 1u << ATTN_F8E4M3 | 1u << ATTN_F8E5M2,
     };

@@ -132,6 +132,74 @@ static void trees_are_as_written_or_drawn(void **state)
     assert_parents("b=2,sq=40,skv=90,d=1,mask=tree", "normal", NULL, 80);
 }
 
+/* Entries of list `number` of a KV head. */
+static const int32_t *list_of(const struct tensor_set *set, size_t b, size_t g, size_t number)
+{
+    return attn_row(&set->tensors.indices, b, g, number);
+}
+
+static void lists_are_drawn(void **state)
+{
+    (void)state;
+    struct problem_case c;
+    char message[200];
+    struct tensor_set set =
+        made("b=2,hq=4,hkv=2,sq=9,skv=12,d=1,mask=causal,keys=index:8:4", "normal", &c);
+    struct tensor_set other = filled(&c, usual, 1);
+    if (!attn_tensors_valid(&c.problem, &set.tensors, message, sizeof message))
+        fail_msg("%s", message);
+    assert_int_equal(set.tensors.indices.stride[0], 2 * 3 * 8);
+    assert_int_equal(set.tensors.indices.stride[1], 3 * 8);
+    assert_int_equal(set.tensors.indices.stride[2], 8);
+    for (size_t number = 0; number < 3; number++) { /* whose last queries are 3, 7 and 8 */
+        const int32_t *list = list_of(&set, 1, 1, number);
+        const ptrdiff_t seen = number == 0 ? 7 : number == 1 ? 11 : 12;
+        for (ptrdiff_t n = 0; n < 8; n++)
+            assert_true(n < seen ? list[n] >= 0 && list[n] < seen : list[n] == -1);
+    }
+    assert_memory_not_equal(list_of(&set, 0, 0, 2), list_of(&set, 0, 1, 2), 8 * sizeof(int32_t));
+    assert_memory_not_equal(list_of(&set, 0, 0, 2), list_of(&set, 1, 0, 2), 8 * sizeof(int32_t));
+    assert_memory_equal(set.tensors.indices.data, other.tensors.indices.data,
+                        2 * 2 * 3 * 8 * sizeof(int32_t));
+    tensors_free(&other);
+    tensors_free(&set);
+}
+
+/* Runs of four keys that begin at multiples of four, -1 where the last one has no more keys. */
+static void lists_have_runs(void **state)
+{
+    (void)state;
+    struct problem_case c;
+    bool cut = false;
+    struct tensor_set set =
+        made("b=1,h=1,sq=50,skv=18,d=1,keys=index:10", "normal+index:blocks:4", &c);
+    for (size_t number = 0; number < 50; number++) {
+        const int32_t *list = list_of(&set, 0, 0, number);
+        for (size_t n = 0; n < 10; n++) {
+            const int32_t key = n % 4 ? list[n - n % 4] + (int32_t)(n % 4) : list[n];
+            assert_int_equal(key % 4, n % 4);
+            assert_int_equal(list[n], key < 18 ? key : -1);
+            cut |= key >= 18;
+        }
+    }
+    assert_true(cut);
+    tensors_free(&set);
+}
+
+static void lists_of_packed_sequences_follow_each_other(void **state)
+{
+    (void)state;
+    struct problem_case c;
+    char message[200];
+    struct tensor_set set = made("b=2,h=1,sq=5,skv=9,d=1,packed=1,ragged=1,keys=index:3:2",
+                                 "normal+batch:q3s9,q5s7", &c);
+    if (!attn_tensors_valid(&c.problem, &set.tensors, message, sizeof message))
+        fail_msg("%s", message);
+    assert_int_equal(set.shape.lists, 2 + 3);
+    assert_ptr_equal(attn_list(&c.problem, &set.tensors, 1, 0, 4), list_of(&set, 0, 0, 2 + 2));
+    tensors_free(&set);
+}
+
 static void a_causal_bias_is_aligned_to_each_end(void **state)
 {
     (void)state;
@@ -177,6 +245,9 @@ int main(void)
         cmocka_unit_test(masks_have_their_density_and_blocks),
         cmocka_unit_test(biases_have_their_shapes),
         cmocka_unit_test(trees_are_as_written_or_drawn),
+        cmocka_unit_test(lists_are_drawn),
+        cmocka_unit_test(lists_have_runs),
+        cmocka_unit_test(lists_of_packed_sequences_follow_each_other),
         cmocka_unit_test(a_causal_bias_is_aligned_to_each_end),
         cmocka_unit_test(sinks_and_slopes_are_there),
     };

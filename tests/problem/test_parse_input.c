@@ -52,6 +52,7 @@ static const char *const inputs[][2] = {
     {"normal+tree:4x3x2", "normal:1+tree:4x3x2"},
     {"uniform+tree:-1,0,0,1+lens:1:9", "uniform:1+lens:1:9+tree:-1,0,0,1"},
     {"normal+tree:7", "normal:1+tree:7"},
+    {"normal+index:blocks:64", "normal:1+index:blocks:64"},
     {"needle:4+mask:blocks:8:1:full+bias:full", "needle:4+mask:blocks:8:1:full+bias:full"},
 };
 
@@ -140,7 +141,8 @@ static const struct {
     {"file::p", 5,
      "input file: ':p' has no PATH:PREFIX; expected file:PATH:PREFIX, PREFIX may be empty"},
     {"normal+", 7,
-     "unknown clause ''; clauses are lens, batch, qlens, decode, mask, bias, scales, tree"},
+     "unknown clause ''; clauses are lens, batch, qlens, decode, mask, bias, scales, tree, "
+     "index"},
     {"normal:2+lans:1:2", 9, "unknown clause 'lans'; did you mean 'lens'?"},
     {"normal+lens", 7,
      "clause lens: '' has no value; expected lens:LO:HI, lens:LO:HI:MEAN or lens:A,B,..."},
@@ -213,6 +215,9 @@ static const struct {
      "clause tree: '0,0' has a parent that is neither -1 nor a draft before; " TREE_FORM},
     {"normal+tree:-2,0", 7, "clause tree: '-2,0' is not a whole number; " TREE_FORM},
     {"normal+tree:-1,0,", 7, "clause tree: '-1,0,' is not a whole number; " TREE_FORM},
+    {"normal+index:64", 7, "clause index: '64' is not blocks:N; expected index:blocks:N"},
+    {"normal+index:blocks:1", 7,
+     "clause index: 'blocks:1' has blocks of fewer than 2 keys; expected index:blocks:N"},
     {"normal+tree:2+tree:2", 14, "clause tree is given twice"},
 };
 
@@ -274,6 +279,8 @@ static void clauses_must_suit_the_problem(void **state)
          "clause tree has 40 drafts, but sq is 39"},
         {"sq=4,skv=64,d=8,mask=tree", "normal+tree:-1,0,0,1", NULL},
         {"sq=40,skv=64,d=8,mask=bool", "normal+tree:4x3x2", "clause tree needs mask=tree"},
+        {"s=64,d=8,keys=index:9", "normal+index:blocks:4", NULL},
+        {"s=64,d=8", "normal+index:blocks:4", "clause index needs keys=index:COUNT"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct attn_problem problem;

@@ -21,11 +21,11 @@ static const struct refusal {
     {"sacle=1", 0, "unknown key 'sacle'; did you mean 'scale'?"},
     {"headdim=64", 0,
      "unknown key 'headdim'; keys are b, hq, hkv, sq, skv, d, dv, dtype, kv_dtype, mask, window, "
-     "softcap, scale, layout, sinks, alibi, ragged, packed, page, shared_kv, outputs, h, "
+     "softcap, scale, layout, sinks, alibi, ragged, packed, page, shared_kv, keys, outputs, h, "
      "s"},
     {"D=64", 0,
      "unknown key 'D'; keys are b, hq, hkv, sq, skv, d, dv, dtype, kv_dtype, mask, window, "
-     "softcap, scale, layout, sinks, alibi, ragged, packed, page, shared_kv, outputs, h, "
+     "softcap, scale, layout, sinks, alibi, ragged, packed, page, shared_kv, keys, outputs, h, "
      "s"},
     {"d=64,", 5, "an empty item; expected key=value"},
     {",d=64", 0, "an empty item; expected key=value"},
@@ -52,6 +52,16 @@ static const struct refusal {
     {"h=8,hq=8", 4, "hq sets hq, which h at position 0 sets too; give one of them"},
     {"d=4,skv=8,s=8", 10, "s sets skv, which skv at position 4 sets too; give one of them"},
     {"hq=6,hkv=4", 5, "hq is not a multiple of hkv"},
+    {"keys=foo", 5,
+     "keys='foo' is neither all nor a list; expected all, index:COUNT or index:COUNT:QUERIES"},
+    {"keys=index", 5,
+     "keys='index' is neither all nor a list; expected all, index:COUNT or index:COUNT:QUERIES"},
+    {"d=8,keys=index:0", 9,
+     "keys='index:0' has a COUNT of 0; expected all, index:COUNT or index:COUNT:QUERIES"},
+    {"keys=index:8:0", 5,
+     "keys='index:8:0' has QUERIES of 0; expected all, index:COUNT or index:COUNT:QUERIES"},
+    {"keys=index:x", 5,
+     "keys='index:x' is not a whole number; expected all, index:COUNT or index:COUNT:QUERIES"},
     {"hkv=4", 0, "hq is not a multiple of hkv"},
     {"dtype=i32", 6, "dtype='i32' is no such type; expected f32|bf16|f16|f64"},
     {"dtype=float", 6, "dtype='float' is no such type; did you mean 'f32'?"},
@@ -176,7 +186,7 @@ static void every_key_has_help_and_is_known(void **state)
         assert_memory_equal(error.message, start, strlen(start));
         assert_true(strlen(help->form) && strlen(help->meaning));
     }
-    assert_int_equal(n, 23);
+    assert_int_equal(n, 24);
 }
 
 int main(void)

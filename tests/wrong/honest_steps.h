@@ -39,6 +39,11 @@ WRONG_STEP void see_keys(struct work *w)
 
 WRONG_STEP void show_keys(struct work *w)
 {
+    show_list(w, attn_list(w->problem, w->tensors, w->b, w->g, w->i));
+}
+
+WRONG_STEP void show_list(struct work *w, const int32_t *list)
+{
     const unsigned mask = w->problem->mask;
     const struct attn_tree tree = attn_tree(w->problem, w->tensors, &w->sequence, w->b);
     for (ptrdiff_t j = 0; j < (ptrdiff_t)w->problem->kv_len; j++)
@@ -46,6 +51,13 @@ WRONG_STEP void show_keys(struct work *w)
             !(mask & ATTN_MASK_BOOL && get(&w->tensors->mask, w->b, w->h, w->i, (size_t)j) == 0) &&
             bias_term(w, j) != -INFINITY &&
             !(tree.parents && !attn_tree_sees(&tree, (ptrdiff_t)w->i, j));
+    bool *listed = list ? calloc(w->problem->kv_len, sizeof *listed) : NULL;
+    for (size_t n = 0; list && n < w->problem->index_count; n++)
+        if (list[n] >= 0)
+            listed[list[n]] = true;
+    for (size_t j = 0; list && j < w->problem->kv_len; j++)
+        w->shown[j] &= listed[j];
+    free(listed);
 }
 
 /* Of rows of one type, which the compiler is told by calling with the constant; in lanes, so that it can

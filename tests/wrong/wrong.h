@@ -131,6 +131,8 @@ WRONG_STEP real bias_term(const struct work *w, ptrdiff_t j);
 WRONG_STEP real capped(const struct work *w, real x);
 WRONG_STEP void see_keys(struct work *w);
 WRONG_STEP void show_keys(struct work *w);
+/* The same where a list takes the place of the row's own. */
+WRONG_STEP void show_list(struct work *w, const int32_t *list);
 WRONG_STEP real dot(const struct work *w, ptrdiff_t j);
 /* Scores with this softcap where the problem has one. */
 WRONG_STEP void make_capped_scores(struct work *w, real (*cap)(real c, real x));
@@ -182,10 +184,11 @@ WRONG_STEP void each_row(const struct attn_plan *plan, const struct attn_tensors
 #define WRONG_KERNEL(symbol, says, ...)                                                     \
     WRONG_KERNEL_WITH(symbol, says, WRONG_POSITIONAL, ATTN_OPTION_WINDOW, WRONG_OUTPUTS, 0, \
                       __VA_ARGS__)
-#define WRONG_WHOLE_KERNEL(symbol, says, ...)                                                \
-    WRONG_KERNEL_WITH(symbol, says,                                                          \
-                      WRONG_POSITIONAL | ATTN_MASK_BIAS | ATTN_MASK_BOOL | ATTN_MASK_TREE,   \
-                      (ATTN_OPTION_SHARED_KV << 1) - 1, WRONG_OUTPUTS | ATTN_OUTPUT_WEIGHTS, \
+#define WRONG_WHOLE_KERNEL(symbol, says, ...)                                              \
+    WRONG_KERNEL_WITH(symbol, says,                                                        \
+                      WRONG_POSITIONAL | ATTN_MASK_BIAS | ATTN_MASK_BOOL | ATTN_MASK_TREE, \
+                      ((ATTN_OPTION_SHARED_KV << 1) - 1) | ATTN_OPTION_INDEX,              \
+                      WRONG_OUTPUTS | ATTN_OUTPUT_WEIGHTS,                                 \
                       1u << ATTN_I8 | 1u << ATTN_F8E4M3 | 1u << ATTN_F8E5M2, __VA_ARGS__)
 
 #endif
