@@ -100,6 +100,18 @@ class Operands:
         own = self.t["q"].dtype
         return torch.float32 if own == torch.float64 else own
 
+    @property
+    def nibbles(self) -> bool:
+        """Whether bytes of k and v have two elements of 4 bits, the first in the lower half."""
+        return self.text.get("kv_dtype") == "i4"
+
+    def dim(self, name: str, room: int) -> int:
+        """The dimensions of rows of k or v of 4 bits that have room for so many."""
+        of_q = self.rows("q", "hq").shape[-1]
+        if name == "v" and "dv" in self.text:
+            return int(self.text["dv"])
+        return of_q if name == "k" or room == of_q + of_q % 2 else room
+
     def rows(self, name: str, heads: str) -> Tensor:
         """q, k or v as (B, H, S, D) in float64, packed with a B of 1, in pages as they are."""
         x = self.t[name]
@@ -109,6 +121,8 @@ class Operands:
         elif x.dim() == 3:
             count = int(self.text.get(heads, self.text["hq"]))
             x = x.reshape(*x.shape[:2], count, -1).transpose(1, 2)
+        if name != "q" and self.nibbles:
+            x = torch.stack((x & 15, x >> 4), -1).flatten(-2)[..., : self.dim(name, 2 * x.shape[-1])]
         return (x if x.element_size() == 1 else x.to(self.dtype)).double()
 
     def small(self, name: str) -> Tensor | None:
@@ -130,18 +144,29 @@ class Operands:
         return x[b, :, :keys]
 
     def scaled(self, x: Tensor, name: str, b: int) -> Tensor:
-        """What elements of 8 bits stand for."""
+        """What elements of 8 or 4 bits stand for."""
+        if self.nibbles:
+            zero = self.of_sequence(name.replace("scale", "zero"), x, b)
+            x = x - (8 if zero is None else zero)
+        scale = self.of_sequence(name, x, b)
+        return x if scale is None else x * scale
+
+    def of_sequence(self, name: str, x: Tensor, b: int) -> Tensor | None:
+        """Scales or zero points of a sequence's keys or values x, which broadcast to it."""
         scale = self.small(name)
         if scale is None:
-            return x
+            return None
         scale = scale[..., None] if scale.dim() == 3 else scale
+        if self.nibbles and scale.shape[-1] > 1:
+            group = int(self.text.get("kv_group", "32"))
+            scale = scale.repeat_interleave(group, -1)[..., : x.shape[-1]]
         if "cu_seqlens_kv" in self.t:
             if scale.shape[2] > 1:
                 first, last = self.t["cu_seqlens_kv"][b : b + 2].tolist()
                 scale = scale[:, :, first:last]
-            return x * scale[0]
+            return scale[0]
         scale = scale[b if scale.shape[0] > 1 else 0]
-        return x * (scale[:, : x.shape[1]] if scale.shape[1] > 1 else scale)
+        return scale[:, : x.shape[1]] if scale.shape[1] > 1 else scale
 
     def length(self, b: int) -> int | None:
         """Keys of a sequence in a cache; None: all of them."""

@@ -132,8 +132,8 @@
     X(i4_scale_of_the_next_group, PLAIN_SMALL, "normal", "i4 in short groups", "")                \
     X(i4_short_group_unscaled, PLAIN_SMALL, "normal", "i4 in short groups", "")                   \
     X(i4_zero_points_ignored, PLAIN_SMALL, "normal", "i4 with zero points", "")                   \
-    X(i4_zero_of_v_for_k, PLAIN_SMALL ",dv=25", "normal",                                         \
-      "i4, odd dimensions, zero points, one query", "")
+    X(i4_zero_of_v_for_k, PLAIN_SMALL, "normal", "i4 in groups of 64, zero points, one query",    \
+      "as if v_zero were k_zero")
 
 #define DECLARE(name, ...) extern const struct attn_kernel wrong_##name;
 CATCHES(DECLARE)

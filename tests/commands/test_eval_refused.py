@@ -83,7 +83,12 @@ REFUSED: dict[str, tuple[Tensors, str, str]] = {
     "no scale of v": (int8(v_scale=None), "", "no tensor v_scale, which k and v of i8 need"),
     "a scale of floats": (
         dense(k_scale=([1, 1, 1, 1], [1.0], "F32")), "",
-        "k_scale is f32 (1,1,1,1), but k and v are not i8, f8e4m3 or f8e5m2",
+        "k_scale is f32 (1,1,1,1), but k and v are not i8, f8e4m3, f8e5m2 or i4",
+    ),
+    "no u8": (dense(), "kv_dtype=i4", "k is f32 (2,2,6,4), not u8, which has two elements of i4"),
+    "a zero point of floats": (
+        dense(k_zero=([1, 1, 1, 1], [8.0], "F32")), "",
+        "k_zero is f32 (1,1,1,1), but k and v are not i4",
     ),
     "no v": (dense(v=None), "", "no tensor v"),
     "v beside shared_kv": (dense(), "shared_kv=1", "v is f32 (2,2,6,4), but with shared_kv=1"),

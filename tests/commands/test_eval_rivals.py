@@ -138,6 +138,25 @@ class Torch(EvalTest):
         safetensors(self.file, tensors | {"sinks": ([1], [0.5]), "slopes": ([1], [0.25])})
         self.assertLess(self.largest("scale=0.5,mask=causal,softcap=3"), TOLERANCE["F32"])
 
+    def test_pages_of_4_bits(self) -> None:
+        """Of an odd number of dimensions, with zero points; without them they are 8."""
+        python_of("torch")
+        codes = [(37 * n) % 256 for n in range(3 * 2 * 18)]
+        tensors = {
+            "q": ([2, 1, 1, 35], [0.1 * (n % 7) - 0.3 for n in range(70)]),
+            "k": ([3, 1, 2, 18], codes, "U8"),
+            "v": ([3, 1, 2, 18], codes[::-1], "U8"),
+            "k_scale": ([2, 1, 4, 2], [0.05 * n for n in range(16)]),
+            "v_scale": ([1, 1, 1, 2], [0.02, 0.05]),
+            "kv_lens": ([2], [4, 3], "I64"),
+            "block_table": ([2, 2], [2, 0, 1, 2], "I32"),
+        }
+        zeros = {"k_zero": ([1, 1, 4, 2], [1.5 * n for n in range(8)]), "v_zero": ([1], [3.0])}
+        safetensors(self.file, tensors)
+        symmetric = self.largest("kv_dtype=i4,dv=35")
+        safetensors(self.file, tensors | zeros)
+        self.assertLess(max(symmetric, self.largest("kv_dtype=i4,dv=35")), TOLERANCE["F32"])
+
     def test_a_difference_is_printed(self) -> None:
         """Of one element of a result that was changed."""
         python = python_of("torch")

@@ -19,9 +19,9 @@ static struct drawn_limits limits_of(const struct attn_kernel *kernel)
         .kv_len = 60,
         .dim = 20,
         .masks = kernel->caps.masks,
-        .options = kernel->caps.options,
+        .options = kernel->caps.options & drawn_everything.options,
         .dtypes = kernel->caps.dtypes,
-        .kv_dtypes = kernel->caps.kv_dtypes,
+        .kv_dtypes = kernel->caps.kv_dtypes & drawn_everything.kv_dtypes,
     };
 }
 

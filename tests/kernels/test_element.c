@@ -151,6 +151,20 @@ static void floats_round_to_the_nearest_byte(void **state)
     assert_int_equal(attn_f32_to_f8e4m3(-INFINITY), 0xfe);
 }
 
+/* The first of two elements lies in the lower half, and writing one leaves the other. */
+static void two_elements_share_a_byte(void **state)
+{
+    (void)state;
+    uint8_t row[2] = {0x21, 0x43};
+    for (unsigned d = 0; d < 4; d++)
+        assert_int_equal(attn_nibble(row, d), d + 1);
+    attn_set_nibble(row, 1, 15);
+    attn_set_nibble(row, 2, 0);
+    assert_true(row[0] == 0xf1 && row[1] == 0x40);
+    assert_true(attn_elements_bytes(ATTN_I4, 5) == 3 && attn_elements_bytes(ATTN_I4, -6) == -3);
+    assert_true(attn_elements_bytes(ATTN_BF16, -5) == -10);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -159,6 +173,7 @@ int main(void)
         cmocka_unit_test(large_and_tiny_floats_saturate),
         cmocka_unit_test(every_byte_widens_and_returns),
         cmocka_unit_test(floats_round_to_the_nearest_byte),
+        cmocka_unit_test(two_elements_share_a_byte),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

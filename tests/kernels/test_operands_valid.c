@@ -3,6 +3,7 @@
  */
 #include "testing.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "drawn_operands.h"
@@ -369,6 +370,35 @@ static void parents_come_before_their_children(void **state)
     assert_message("parents is i8, not i32");
 }
 
+static void rows_of_4_bits_begin_at_bytes(void **state)
+{
+    (void)state;
+    start(0, 0);
+    use_integers();
+    p.kv_dtype = t.k.dtype = t.v.dtype = ATTN_I4;
+    p.kv_group = 16;
+    assert_message("K and V of i4 need a kv_group of 32 or 64");
+    p.kv_group = 32;
+    assert_valid();
+    t.v.stride[1]++;
+    char odd[120];
+    snprintf(odd, sizeof odd,
+             "v has stride[1] %td, and rows of i4 begin at whole bytes: their strides are even",
+             t.v.stride[1]);
+    assert_message(odd);
+    t.v.stride[1]--;
+    p.options |= ATTN_OPTION_ZERO_POINTS;
+    assert_message("k_zero is missing");
+    t.k_zero = t.v_zero = t.k_scale;
+    assert_valid();
+    t.v_zero.dtype = ATTN_I8;
+    assert_message("v_zero is i8, not f32");
+    p.kv_dtype = t.k.dtype = t.v.dtype = ATTN_I8;
+    assert_message("a kv_group without K and V of i4");
+    p.kv_group = 0;
+    assert_message("zero points without K and V of i4");
+}
+
 static void lists_name_keys_once(void **state)
 {
     (void)state;
@@ -451,6 +481,7 @@ int main(void)
         cmocka_unit_test(pages_that_are_not_there_are_refused),
         cmocka_unit_test(mask_elements_are_0_or_1),
         cmocka_unit_test(parents_come_before_their_children),
+        cmocka_unit_test(rows_of_4_bits_begin_at_bytes),
         cmocka_unit_test(lists_name_keys_once),
         cmocka_unit_test(lists_of_packed_sequences),
         cmocka_unit_test(lists_of_many_keys),

@@ -7,6 +7,7 @@
  */
 #include "testing.h"
 
+#include "element.h"
 #include "judged_row.h"
 
 #define U 0x1p-24
@@ -280,6 +281,44 @@ static void elements_of_8_bits_stand_for_their_products_with_scales(void **state
     }
 }
 
+/* Weights of 1/4 and 3/4.  V has two groups: of 32 elements with a scale of 0.5, 2 above the zero point, or 6 in
+ * even ones of the second key; of one element with a scale of 2, 1 and 2 above it.  The other half of a row's
+ * last byte is nobody's. */
+static void elements_of_4_bits_stand_for_their_distance_from_the_zero_point(void **state)
+{
+    (void)state;
+    for (int zeros = 0; zeros < 2; zeros++) {
+        const unsigned zero = zeros ? 7 : 8;
+        struct judged *t = open_judged(zeros ? "sq=1,skv=2,d=1,dv=33,scale=1,kv_dtype=i4,kv_zeros=1"
+                                             : "sq=1,skv=2,d=1,dv=33,scale=1,kv_dtype=i4");
+        struct attn_tensors *s = &t->set.tensors;
+        tensors_set(&s->q, 0, 0, 0, 0, 1);
+        for (unsigned j = 0; j < 2; j++) {
+            void *v = attn_row(&s->v, 0, 0, j);
+            float *v_scale = attn_row(&s->v_scale, 0, 0, j);
+            attn_set_nibble(attn_row(&s->k, 0, 0, j), 0, zero + j);
+            attn_set_nibble(attn_row(&s->k, 0, 0, j), 1, 15 - j);
+            for (size_t d = 0; d < 32; d++)
+                attn_set_nibble(v, d, zero + 2 + 4 * (unsigned)(d % 2 ? 0 : j));
+            attn_set_nibble(v, 32, zero + 1 + j);
+            attn_set_nibble(v, 33, 15 * j);
+            *(float *)attn_row(&s->k_scale, 0, 0, j) = (float)L;
+            v_scale[0] = 0.5F;
+            v_scale[1] = 2;
+            if (zeros) {
+                float *v_zero = attn_row(&s->v_zero, 0, 0, j);
+                *(float *)attn_row(&s->k_zero, 0, 0, j) = v_zero[0] = v_zero[1] = 7;
+            }
+        }
+        judge(t, 0, 0, 0);
+        assert_near(t->row.lse, log(4), 1e-6);
+        for (size_t d = 0; d < 32; d++)
+            assert_near(t->o[d], d % 2 ? 1 : 0.25 * 1 + 0.75 * 3, 1e-6);
+        assert_near(t->o[32], 0.25 * 2 + 0.75 * 4, 1e-6);
+        close_judged(t);
+    }
+}
+
 /* Sequences with both keys, one, and none; the causal mask counts from their own last key. */
 static void each_sequence_has_its_own_last_key(void **state)
 {
@@ -313,6 +352,7 @@ int main(void)
         cmocka_unit_test(a_sink_alone),
         cmocka_unit_test(sinks_may_align_roundings),
         cmocka_unit_test(elements_of_8_bits_stand_for_their_products_with_scales),
+        cmocka_unit_test(elements_of_4_bits_stand_for_their_distance_from_the_zero_point),
         cmocka_unit_test(each_sequence_has_its_own_last_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -238,12 +238,41 @@ static void long_rows_are_counted_across_borders(void **state)
     free(mask);
 }
 
+/* Two heads of four keys of 35 elements of 4 bits, 18 bytes each, V of 70, 35 bytes, in groups of 32: two and three
+ * scales a key, and as many zero points, or two and three for all. */
+static void half_bytes_scales_and_zero_points_count_once(void **state)
+{
+    (void)state;
+    struct attn_problem p;
+    attn_problem_init(&p);
+    p.q_heads = p.kv_heads = 2;
+    p.kv_len = 4;
+    p.qk_dim = 35;
+    p.v_dim = 70;
+    p.kv_dtype = ATTN_I4;
+    p.kv_group = 32;
+    struct attn_tensors t = {.size = sizeof t,
+                             .k_scale.stride = {16, 8, 2, 1},
+                             .v_scale.stride = {24, 12, 3, 1},
+                             .k_zero.stride = {16, 8, 2, 1},
+                             .v_zero.stride = {24, 12, 3, 1}};
+    const double plain = 2 * (35 + 70) * 4 + 2 * 4 * (18 + 35), scales = 2 * 4 * (2 + 3) * 4;
+    assert_true(attn_compulsory_bytes(&p) == plain);
+    assert_true(attn_work(&p, &t).bytes == plain + scales);
+    p.options |= ATTN_OPTION_ZERO_POINTS;
+    assert_true(attn_work(&p, &t).bytes == plain + 2 * scales);
+    t.k_zero.stride[1] = t.k_zero.stride[2] = t.v_zero.stride[1] = t.v_zero.stride[2] = 0;
+    t.k_zero.stride[0] = t.v_zero.stride[0] = 0;
+    assert_true(attn_work(&p, &t).bytes == plain + scales + (2 + 3) * 4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(work_is_what_counting_gives),
         cmocka_unit_test(plain_work_is_that_of_the_problem),
         cmocka_unit_test(long_rows_are_counted_across_borders),
+        cmocka_unit_test(half_bytes_scales_and_zero_points_count_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,6 +31,7 @@ static inline void assert_same_problem(const struct attn_problem *a, const struc
     assert_int_equal(a->window_left, b->window_left);
     assert_int_equal(a->window_right, b->window_right);
     assert_int_equal(a->page_size, b->page_size);
+    assert_int_equal(a->kv_group, b->kv_group);
     assert_int_equal(a->index_count, b->index_count);
     assert_int_equal(a->index_block, b->index_block);
 }

@@ -221,6 +221,7 @@ static void names_of_models_say_their_types(void **state)
         assert_int_equal(strncmp(type, dtype, strlen(dtype)), 0);
         assert_int_equal(c->problem.page_size, page ? strtoul(page + 5, NULL, 10) : 0);
         assert_int_equal(c->problem.kv_dtype == ATTN_I8, strstr(c->name, "-int8") != NULL);
+        assert_int_equal(c->problem.kv_dtype == ATTN_I4, strstr(c->name, "-i4") != NULL);
         assert_int_equal(c->problem.kv_dtype == ATTN_F8E4M3, strstr(c->name, "-f8e4m3") != NULL);
     }
     cases_free(&list);
