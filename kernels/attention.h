@@ -67,9 +67,9 @@ enum attn_dtype {
     ATTN_BOOL,   /* one byte, 0 or 1: mask operands */
     ATTN_F8E4M3, /* like I8; the two types of 8-bit floats of the Open Compute Project (OFP8) */
     ATTN_F8E5M2,
-    /* Two elements a byte, the first in its lower half: 0 to 15, from which a zero point is taken, times the
-     * scale of a group of elements.  ONNX Runtime's GroupQueryAttention stores them like this with zero points
-     * of 8; OpenVINO's u4 cache has zero points, and the first element in the upper half. */
+    /* Two elements a byte, the first in its lower half: 0 to 15, less a zero point, times the scale of a
+     * group of elements.  ONNX Runtime's GroupQueryAttention stores them like this with zero points of 8;
+     * OpenVINO's u4 cache has zero points, and the first element in the upper half. */
     ATTN_I4,
     ATTN_DTYPE_COUNT
 };

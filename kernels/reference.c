@@ -54,8 +54,8 @@
  *              2^-150 each: e = 448 + 3 256.
  *   4 bits     The difference of element and zero point, 0 to 15 of f32, rounds once, the product with the
  *              scale once: 2u again, of s_rj and of sum_j p_j |v_j|, which count what the elements stand
- *              for; e = 15.  A kernel that takes the zero point from the sum instead (q k - z sum q) is off by
- *              more where they cancel, and not allowed to be.
+ *              for; e = 15.  A kernel that takes the zero point from the sum instead (q k - z sum q) is
+ *              off by more where they cancel, and not allowed to be.
  *   sink       a key whose score s is given and whose value is 0: delta = 4u (|s| + m - s), and Skv
  *              counts it.
  *

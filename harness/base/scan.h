@@ -72,7 +72,7 @@ struct scan_synonym {
 /* Suggests this program's name for a word of another program, however different the spelling. */
 void scan_offer_synonyms(struct scan_choice *choice, const struct scan_synonym *synonyms);
 
-#define SCAN_ADVICE 192
+#define SCAN_ADVICE 256
 /* "did you mean 'x'?", or where nothing is near `otherwise` and all words: "keys are a, b". */
 const char *scan_advice(const struct scan_choice *choice, const char *otherwise,
                         char text[SCAN_ADVICE]);

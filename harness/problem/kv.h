@@ -59,8 +59,8 @@ typedef void kv_generate(const void *context, struct kv_place at, size_t first, 
 
 /* Fills all rows of K or V on all threads.  8 bits: each scale is such that the largest element that
  * it belongs to becomes the largest of the type (of int8, 127); of 4 bits, so that the smallest and the
- * largest of a group become 0 and 15, or without zero points the larger of both 7 below or above 8.  A V that is part of K stays what K made
- * it. */
+ * largest of a group become 0 and 15, or without zero points the larger of both 7 below or above 8.  A V that
+ * is part of K stays what K made it. */
 void kv_fill(struct tensor_set *set, const struct attn_problem *problem, enum kv_operand operand,
              kv_generate *generate, const void *context);
 

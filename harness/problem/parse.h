@@ -161,7 +161,7 @@ struct input {
 /* What was wrong with a text, and at which byte of it (0-based). */
 struct parse_error {
     size_t position;
-    char message[256]; /* one line, names the key; does not repeat the position */
+    char message[320]; /* one line, names the key; does not repeat the position */
 };
 
 /* The problem is valid (attn_problem_valid) where this returns true, else left untouched. */

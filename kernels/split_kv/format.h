@@ -81,11 +81,12 @@ static inline enum format format_of(enum attn_dtype kv_dtype)
 
 /* Scales and zero points of a block's rows of 4 bits. */
 struct groups {
-    const float *scale, *zero;          /* of the first group of the first row */
-    ptrdiff_t scale_row, zero_row;      /* from row to row */
-    ptrdiff_t scale_each, zero_each;    /* from group to group */
-    ptrdiff_t steps;                    /* of a group */
-    int last, left; /* the last row that there is; elements in the last step where that is not whole */
+    const float *scale, *zero;       /* of the first group of the first row */
+    ptrdiff_t scale_row, zero_row;   /* from row to row */
+    ptrdiff_t scale_each, zero_each; /* from group to group */
+    ptrdiff_t steps;                 /* of a group */
+    int last,
+        left; /* the last row that there is; elements in the last step where that is not whole */
 };
 
 /* A row of K or V: `full` whole steps and, where `tail` is not 0, one of `tail` bytes. */

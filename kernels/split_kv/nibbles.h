@@ -1,13 +1,13 @@
 /*
  * nibbles.h: part of kernel split_kv: the two products with K and V of 4 bits.
  *
- * A step of VF_LANES bytes widens to two vectors, of the even and the odd elements, as bf16 does (format.h): the
- * lower halves of the bytes by a mask, the upper ones by a shift.  Both are converted, less the group's zero
- * point and times its scale, in 9 instructions for two vectors where int8 takes four.
+ * A step of VF_LANES bytes widens to two vectors, of the even and the odd elements, as bf16 does
+ * (format.h): the lower halves of the bytes by a mask, the upper ones by a shift.  Both are converted, less
+ * the group's zero point and times its scale, in 9 instructions for two vectors where int8 takes four.
  *
- * The zero point could be taken from sums instead, as z sum(q), and the scale be applied to a group's sums: in
- * groups of 32 and with four rows that saves nothing (per 32 elements 8 products instead of 4 + 4), and where
- * both sums cancel it loses digits.
+ * The zero point could be taken from sums instead, as z sum(q), and the scale be applied to a group's sums:
+ * in groups of 32 and with four rows that saves nothing (per 32 elements 4 loads of z sum(q) and 4 products
+ * in place of 4 differences and 4 products), and where both sums cancel it loses digits.
  */
 #ifndef ATTN_SPLIT_KV_NIBBLES_H
 #define ATTN_SPLIT_KV_NIBBLES_H
@@ -74,8 +74,7 @@ VF_INLINE void nibble_dots_step(const int r, const int abreast, vf *sum, const f
         for (int u = 0; u < 2; u++)
 #pragma GCC unroll 4
             for (int h = 0; h < r; h++)
-                sum[j * r + h] =
-                    vf_fma(vf_load(q + (h * 2 + u) * VF_LANES), kv[u], sum[j * r + h]);
+                sum[j * r + h] = vf_fma(vf_load(q + (h * 2 + u) * VF_LANES), kv[u], sum[j * r + h]);
     }
 }
 

@@ -105,8 +105,7 @@ static void block_whole(const struct unit *u, const struct block *b, struct rows
     }
     for (int i = 0; i < u->tiles; i++) {
         const struct tile *t = &u->tile[i];
-        arithmetic_of(u->g->format, t->rows)
-            ->values[u->reading](t, 0, 0, keys, v, axis, next_k);
+        arithmetic_of(u->g->format, t->rows)->values[u->reading](t, 0, 0, keys, v, axis, next_k);
     }
 }
 

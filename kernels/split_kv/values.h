@@ -253,16 +253,16 @@ VF_INLINE void values_of_tile(const enum format format, const int r, const struc
 #define ARITHMETIC(name, format, r)                  \
     DOTS(dots_##name, format, r, KEYS_ABREAST, next) \
     VALUES(values_##name, format, r, next)
-#define DOTS_OF_NIBBLES(r)                                                                     \
-    VF_NOINLINE void dots_i4_##r(vf *s, const float *q, struct rows k,                         \
-                                 const struct axis *axis, struct cursor *next)                 \
-    {                                                                                          \
-        dots_of_nibbles(r, s, q, k, axis, next);                                               \
-    }                                                                                          \
-    VF_NOINLINE void values_i4_##r(const struct tile *t, int row, int from, int to,            \
-                                   struct rows v, const struct axis *axis, struct cursor *next) \
-    {                                                                                          \
-        values_of_nibbles(r, t, row, from, to, v, axis, next);                                 \
+#define DOTS_OF_NIBBLES(r)                                                                         \
+    VF_NOINLINE void dots_i4_##r(vf *s, const float *q, struct rows k, const struct axis *axis,    \
+                                 struct cursor *next)                                              \
+    {                                                                                              \
+        dots_of_nibbles(r, s, q, k, axis, next);                                                   \
+    }                                                                                              \
+    VF_NOINLINE void values_i4_##r(const struct tile *t, int row, int from, int to, struct rows v, \
+                                   const struct axis *axis, struct cursor *next)                   \
+    {                                                                                              \
+        values_of_nibbles(r, t, row, from, to, v, axis, next);                                     \
     }
 ARITHMETIC(f32_1, FORMAT_F32, 1)
 ARITHMETIC(f32_2, FORMAT_F32, 2)

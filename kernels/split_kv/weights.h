@@ -101,9 +101,9 @@ static const struct axis *nibbles_of_block(const struct unit *u, const struct ca
 
 /* P of keys [0, keys) of k, keys a multiple of GROUP_KEYS; terms are NULL where scores have none, seen
  * where every row sees all. */
-static void weights(const struct unit *u, struct tile *t, struct rows k, ptrdiff_t first, int n_keys,
-                    int keys,
-                    const struct terms *terms, const struct seen *seen, struct cursor *next)
+static void weights(const struct unit *u, struct tile *t, struct rows k, ptrdiff_t first,
+                    int n_keys, int keys, const struct terms *terms, const struct seen *seen,
+                    struct cursor *next)
 {
 #if MATRIX_UNIT /* it has left products in the place of P (panels.h) */
     const int n = GROUP_KEYS;
@@ -119,10 +119,9 @@ static void weights(const struct unit *u, struct tile *t, struct rows k, ptrdiff
         for (int i = 0; i < n; i++)
             s[i] = vf_load(t->p + P_AT(t, j + i));
 #else
-        arithmetic->dots[u->reading](s, t->q, (struct rows){k.data + j * k.stride, k.stride},
-                                     nibbles_of_block(u, &u->k, &u->g->qk, first + j, n_keys - j,
-                                                      &own),
-                                     next);
+        arithmetic->dots[u->reading](
+            s, t->q, (struct rows){k.data + j * k.stride, k.stride},
+            nibbles_of_block(u, &u->k, &u->g->qk, first + j, n_keys - j, &own), next);
 #endif
         if (terms)
             weigh_natural(t, s, n, j, terms, seen);

@@ -15,9 +15,9 @@ static void names_round_trip(void **state)
 {
     (void)state;
     static const size_t sizes[ATTN_DTYPE_COUNT] = {
-        [ATTN_F32] = 4, [ATTN_BF16] = 2, [ATTN_F16] = 2,    [ATTN_F64] = 8,   [ATTN_I8] = 1,
-        [ATTN_I32] = 4, [ATTN_BOOL] = 1, [ATTN_F8E4M3] = 1, [ATTN_F8E5M2] = 1,
-        [ATTN_I4] = 0 /* two share a byte */};
+        [ATTN_F32] = 4,    [ATTN_BF16] = 2, [ATTN_F16] = 2,  [ATTN_F64] = 8,
+        [ATTN_I8] = 1,     [ATTN_I32] = 4,  [ATTN_BOOL] = 1, [ATTN_F8E4M3] = 1,
+        [ATTN_F8E5M2] = 1, [ATTN_I4] = 0 /* two share a byte */};
     enum attn_dtype dtype;
     enum attn_isa isa;
     for (int i = 0; i < ATTN_DTYPE_COUNT; i++) {

@@ -281,9 +281,9 @@ static void elements_of_8_bits_stand_for_their_products_with_scales(void **state
     }
 }
 
-/* Weights of 1/4 and 3/4.  V has two groups: of 32 elements with a scale of 0.5, 2 above the zero point, or 6 in
- * even ones of the second key; of one element with a scale of 2, 1 and 2 above it.  The other half of a row's
- * last byte is nobody's. */
+/* Weights of 1/4 and 3/4.  V has two groups: of 32 elements with a scale of 0.5, 2 above the zero point, or
+ * 6 in even ones of the second key; of one element with a scale of 2, 1 and 2 above it.  The other half of a
+ * row's last byte is nobody's. */
 static void elements_of_4_bits_stand_for_their_distance_from_the_zero_point(void **state)
 {
     (void)state;

@@ -238,8 +238,8 @@ static void long_rows_are_counted_across_borders(void **state)
     free(mask);
 }
 
-/* Two heads of four keys of 35 elements of 4 bits, 18 bytes each, V of 70, 35 bytes, in groups of 32: two and three
- * scales a key, and as many zero points, or two and three for all. */
+/* Two heads of four keys of 35 elements of 4 bits, 18 bytes each, V of 70, 35 bytes, in groups of 32: two
+ * and three scales a key, and as many zero points, or two and three for all. */
 static void half_bytes_scales_and_zero_points_count_once(void **state)
 {
     (void)state;

@@ -20,13 +20,14 @@ static const struct refusal {
     {"b=1,hq=2,hkw=2", 9, "unknown key 'hkw'; did you mean 'hkv'?"},
     {"sacle=1", 0, "unknown key 'sacle'; did you mean 'scale'?"},
     {"headdim=64", 0,
-     "unknown key 'headdim'; keys are b, hq, hkv, sq, skv, d, dv, dtype, kv_dtype, mask, window, "
-     "softcap, scale, layout, sinks, alibi, ragged, packed, page, shared_kv, keys, outputs, h, "
-     "s"},
+     "unknown key 'headdim'; keys are b, hq, hkv, sq, skv, d, dv, dtype, kv_dtype, kv_group, "
+     "kv_zeros, "
+     "mask, window, softcap, scale, layout, sinks, alibi, ragged, packed, page, shared_kv, keys, "
+     "outputs, h, s"},
     {"D=64", 0,
-     "unknown key 'D'; keys are b, hq, hkv, sq, skv, d, dv, dtype, kv_dtype, mask, window, "
-     "softcap, scale, layout, sinks, alibi, ragged, packed, page, shared_kv, keys, outputs, h, "
-     "s"},
+     "unknown key 'D'; keys are b, hq, hkv, sq, skv, d, dv, dtype, kv_dtype, kv_group, kv_zeros, "
+     "mask, window, softcap, scale, layout, sinks, alibi, ragged, packed, page, shared_kv, keys, "
+     "outputs, h, s"},
     {"d=64,", 5, "an empty item; expected key=value"},
     {",d=64", 0, "an empty item; expected key=value"},
     {"d=64,,b=1", 5, "an empty item; expected key=value"},
@@ -77,7 +78,8 @@ static const struct refusal {
      "kv_dtype=bf16 is neither dtype, which is f32, nor i8, f8e4m3, f8e5m2 or i4"},
     {"kv_dtype=f32,dtype=f64", 0,
      "kv_dtype=f32 is neither dtype, which is f64, nor i8, f8e4m3, f8e5m2 or i4"},
-    {"kv_dtype=bool", 9, "kv_dtype='bool' is no such type; expected dtype, i8, f8e4m3, f8e5m2 or "
+    {"kv_dtype=bool", 9,
+     "kv_dtype='bool' is no such type; expected dtype, i8, f8e4m3, f8e5m2 or "
      "i4"},
     {"mask=causel", 5, "mask='causel' is unknown; did you mean 'causal'?"},
     {"mask=casual", 5, "mask='casual' is unknown; did you mean 'causal'?"},
@@ -190,7 +192,7 @@ static void every_key_has_help_and_is_known(void **state)
         assert_memory_equal(error.message, start, strlen(start));
         assert_true(strlen(help->form) && strlen(help->meaning));
     }
-    assert_int_equal(n, 24);
+    assert_int_equal(n, 26);
 }
 
 int main(void)

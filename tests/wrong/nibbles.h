@@ -75,18 +75,17 @@ static inline void row_of_nibbles(struct work *w, read_nibble *number)
 }
 
 /* A kernel that reads elements of 4 bits by the file's number() and is right in all else. */
-#define WRONG_NIBBLES(symbol, says)                                                            \
-    static void row(struct work *w)                                                            \
-    {                                                                                          \
-        row_of_nibbles(w, number);                                                             \
-    }                                                                                          \
-    static void execute(const struct attn_plan *plan, const struct attn_tensors *tensors)      \
-    {                                                                                          \
-        each_row(plan, tensors, row);                                                          \
-    }                                                                                          \
-    WRONG_KERNEL_WITH(symbol, says,                                                            \
-                      WRONG_POSITIONAL | ATTN_MASK_BIAS | ATTN_MASK_BOOL | ATTN_MASK_TREE,     \
-                      (ATTN_OPTION_ZERO_POINTS << 1) - 1, WRONG_OUTPUTS | ATTN_OUTPUT_WEIGHTS, \
-                      1u << ATTN_I4)
+#define WRONG_NIBBLES(symbol, says)                                                        \
+    static void row(struct work *w)                                                        \
+    {                                                                                      \
+        row_of_nibbles(w, number);                                                         \
+    }                                                                                      \
+    static void execute(const struct attn_plan *plan, const struct attn_tensors *tensors)  \
+    {                                                                                      \
+        each_row(plan, tensors, row);                                                      \
+    }                                                                                      \
+    WRONG_KERNEL_WITH(                                                                     \
+        symbol, says, WRONG_POSITIONAL | ATTN_MASK_BIAS | ATTN_MASK_BOOL | ATTN_MASK_TREE, \
+        (ATTN_OPTION_ZERO_POINTS << 1) - 1, WRONG_OUTPUTS | ATTN_OUTPUT_WEIGHTS, 1u << ATTN_I4)
 
 #endif
