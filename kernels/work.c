@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "attention.h"
+#include "shared/prefix.h"
 
 /* Masks that leave a query no key behind its own. */
 #define CAUSAL (ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT | ATTN_MASK_TREE)
@@ -41,8 +42,8 @@ static double pairs_left(const struct attn_problem *p, size_t q_len, size_t kv_l
 }
 
 /* Keys that at least one query sees by positional masks: from the first key of the first query that
- * sees any to the last key of the last one. */
-static double keys_left(const struct attn_problem *p, size_t q_len, size_t kv_len)
+ * sees any to the last key of the last one; lo = hi where none. */
+static struct attn_range keys_seen(const struct attn_problem *p, size_t q_len, size_t kv_len)
 {
     const ptrdiff_t n = (ptrdiff_t)q_len, keys = (ptrdiff_t)kv_len;
     const ptrdiff_t first = p->mask & ATTN_MASK_CAUSAL_TOP_LEFT ? 0 : keys - n;
@@ -55,9 +56,16 @@ static double keys_left(const struct attn_problem *p, size_t q_len, size_t kv_le
     if (window && p->window_left >= 0 && keys - 1 - first + p->window_left < to)
         to = keys - 1 - first + p->window_left;
     from = from > 0 ? from : 0;
-    return from <= to
-               ? (double)(attn_visible_in(p, to, n, keys).hi - attn_visible_in(p, from, n, keys).lo)
-               : 0;
+    if (from > to)
+        return (struct attn_range){0, 0};
+    return (struct attn_range){attn_visible_in(p, from, n, keys).lo,
+                               attn_visible_in(p, to, n, keys).hi};
+}
+
+static double keys_left(const struct attn_problem *p, size_t q_len, size_t kv_len)
+{
+    const struct attn_range seen = keys_seen(p, q_len, kv_len);
+    return (double)(seen.hi - seen.lo);
 }
 
 /* The same of lists, each of which names as many keys as its queries see, if it has room for them. */
@@ -353,7 +361,27 @@ static double terms(const struct attn_problem *p, const struct attn_tensors *ten
            (t->stride[2] ? pairs_placed(p, tensors, b, s) : keys_left(p, s->q_len, s->kv_len));
 }
 
-/* A page that sequences share counts for each of them; lengths, tables, sinks and slopes do not. */
+/* Keys that a head of sequence b sees in pages that an earlier sequence begins with, too, and sees.  As if no
+ * mask of elements hid any of them, so that bytes are never too many. */
+static double keys_before(const struct attn_problem *p, const struct attn_tensors *t, size_t b,
+                          const struct attn_sequence *s)
+{
+    const struct attn_range own = keys_seen(p, s->q_len, s->kv_len);
+    ptrdiff_t most = 0;
+    for (size_t a = 0; p->options & ATTN_OPTION_PAGED && a < b; a++) {
+        const struct attn_sequence other = attn_sequence(p, t, a);
+        const struct attn_range seen = keys_seen(p, other.q_len, other.kv_len);
+        const ptrdiff_t common = (ptrdiff_t)prefix_keys(p, t, a, b);
+        const ptrdiff_t lo = own.lo > seen.lo ? own.lo : seen.lo;
+        ptrdiff_t hi = own.hi < seen.hi ? own.hi : seen.hi;
+        hi = hi < common ? hi : common;
+        most = hi - lo > most ? hi - lo : most;
+    }
+    return (double)most;
+}
+
+/* Pages that a sequence begins with as an earlier one does count once; lengths, tables, sinks and slopes do
+ * not count. */
 struct attn_work attn_work(const struct attn_problem *problem, const struct attn_tensors *tensors)
 {
     const struct attn_problem *p = problem;
@@ -376,7 +404,7 @@ struct attn_work attn_work(const struct attn_problem *problem, const struct attn
         if (b == 0 || !shared(p, t, 0) || s.q_len != before.q_len || s.kv_len != before.kv_len)
             seen = count_sequence(p, t, b, &s);
         sum.pairs += seen.pairs;
-        sum.keys += seen.keys;
+        sum.keys += fmax(seen.keys - (double)p->kv_heads * keys_before(p, t, b, &s), 0);
         rows += (double)(p->q_heads * s.q_len);
         add_elements(&bias, terms(p, t, &t->bias, b, &s));
         add_elements(&mask, terms(p, t, &t->mask, b, &s));

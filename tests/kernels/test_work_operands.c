@@ -117,6 +117,34 @@ static double scales(const struct drawn_operands *d, const struct attn_tensor *t
     return t->stride[1] ? sum : most;
 }
 
+/* Whether some query of a sequence sees key j by its place. */
+static bool places_see(const struct drawn_operands *d, size_t b, size_t j)
+{
+    struct drawn_operands bare = *d;
+    bare.problem.mask &= ~(unsigned)(ATTN_MASK_BIAS | ATTN_MASK_BOOL);
+    return drawn_group_sees(&bare, b, 0, j);
+}
+
+/* Keys that a sequence sees in full pages that an earlier one begins with, too, and sees. */
+static double seen_before(const struct drawn_operands *d, size_t b)
+{
+    const size_t page = d->problem.page_size;
+    const int32_t *table = d->tensors.block_table.data;
+    const size_t width = (size_t)d->tensors.block_table.stride[0];
+    double most = 0;
+    for (size_t a = 0; d->problem.options & ATTN_OPTION_PAGED && a < b; a++) {
+        double n = 0;
+        for (size_t j = 0; table[a * width + j / page] == table[b * width + j / page]; j++) {
+            const size_t end = (j / page + 1) * page;
+            if (end > drawn_kv_len(d, a) || end > drawn_kv_len(d, b))
+                break;
+            n += places_see(d, a, j) && places_see(d, b, j);
+        }
+        most = fmax(most, n);
+    }
+    return most;
+}
+
 static struct count count_all(const struct drawn_operands *d)
 {
     const struct attn_problem *p = &d->problem;
@@ -128,9 +156,11 @@ static struct count count_all(const struct drawn_operands *d)
             for (size_t i = 0; i < drawn_q_len(d, b); i++, c.rows++)
                 for (size_t j = 0; j < drawn_kv_len(d, b); j++)
                     c.pairs += drawn_sees(d, b, h, i, j);
+        double keys = 0;
         for (size_t g = 0; g < p->kv_heads; g++)
             for (size_t j = 0; j < drawn_kv_len(d, b); j++)
-                c.keys += drawn_group_sees(d, b, g, j);
+                keys += drawn_group_sees(d, b, g, j);
+        c.keys += fmax(keys - (double)p->kv_heads * seen_before(d, b), 0);
         if (p->mask & ATTN_MASK_BIAS)
             c.bias = more(&t->bias, false, c.bias, reached(d, &t->bias, b));
         if (p->mask & ATTN_MASK_BOOL)
@@ -266,6 +296,39 @@ static void half_bytes_scales_and_zero_points_count_once(void **state)
     assert_true(attn_work(&p, &t).bytes == plain + scales + (2 + 3) * 4);
 }
 
+/* Pages that sequences begin with count once, as far as both see them. */
+static void keys_of_shared_pages_count_once(void **state)
+{
+    (void)state;
+    enum { KEYS = 10, PAGE = 4, ROWS = 3 * 2, KEY = 2 * 4 };
+    int32_t table[] = {0, 1, 2, 0, 1, 3, 0, 4, 2}, lens[] = {10, 9, 7};
+    struct attn_problem p;
+    attn_problem_init(&p);
+    p.batch = 3;
+    p.q_len = 2;
+    p.kv_len = KEYS;
+    p.options = ATTN_OPTION_PAGED;
+    p.page_size = PAGE;
+    const struct attn_tensors t = {.size = sizeof t,
+                                   .block_table = {.data = table, .dtype = ATTN_I32, .stride = {3}},
+                                   .kv_lens = {.data = lens, .dtype = ATTN_I32}};
+    /* 8 keys of the second sequence are the first one's, and 4 of the third; page 2 at its end is not sought */
+    assert_true(attn_work(&p, &t).bytes == ROWS * KEY + (30 - 8 - 4) * KEY);
+    p.options |= ATTN_OPTION_RAGGED;
+    assert_true(attn_work(&p, &t).bytes == ROWS * KEY + (10 + 1 + 3) * KEY);
+    lens[1] = 8; /* of its second page each has all */
+    assert_true(attn_work(&p, &t).bytes == ROWS * KEY + (10 + 0 + 3) * KEY);
+    lens[1] = 7; /* now not */
+    assert_true(attn_work(&p, &t).bytes == ROWS * KEY + (10 + 3 + 3) * KEY);
+    /* The last query sees 3 keys before its own, the first one those before: of 10, keys 5 to 9; of 7, 2 to
+     * 6, of which the others see none in a shared page. */
+    lens[1] = 10;
+    p.options |= ATTN_OPTION_WINDOW;
+    p.window_left = 3;
+    p.window_right = 0;
+    assert_true(attn_work(&p, &t).bytes == ROWS * KEY + (5 + (5 - 3) + 5) * KEY);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -273,6 +336,7 @@ int main(void)
         cmocka_unit_test(plain_work_is_that_of_the_problem),
         cmocka_unit_test(long_rows_are_counted_across_borders),
         cmocka_unit_test(half_bytes_scales_and_zero_points_count_once),
+        cmocka_unit_test(keys_of_shared_pages_count_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

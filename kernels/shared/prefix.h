@@ -1,0 +1,27 @@
+/*
+ * prefix.h: pages that sequences share.
+ *
+ * Servers keep the keys of a text that many requests begin with once, in pages that all their tables name.
+ */
+#ifndef ATTN_PREFIX_H
+#define ATTN_PREFIX_H
+
+#include "attention.h"
+
+/* Keys in the pages that sequences a and b of a problem in pages both begin with and fill. */
+static inline size_t prefix_keys(const struct attn_problem *problem,
+                                 const struct attn_tensors *tensors, size_t a, size_t b)
+{
+    const struct attn_tensor *table = &tensors->block_table;
+    const int32_t *x = (const int32_t *)table->data + (ptrdiff_t)a * table->stride[0];
+    const int32_t *y = (const int32_t *)table->data + (ptrdiff_t)b * table->stride[0];
+    const size_t keys = attn_sequence(problem, tensors, a).kv_len;
+    const size_t others = attn_sequence(problem, tensors, b).kv_len;
+    const size_t most = (keys < others ? keys : others) / problem->page_size;
+    size_t pages = 0;
+    while (pages < most && x[pages] == y[pages])
+        pages++;
+    return pages * problem->page_size;
+}
+
+#endif
