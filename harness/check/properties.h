@@ -27,7 +27,7 @@ bool check_look_at_rows(struct trial *trials, size_t count, uint64_t stream, che
 bool check_repeats(struct checker *checker, const struct attn_problem *small);
 
 /* Negates a sequence's queries from number i on, and its keys and values from j on; of int8 to the number
- * opposite.  Twice is as before. */
+ * opposite.  Twice is as before.  Keys that other sequences share stay. */
 void check_negate(const struct attn_problem *problem, const struct attn_tensors *tensors, size_t b,
                   size_t i, size_t j);
 

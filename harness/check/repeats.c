@@ -7,6 +7,7 @@
 
 #include "base/random.h"
 #include "kept.h"
+#include "problem/prefix.h"
 #include "properties.h"
 
 #define REPEATS 3
@@ -140,7 +141,8 @@ void check_negate(const struct attn_problem *p, const struct attn_tensors *t, si
             negate(&t->q, attn_row(&t->q, b, h, s.q_first + n), p->qk_dim);
     for (size_t g = 0; g < p->kv_heads; g++)
         for (size_t n = j; n < s.kv_len; n++)
-            negate_key(p, t, &s, b, g, n);
+            if (!prefix_holds(p, t, b, n))
+                negate_key(p, t, &s, b, g, n);
 }
 
 /* Other numbers in the second half of each sequence's queries and keys; its first ones stay. */

@@ -97,6 +97,7 @@ struct problem_case check_case_of(const struct checker *checker, const struct at
     input->decode = input->decode && !decode ? 1 : decode;
     shorten_lengths(&input->lens, whole->kv_len, problem->kv_len);
     shorten_lengths(&input->qlens, whole->q_len, problem->q_len);
+    input->prefix_keys = share(input->prefix_keys, whole->kv_len, problem->kv_len);
     parse_fit_input(input, problem);
     return c;
 }

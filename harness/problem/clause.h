@@ -21,8 +21,9 @@ struct clause {
 /* Of lengths (clause_lengths.c); of masks and scales (clause_masks.c). */
 extern const struct clause clause_lens, clause_batch, clause_qlens, clause_decode;
 extern const struct clause clause_mask, clause_bias, clause_scales;
-extern const struct clause clause_tree;  /* tree.c */
-extern const struct clause clause_index; /* index.c */
+extern const struct clause clause_tree;   /* tree.c */
+extern const struct clause clause_index;  /* index.c */
+extern const struct clause clause_prefix; /* prefix.c */
 
 /* ---- parse_clauses.c ------------------------------------------------------------------------- */
 

@@ -178,13 +178,20 @@ static void draw_input(struct stream *s, struct problem_case *c)
     char text[PARSE_TEXT];
     static const char *const scales[] = {"+scales:channel", "+scales:head", "+scales:tensor"};
     const bool own = once_in(s, 2); /* tensors that sequences and heads do not share */
-    snprintf(text, sizeof text, "normal:%zu%s%s%s%s", 1 + below(s, 1000),
-             own && p->mask & ATTN_MASK_BOOL ? "+mask:elements:0.6:full" : "",
-             own && p->mask & ATTN_MASK_BIAS ? "+bias:full" : "",
-             own && attn_dtype_scaled(p->kv_dtype)
-                 ? scales[p->kv_dtype == ATTN_I4 ? 1 + below(s, 2) : below(s, 3)]
-                 : "",
-             own && p->options & ATTN_OPTION_INDEX ? "+index:blocks:8" : "");
+    int n = snprintf(text, sizeof text, "normal:%zu%s%s%s%s", 1 + below(s, 1000),
+                     own && p->mask & ATTN_MASK_BOOL ? "+mask:elements:0.6:full" : "",
+                     own && p->mask & ATTN_MASK_BIAS ? "+bias:full" : "",
+                     own && attn_dtype_scaled(p->kv_dtype)
+                         ? scales[p->kv_dtype == ATTN_I4 ? 1 + below(s, 2) : below(s, 3)]
+                         : "",
+                     own && p->options & ATTN_OPTION_INDEX ? "+index:blocks:8" : "");
+    const size_t pages = p->options & ATTN_OPTION_PAGED ? p->kv_len / p->page_size : 0;
+    if (pages && once_in(s, 2)) {
+        const size_t keys = (1 + below(s, pages)) * p->page_size;
+        n += snprintf(text + n, sizeof text - (size_t)n, "+prefix:%zu", keys);
+        if (p->options & ATTN_OPTION_RAGGED)
+            snprintf(text + n, sizeof text - (size_t)n, "+lens:%zu:%zu", keys, p->kv_len);
+    }
     if (!parse_input_for(text, p, &c->input, &error))
         assert(!"an input that suits the problem");
 }

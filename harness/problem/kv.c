@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "prefix.h"
+
 /* Elements below which waking other threads costs more than they save. */
 #define WORTH_THREADS 100000
 
@@ -144,13 +146,14 @@ static void scale_group(const struct filling *f, struct kv_place at, size_t d, c
     *kv_scale(f->p, &f->set->tensors, f->operand, at, d) = scale;
 }
 
-static void scale_token(const struct filling *f, struct kv_place at)
+/* The scale of a key whose elements are those of key `from`. */
+static void scale_token(const struct filling *f, struct kv_place at, struct kv_place from)
 {
     double x[KV_CHUNK];
     float largest = 0;
     for (size_t d = 0; d < dim_of(f->p, f->operand); d += KV_CHUNK) {
         const size_t n = chunk(f, d);
-        f->generate(f->context, at, d, n, x);
+        f->generate(f->context, from, d, n, x);
         for (size_t k = 0; k < n; k++)
             largest = fmaxf(largest, fabsf((float)x[k]));
         const size_t each = kv_step(f->p);
@@ -217,14 +220,16 @@ static void scale_all(const struct filling *f)
             scale_keys(f, b, b + b_each, g, g + g_each, stride[3] || kv_step(f->p) > 1);
 }
 
+/* Of a page that sequences share, the first one's numbers; the others have the same scales. */
 static void fill_row(const struct filling *f, struct kv_place at, bool token)
 {
     const struct attn_tensors *t = &f->set->tensors;
+    const bool shared = at.b && prefix_holds(f->p, t, at.b, at.j);
     const struct attn_tensor row = row_of(f->p, t, f->operand, at);
     double x[KV_CHUNK];
     if (token)
-        scale_token(f, at);
-    for (size_t d = 0; d < dim_of(f->p, f->operand); d += KV_CHUNK) {
+        scale_token(f, at, (struct kv_place){shared ? 0 : at.b, at.g, at.j});
+    for (size_t d = 0; !shared && d < dim_of(f->p, f->operand); d += KV_CHUNK) {
         const size_t n = chunk(f, d);
         f->generate(f->context, at, d, n, x);
         for (size_t k = 0; attn_dtype_scaled(row.dtype) && k < n; k++)

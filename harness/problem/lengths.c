@@ -127,6 +127,19 @@ void lengths_free(struct lengths *lengths)
     *lengths = (struct lengths){0};
 }
 
+size_t lengths_shortest(const struct input *input, const struct attn_problem *problem)
+{
+    const struct input_lengths l = input->lens.given ? input->lens : usual(problem->kv_len);
+    size_t least = problem->batch == 1 ? l.mean : l.lo;
+    if (!lengths_vary_kv(problem))
+        return problem->kv_len;
+    if (input->run_count)
+        least = input->runs[0].kv;
+    for (size_t i = 0; i < input->run_count; i++)
+        least = input->runs[i].kv < least ? input->runs[i].kv : least;
+    return least;
+}
+
 static void add_work(struct attn_work *work, const struct attn_problem *p)
 {
     work->pairs += attn_visible_pairs(p);

@@ -36,6 +36,9 @@ struct lengths {
 bool lengths_of(const struct problem_case *c, struct lengths *lengths);
 void lengths_free(struct lengths *lengths);
 
+/* Keys of the shortest sequence of a case in pages. */
+size_t lengths_shortest(const struct input *input, const struct attn_problem *problem);
+
 /* What a call computes and touches as far as problem and lengths say, summed over the sequences: a mask
  * in the operands may leave less.  Needs no operands. */
 struct attn_work lengths_work(const struct problem_case *c);

@@ -90,6 +90,8 @@
  *                              one tree for all sequences.  Left out: each parent is drawn
  *     +index:blocks:N          of keys=index: lists of whole runs of N keys, which begin at multiples of N.
  *                              Left out: each key is drawn
+ *     +prefix:N                of problems in pages: the first N keys of all sequences lie in the same
+ *                              pages, whole ones; no sequence has fewer
  *
  * Which sequence has which length depends on the seed; how many of each length there are does not.
  */
@@ -156,6 +158,7 @@ struct input {
     enum input_scales scales;
     char tree[PARSE_TREE]; /* as written; "": drawn */
     size_t index_run;      /* keys that are chosen together; 0: each by itself */
+    size_t prefix_keys;    /* that all sequences share; 0: none */
 };
 
 /* What was wrong with a text, and at which byte of it (0-based). */

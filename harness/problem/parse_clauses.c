@@ -7,10 +7,11 @@
 
 #include "base/refuse.h"
 #include "parse_runs.h"
+#include "prefix.h"
 
 static const struct clause *const clauses[] = {
     &clause_lens, &clause_batch,  &clause_qlens, &clause_decode, &clause_mask,
-    &clause_bias, &clause_scales, &clause_tree,  &clause_index,
+    &clause_bias, &clause_scales, &clause_tree,  &clause_prefix, &clause_index,
 };
 
 #define CLAUSES (sizeof clauses / sizeof *clauses)
@@ -28,6 +29,17 @@ static const struct clause *const *find(struct piece name, struct parse_error *e
     snprintf(error->message, sizeof error->message, "unknown clause %s; %s",
              scan_quote(name, quoted), scan_advice(&choice, "clauses are", advice));
     return NULL;
+}
+
+/* Whether what several clauses say goes together; `first` is where they begin in the text. */
+static bool fit_together(const struct input *input, const struct attn_problem *problem,
+                         size_t first, struct parse_error *error)
+{
+    const char *why = problem ? prefix_misfit(input, problem) : NULL;
+    error->position = first;
+    if (why)
+        snprintf(error->message, sizeof error->message, "clause prefix %s", why);
+    return !why;
 }
 
 /* One clause; *given are bits of those that were read already. */
@@ -59,6 +71,7 @@ static bool read_one(struct piece text, const struct attn_problem *problem, unsi
 bool parse_clauses(const char *text, struct piece rest, const struct attn_problem *problem,
                    struct input *input, struct parse_error *error)
 {
+    const size_t first = (size_t)(rest.at - text);
     unsigned given = 0;
     for (bool more = true; more;) {
         const struct piece one = piece_split(&rest, "+", &more);
@@ -67,7 +80,7 @@ bool parse_clauses(const char *text, struct piece rest, const struct attn_proble
             return false;
         }
     }
-    return true;
+    return fit_together(input, problem, first, error);
 }
 
 void parse_print_clauses(const struct input *input, char *text, size_t size)
@@ -115,4 +128,5 @@ void parse_fit_input(struct input *input, const struct attn_problem *p)
         *input->tree = 0;
     if (clause_index.misfit(input, p))
         input->index_run = 0;
+    prefix_fit(input, p);
 }

@@ -6,6 +6,7 @@
 #include "base/refuse.h"
 #include "lengths.h"
 #include "operands_file.h"
+#include "prefix.h"
 #include "tensors_view.h"
 
 /* Pages that no table names: some, so that a kernel that walks through memory meets them. */
@@ -38,6 +39,7 @@ static bool add_up(const struct problem_case *c, struct tensors_shape *shape)
         named += p->options & ATTN_OPTION_PAGED ? pages_of(lengths.kv[b], p->page_size) : 0;
     }
     lengths_free(&lengths);
+    named -= (p->batch - 1) * prefix_pages(c);
     if (p->options & ATTN_OPTION_PAGED) {
         shape->pages = named + UNNAMED(named);
         shape->table_cols = pages_of(p->kv_len, p->page_size);
@@ -150,9 +152,11 @@ static double elements(const size_t dims[4])
 }
 
 /* Rows of K that whole pages have, those that no table names among them, where every sequence is full. */
-static double paged_keys(const struct attn_problem *p)
+static double paged_keys(const struct problem_case *c)
 {
-    const double named = (double)p->batch * (double)pages_of(p->kv_len, p->page_size);
+    const struct attn_problem *p = &c->problem;
+    const double named = (double)p->batch * (double)pages_of(p->kv_len, p->page_size) -
+                         (double)(p->batch - 1) * (double)prefix_pages(c);
     return (named + UNNAMED(named)) * (double)p->page_size * (double)p->kv_heads;
 }
 
@@ -164,7 +168,7 @@ double tensors_case_bytes(const struct problem_case *c)
     const double dims = (double)(p->qk_dim + p->v_dim);
     const double of_key = (double)attn_elements_bytes(p->kv_dtype, (ptrdiff_t)p->qk_dim) +
                           (double)attn_elements_bytes(p->kv_dtype, (ptrdiff_t)p->v_dim);
-    const double stored = p->options & ATTN_OPTION_PAGED ? paged_keys(p) : keys;
+    const double stored = p->options & ATTN_OPTION_PAGED ? paged_keys(c) : keys;
     struct tensors_shape shape = {0};
     shape_masks(c, &shape);
     double bytes = rows * dims * (double)attn_dtype_size(p->dtype) + stored * of_key;

@@ -9,6 +9,7 @@
 #include "base/refuse.h"
 #include "element.h"
 #include "lengths.h"
+#include "prefix.h"
 #include "tensors_view.h"
 
 /* Bytes below which waking other threads costs more than they save. */
@@ -38,17 +39,22 @@ static size_t *shuffled(size_t n, uint64_t key)
     return numbers;
 }
 
-/* Deals the pages to the sequences; entries behind the last page of one are -1. */
-static bool set_table(struct tensor_set *set, const struct attn_problem *p, uint64_t key)
+/* Deals the pages to the sequences, those of a prefix to the first one for all; entries behind the last page
+ * of one are -1. */
+static bool set_table(struct tensor_set *set, const struct problem_case *c, uint64_t key)
 {
+    const struct attn_problem *p = &c->problem;
     const struct attn_tensor *t = &set->tensors.block_table;
     size_t *pages = shuffled(set->shape.pages, key);
+    const size_t shared = prefix_pages(c);
     size_t next = 0;
     for (size_t b = 0; pages && b < p->batch; b++) {
         const size_t keys = attn_sequence(p, &set->tensors, b).kv_len;
         int32_t *row = (int32_t *)t->data + (ptrdiff_t)b * t->stride[0];
         for (size_t n = 0; n < set->shape.table_cols; n++)
-            row[n] = n * p->page_size < keys ? (int32_t)pages[next++] : -1;
+            row[n] = b && n < shared           ? ((int32_t *)t->data)[n]
+                     : n * p->page_size < keys ? (int32_t)pages[next++]
+                                               : -1;
     }
     free(pages);
     return pages;
@@ -70,7 +76,7 @@ bool tensors_fill_tables(struct tensor_set *set, const struct problem_case *c, u
     for (size_t b = 0; memory && p->options & ATTN_OPTION_RAGGED && b < p->batch; b++)
         ((int32_t *)t->kv_lens.data)[b] = (int32_t)lengths.kv[b];
     if (memory && p->options & ATTN_OPTION_PAGED)
-        memory = set_table(set, p, random_key(c->input.seed, stream));
+        memory = set_table(set, c, random_key(c->input.seed, stream));
     lengths_free(&lengths);
     if (!memory)
         snprintf(message, message_size, "no memory for tables of %zu sequences", p->batch);

@@ -52,6 +52,7 @@ static const char *const inputs[][2] = {
     {"normal+tree:4x3x2", "normal:1+tree:4x3x2"},
     {"uniform+tree:-1,0,0,1+lens:1:9", "uniform:1+lens:1:9+tree:-1,0,0,1"},
     {"normal+tree:7", "normal:1+tree:7"},
+    {"normal+prefix:4k+lens:4k:8k", "normal:1+lens:4096:8192+prefix:4096"},
     {"normal+index:blocks:64", "normal:1+index:blocks:64"},
     {"needle:4+mask:blocks:8:1:full+bias:full", "needle:4+mask:blocks:8:1:full+bias:full"},
 };
@@ -142,7 +143,7 @@ static const struct {
      "input file: ':p' has no PATH:PREFIX; expected file:PATH:PREFIX, PREFIX may be empty"},
     {"normal+", 7,
      "unknown clause ''; clauses are lens, batch, qlens, decode, mask, bias, scales, tree, "
-     "index"},
+     "prefix, index"},
     {"normal:2+lans:1:2", 9, "unknown clause 'lans'; did you mean 'lens'?"},
     {"normal+lens", 7,
      "clause lens: '' has no value; expected lens:LO:HI, lens:LO:HI:MEAN or lens:A,B,..."},
@@ -219,6 +220,9 @@ static const struct {
     {"normal+index:blocks:1", 7,
      "clause index: 'blocks:1' has blocks of fewer than 2 keys; expected index:blocks:N"},
     {"normal+tree:2+tree:2", 14, "clause tree is given twice"},
+    {"normal+prefix:0", 7, "clause prefix: '0' is less than 1; expected prefix:N"},
+    {"normal+prefix:-1", 7, "clause prefix: '-1' is not a whole number; expected prefix:N"},
+    {"normal+prefix", 7, "clause prefix: '' has no value; expected prefix:N"},
 };
 
 static void bad_inputs_are_refused(void **state)
@@ -283,6 +287,19 @@ static void clauses_must_suit_the_problem(void **state)
          "clause tree has 40 drafts, but sq is 39"},
         {"sq=4,skv=64,d=8,mask=tree", "normal+tree:-1,0,0,1", NULL},
         {"sq=40,skv=64,d=8,mask=bool", "normal+tree:4x3x2", "clause tree needs mask=tree"},
+        {"b=2,s=64,d=8,page=16", "normal+prefix:64", NULL},
+        {"b=2,s=64,d=8", "normal+prefix:64", "clause prefix needs page=N"},
+        {"b=2,s=64,d=8,page=16", "normal+prefix:40",
+         "clause prefix has 40 keys, which fill no whole pages of 16"},
+        {"b=2,s=64,d=8,page=16", "normal+prefix:80",
+         "clause prefix has 80 keys, the shortest sequence 64"},
+        {"b=2,s=64,d=8,page=16,ragged=1", "normal+prefix:16",
+         "clause prefix has 16 keys, the shortest sequence 1"},
+        {"b=2,s=64,d=8,page=16,ragged=1", "normal+prefix:32+lens:31:64",
+         "clause prefix has 32 keys, the shortest sequence 31"},
+        {"b=2,s=64,d=8,page=16,ragged=1", "normal+prefix:32+lens:32:64", NULL},
+        {"b=2,s=64,d=8,page=16,ragged=1", "normal+prefix:32+lens:33,31",
+         "clause prefix has 32 keys, the shortest sequence 31"},
         {"s=64,d=8,keys=index:9", "normal+index:blocks:4", NULL},
         {"s=64,d=8", "normal+index:blocks:4", "clause index needs keys=index:COUNT"},
     };
@@ -317,6 +334,11 @@ static void inputs_are_fitted_to_other_problems(void **state)
          "normal:1+mask:blocks:64:0.25+scales:channel"},
         {"sq=39,skv=64,d=8,mask=tree", "normal+tree:4x3x2", "normal:1"},
         {"sq=40,skv=64,d=8,mask=tree", "normal+tree:4x3x2", "normal:1+tree:4x3x2"},
+        {"b=2,s=40,d=8,page=16", "normal+prefix:64", "normal:1+prefix:32"},
+        {"b=2,s=40,d=8,page=16,ragged=1", "normal+prefix:64+lens:20:30",
+         "normal:1+lens:20:30+prefix:16"},
+        {"b=2,s=8,d=8,page=16", "normal+prefix:64", "normal:1"},
+        {"b=2,s=40,d=8", "normal+prefix:32", "normal:1"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct attn_problem problem;

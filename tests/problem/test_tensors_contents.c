@@ -9,6 +9,7 @@
 #include <omp.h>
 
 #include "filled_tensors.h"
+#include "problem/kv.h"
 #include "problem/safetensors.h"
 
 static bool same_operand(const struct attn_tensor *s, const struct attn_tensor *t, size_t batch,
@@ -145,12 +146,41 @@ static void tensors_come_from_files(void **state)
     tensors_free(&set);
 }
 
+/* The first pages are the same for all sequences, all others different, and so are scales: one of each key,
+ * whoever has it. */
+static void a_prefix_lies_in_pages_of_all(void **state)
+{
+    (void)state;
+    enum { BATCH = 3, PAGES = 3, SHARED = 2 };
+    struct problem_case c;
+    struct tensor_set set =
+        made("b=3,hq=2,hkv=2,sq=1,skv=20,d=8,page=8,kv_dtype=i8", "normal+prefix:16", &c);
+    const int32_t *table = set.tensors.block_table.data;
+    char message[200];
+    if (!attn_tensors_valid(&c.problem, &set.tensors, message, sizeof message))
+        fail_msg("%s", message);
+    for (size_t n = 0; n < BATCH * PAGES; n++)
+        for (size_t m = 0; m < n; m++)
+            assert_int_equal(table[n] == table[m], n % PAGES < SHARED && n % PAGES == m % PAGES);
+    for (size_t b = 1; b < BATCH; b++)
+        for (size_t g = 0; g < 2; g++)
+            for (size_t j = 0; j < 20; j++)
+                for (enum kv_operand kv = KV_K; kv <= KV_V; kv++) {
+                    const struct kv_place at = {b, g, j}, first = {0, g, j};
+                    assert_int_equal(kv_get(&c.problem, &set.tensors, kv, at, 3) ==
+                                         kv_get(&c.problem, &set.tensors, kv, first, 3),
+                                     j < SHARED * 8);
+                }
+    tensors_free(&set);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_depend_on_seed_and_stream_only),
         cmocka_unit_test(needles_negatives_and_sinks_have_their_logits),
         cmocka_unit_test(tensors_come_from_files),
+        cmocka_unit_test(a_prefix_lies_in_pages_of_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
