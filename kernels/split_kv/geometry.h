@@ -24,9 +24,11 @@
 #define BLOCK_KEYS 64      /* most keys of a block: bits of a word (mask_bits.h) */
 #define BLOCK_BYTES 8192   /* of K in a block: its K, its V, Q and O share 32 KB of L1 */
 #define UNITS_PER_THREAD 8 /* from here on threads take whole units */
-#define FAR_BYTES 0x14p20  /* of K and V: so many are taken to come from memory */
-#define NEAR_BYTES 0x1p23  /* and so few from a cache, in which hardware finds them in time */
-#define HEADS_ABREAST 8    /* most KV heads that a task takes together */
+#define BUNDLES_PER_THREAD 4
+#define FAR_BYTES 0x14p20 /* of K and V: so many are taken to come from memory */
+#define NEAR_BYTES 0x1p23 /* and so few from a cache, in which hardware finds them in time */
+#define HEADS_ABREAST 8   /* most KV heads that a task takes together */
+#define UNITS_ABREAST 32  /* most units: of those heads, or of sequences that share pages */
 
 /* Intel's cores, which avx512_2fma is for, want every line asked for: see geometry_streams(). */
 #ifdef VF_TWO_FMA_UNITS
@@ -72,6 +74,7 @@ struct geometry {
     bool uneven;          /* sequences have lengths of their own */
     size_t listed;        /* entries of a list of keys (listed.h); 0: queries see all */
     size_t abreast;       /* KV heads that a task takes together, block by block */
+    size_t bundle;        /* the same of sequences, at most, where they share pages */
     bool apart;           /* keys are read one after the other */
     bool far;             /* K and V are fetched into L2 from farther ahead (cache.h) */
     size_t group;         /* query heads of a KV head */
@@ -90,7 +93,9 @@ struct geometry {
     size_t thread_bytes;                       /* of all units of a task */
     size_t o_bytes, part_bytes;                /* a part is O and then m and l of each row */
     size_t slots;                              /* for the parts of one unit */
-    size_t table_bytes;                        /* of a schedule (schedule.h) */
+    size_t
+        own; /* of these, of threads, the first ones: so many units a task that takes them whole */
+    size_t table_bytes; /* of a schedule (schedule.h) */
 };
 
 static inline size_t geometry_lines(size_t bytes)
@@ -133,6 +138,12 @@ static inline size_t geometry_splits(const struct geometry *g, const struct attn
 {
     const size_t each = geometry_split_keys(g, s);
     return (geometry_keys(g, s) + each - 1) / each;
+}
+
+/* Units of a task, at most. */
+static inline size_t geometry_together(const struct geometry *g)
+{
+    return g->abreast > g->bundle ? g->abreast : g->bundle;
 }
 
 /* ---- memory --------------------------------------------------------------------------------- */
@@ -182,7 +193,7 @@ static inline void geometry_bytes(struct geometry *g)
         g->scratch[i] = g->unit_bytes;
         g->unit_bytes += geometry_lines(bytes[i]);
     }
-    g->thread_bytes = g->abreast * g->unit_bytes;
+    g->thread_bytes = geometry_together(g) * g->unit_bytes;
     g->o_bytes = geometry_lines(rows * (size_t)g->o_floats * sizeof(float));
     g->part_bytes = g->o_bytes + geometry_lines(2 * rows * sizeof(float));
 }
@@ -199,6 +210,14 @@ static inline bool geometry_neighbours(const struct attn_problem *p)
            !(p->outputs & ATTN_OUTPUT_WEIGHTS);
 }
 
+/* Sequences that a task takes together where they share pages: as many rows as a unit has.  Which do is known
+ * when a call has their tables. */
+static inline size_t geometry_bundle(const struct geometry *g, const struct attn_problem *p)
+{
+    const size_t fit = geometry_minimum(UNIT_ROWS / g->unit_rows, UNITS_ABREAST);
+    return geometry_minimum(fit, p->batch);
+}
+
 /* Slots, and which threads need them: see schedule.h for sequences that are uneven. */
 static inline void geometry_share(struct geometry *g, const struct attn_problem *p, int threads)
 {
@@ -209,11 +228,12 @@ static inline void geometry_share(struct geometry *g, const struct attn_problem 
     while (g->abreast > 1 && g->units / g->abreast * g->splits < many)
         g->abreast = (g->abreast + 1) / 2;
     g->whole = threads == 1 || g->splits == 1 || g->units / g->abreast >= many;
-    g->slots = g->whole ? (size_t)threads * g->abreast : g->units;
-    if (!g->uneven)
-        return;
-    g->slots = (size_t)threads + geometry_minimum(g->units, many);
-    g->table_bytes = geometry_lines(3 * (p->batch + 1) * sizeof(size_t));
+    g->bundle = p->options & ATTN_OPTION_PAGED ? geometry_bundle(g, p) : 1;
+    const bool listed = g->uneven || g->bundle > 1;
+    g->own = g->whole || listed ? (size_t)threads * geometry_together(g) : 0;
+    g->slots = g->own + (g->uneven ? geometry_minimum(g->units, many) : g->whole ? 0 : g->units);
+    if (listed)
+        g->table_bytes = geometry_lines(4 * (p->batch + 1) * sizeof(size_t));
 }
 
 /* Bytes of K and V of `batch` sequences. */

@@ -176,14 +176,16 @@ static void panels(struct unit *u, struct attn_range keys, bool careful)
     }
 }
 
-/* Keys [keys.lo, keys.hi) of a split, n units one after the other. */
-static void unit_keys(struct unit *u, int n, struct attn_range keys)
+/* Keys of a split that each unit sees, n units one after the other; what they share comes from L2. */
+static void unit_keys(struct unit *u, int n, const struct attn_range *keys)
 {
     for (int i = 0; i < n; i++) {
-        panels(&u[i], keys, false);
+        if (keys[i].lo >= keys[i].hi)
+            continue;
+        panels(&u[i], keys[i], false);
         if (in_place(&u[i]) && u[i].tile[0].o_floats && !results_are_finite(&u[i])) {
             start_tiles(&u[i], u[i].tile[0].o);
-            panels(&u[i], keys, true);
+            panels(&u[i], keys[i], true);
         }
     }
 }

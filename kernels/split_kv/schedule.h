@@ -8,10 +8,17 @@
  * Sequences that differ in length mix both. A unit is split if it costs more than the average would with
  * UNITS_PER_THREAD units per thread, so fewer than UNITS_PER_THREAD * threads are.  The others are dealt
  * out whole, the most expensive first, so that the last ones are small.
+ *
+ * Neighbouring sequences whose tables begin with the same pages are a bundle: a task takes their units of a
+ * KV head abreast through the splits that lie in shared pages, so that each block of keys comes from memory
+ * once for all of them, and then one after the other through those of their own.  (Attention on a shared
+ * prefix by itself, merged with the rest: Hydragen, Juravsky et al. 2024; Cascade Inference, FlashInfer 2024.
+ * Parts of splits are merged here anyway, so that a row has the same bits as without neighbours.)
  */
 #ifndef ATTN_SPLIT_KV_SCHEDULE_H
 #define ATTN_SPLIT_KV_SCHEDULE_H
 
+#include "shared/prefix.h"
 #include "unit.h"
 
 struct schedule {
@@ -22,14 +29,18 @@ struct schedule {
      * that are whole. */
     size_t tasks, split_tasks;
     size_t split_units;
-    /* Sequences that are uneven, the dearest first, and the first task and unit of each; B + 1. */
+    /* Bundles of sequences by the first one, the dearest first, and the first task and unit of each; B + 1.
+     * Most bundles are one sequence; NULL: all are, and alike. */
     size_t *order, *first_task, *first_unit;
+    size_t *bundle; /* by its first sequence: how many it has */
+    size_t bundles;
 };
 
-/* One unit, or one split of it; or units of several heads from `head` on, abreast. */
+/* One unit, or one split of it; or units of several heads from `head` on, or of sequences from b on, abreast.
+ */
 struct task {
     size_t b, head, index;
-    size_t heads;
+    size_t heads, sequences;
     size_t split, slot; /* and that of the first head's part, where units are split */
     bool whole;
 };
@@ -37,6 +48,54 @@ struct task {
 static struct attn_sequence schedule_sequence(const struct schedule *s, size_t b)
 {
     return attn_sequence(s->problem, s->t, b);
+}
+
+/* ---- sequences that share pages -------------------------------------------------------------- */
+
+/* Whether sequence c can be in the bundle that begins with b: a quarter of its keys are shared. */
+static bool schedule_fits(const struct schedule *s, size_t b, size_t c)
+{
+    const struct attn_sequence first = schedule_sequence(s, b), other = schedule_sequence(s, c);
+    return first.q_len && other.q_len &&
+           geometry_split_keys(s->g, &first) == geometry_split_keys(s->g, &other) &&
+           4 * prefix_keys(s->problem, s->t, b, c) >= other.kv_len && other.kv_len;
+}
+
+/* Cuts the sequences into bundles of at most `most`; returns how many there are. */
+static size_t schedule_cut(struct schedule *s, size_t most)
+{
+    const size_t batch = s->problem->batch;
+    size_t count = 0;
+    for (size_t b = 0; b < batch; b += s->bundle[b], count++) {
+        size_t n = 1;
+        while (n < most && b + n < batch && schedule_fits(s, b, b + n))
+            n++;
+        s->bundle[b] = n;
+    }
+    return count;
+}
+
+/* The same, with enough bundles for all threads. */
+static void schedule_bundles(struct schedule *s, int threads)
+{
+    const size_t enough = threads > 1 ? BUNDLES_PER_THREAD * (size_t)threads : 0;
+    size_t most = s->g->bundle;
+    s->bundles = schedule_cut(s, most);
+    while (most > 1 && s->bundles * s->problem->kv_heads < enough) {
+        most = (most + 1) / 2;
+        s->bundles = schedule_cut(s, most);
+    }
+}
+
+/* Splits of a bundle's sequences that begin in pages of all. */
+static size_t schedule_shared(const struct schedule *s, const struct task *task)
+{
+    const struct attn_sequence first = schedule_sequence(s, task->b);
+    const size_t each = geometry_split_keys(s->g, &first);
+    size_t keys = first.kv_len;
+    for (size_t n = 1; n < task->sequences; n++)
+        keys = geometry_minimum(keys, prefix_keys(s->problem, s->t, task->b, task->b + n));
+    return (keys + each - 1) / each;
 }
 
 /* ---- sequences of their own lengths --------------------------------------------------------- */
@@ -54,8 +113,8 @@ static double schedule_cost(const struct geometry *g, const struct attn_sequence
 static size_t schedule_class(const struct schedule *s, size_t b, double limit)
 {
     const struct attn_sequence sequence = schedule_sequence(s, b);
-    const double cost = schedule_cost(s->g, &sequence);
-    if (cost > limit && geometry_splits(s->g, &sequence) > 1)
+    const double cost = schedule_cost(s->g, &sequence) * (double)s->bundle[b];
+    if (cost > limit && geometry_splits(s->g, &sequence) > 1 && s->bundle[b] == 1)
         return 0;
     int exponent;
     frexp(cost, &exponent);
@@ -66,6 +125,8 @@ static size_t schedule_class(const struct schedule *s, size_t b, double limit)
 static double schedule_limit(const struct schedule *s, int threads)
 {
     double total = 0;
+    if (s->g->whole && !s->g->uneven)
+        return INFINITY;
     for (size_t b = 0; b < s->problem->batch; b++) {
         const struct attn_sequence sequence = schedule_sequence(s, b);
         total += schedule_cost(s->g, &sequence) * (double)geometry_units(s->g, &sequence) *
@@ -74,23 +135,24 @@ static double schedule_limit(const struct schedule *s, int threads)
     return threads == 1 ? total : total / UNITS_PER_THREAD / threads;
 }
 
+/* `table` has the bundles. */
 static void schedule_uneven(struct schedule *s, int threads, size_t *table)
 {
     const size_t batch = s->problem->batch;
     const double limit = schedule_limit(s, threads);
     size_t start[SCHEDULE_CLASSES + 1] = {0};
-    s->order = table;
+    s->order = table + batch + 1;
     s->first_task = s->order + batch + 1;
     s->first_unit = s->first_task + batch + 1;
-    for (size_t b = 0; b < batch; b++)
+    for (size_t b = 0; b < batch; b += s->bundle[b])
         start[schedule_class(s, b, limit) + 1]++;
     const size_t split = start[1];
     for (int i = 0; i < SCHEDULE_CLASSES; i++)
         start[i + 1] += start[i];
-    for (size_t b = 0; b < batch; b++)
+    for (size_t b = 0; b < batch; b += s->bundle[b])
         s->order[start[schedule_class(s, b, limit)]++] = b;
     size_t units = 0;
-    for (size_t i = 0; i < batch; i++) {
+    for (size_t i = 0; i < s->bundles; i++) {
         const struct attn_sequence sequence = schedule_sequence(s, s->order[i]);
         const size_t n = s->problem->kv_heads * geometry_units(s->g, &sequence);
         s->first_task[i] = s->tasks;
@@ -102,8 +164,8 @@ static void schedule_uneven(struct schedule *s, int threads, size_t *table)
             s->split_units = units;
         }
     }
-    s->first_task[batch] = s->tasks;
-    s->first_unit[batch] = units;
+    s->first_task[s->bundles] = s->tasks;
+    s->first_unit[s->bundles] = units;
 }
 
 /* The last of `first`, which does not fall, that is not above `index`. */
@@ -131,8 +193,10 @@ static size_t schedule_groups(const struct geometry *g, const struct attn_proble
 static struct schedule schedule_of(const struct geometry *g, const struct attn_problem *problem,
                                    const struct attn_tensors *t, int threads, void *table)
 {
-    struct schedule s = {.g = g, .problem = problem, .t = t};
-    if (g->uneven) {
+    struct schedule s = {.g = g, .problem = problem, .t = t, .bundle = table};
+    if (g->uneven || g->bundle > 1)
+        schedule_bundles(&s, threads);
+    if (g->uneven || (g->bundle > 1 && s.bundles < problem->batch)) {
         schedule_uneven(&s, threads, table);
         return s;
     }
@@ -147,7 +211,8 @@ static struct schedule schedule_of(const struct geometry *g, const struct attn_p
 /* Unit `unit` of a sequence, whose KV heads have `each`. */
 static struct task task_of_unit(size_t b, size_t unit, size_t each)
 {
-    return (struct task){.b = b, .head = unit / each, .index = unit % each, .heads = 1};
+    return (struct task){
+        .b = b, .head = unit / each, .index = unit % each, .heads = 1, .sequences = 1};
 }
 
 /* Unit `unit` of those that are split, and the slot of its first part. */
@@ -160,7 +225,7 @@ static struct task schedule_unit(const struct schedule *s, size_t unit, size_t *
         *slot = unit * s->g->splits;
         return task_of_unit(unit / (heads * each), unit % (heads * each), each);
     }
-    const size_t i = schedule_find(s->first_unit, s->problem->batch, unit);
+    const size_t i = schedule_find(s->first_unit, s->bundles, unit);
     const struct attn_sequence sequence = schedule_sequence(s, s->order[i]);
     *slot = s->first_task[i] + (unit - s->first_unit[i]) * geometry_splits(s->g, &sequence);
     return task_of_unit(s->order[i], unit - s->first_unit[i], geometry_units(s->g, &sequence));
@@ -187,11 +252,12 @@ static struct task schedule_task(const struct schedule *s, size_t index)
     if (!s->order)
         return schedule_even(s, index);
     size_t splits;
-    const size_t i = schedule_find(s->first_task, s->problem->batch, index);
+    const size_t i = schedule_find(s->first_task, s->bundles, index);
     const struct attn_sequence sequence = schedule_sequence(s, s->order[i]);
     size_t unit = index - s->first_task[i];
     splits = index < s->split_tasks ? geometry_splits(s->g, &sequence) : 1;
     struct task task = task_of_unit(s->order[i], unit / splits, geometry_units(s->g, &sequence));
+    task.sequences = s->bundle[s->order[i]];
     task.whole = index >= s->split_tasks;
     task.split = unit % splits;
     task.slot = index;

@@ -46,32 +46,56 @@ static ptrdiff_t stream_run(const struct unit *u, const struct cache *c, ptrdiff
     return keys_run(&c->keys, j, left < most ? left : most);
 }
 
-/* O, m and l of a unit of one row: all its scores, then all its values.  Nothing is used twice, so
- * there is nothing to keep in L1, and fastest is to read each operand as one long stream, which the
- * hardware recognises (in blocks with prefetches of lines: 0.65 to 0.8 times as fast on Zen 4). */
-static void split_row(const struct unit *u, struct attn_range keys, float *o, float *sums)
+/* Runs of keys of n units of one row each, in turn: what they share is read from a cache.  Scores of a run,
+ * or what its values add to O. */
+static void rows_runs(const struct unit *u, int n, const struct attn_range *keys, bool values,
+                      char *part, size_t step)
 {
     const struct geometry *g = u->g;
-    const ptrdiff_t n = keys.hi - keys.lo, element = sizeof(float);
-    const float *q = unit_row(u, &u->t->q, 0);
-    float *const p = u->p - keys.lo;
-    for (ptrdiff_t j = keys.lo, run; j < keys.hi; j += run) {
-        const struct rows k = cache_rows(&u->k, j);
-        run = stream_run(u, &u->k, j, keys.hi);
-        cache_touch(&u->k, j + run, run);
-        row_scores(q, (const float *)k.data, k.stride / element, run, (size_t)g->qk.dim,
-                   softmax_scale(u->block.problem), p + j);
+    const ptrdiff_t element = sizeof(float);
+    ptrdiff_t j[UNITS_ABREAST];
+    for (int i = 0; i < n; i++)
+        j[i] = keys[i].lo;
+    for (bool more = true; more;) {
+        more = false;
+        for (int i = 0; i < n; i++) {
+            const struct cache *c = values ? &u[i].v : &u[i].k;
+            if (j[i] >= keys[i].hi)
+                continue;
+            const struct rows x = cache_rows(c, j[i]);
+            const ptrdiff_t run = stream_run(&u[i], c, j[i], keys[i].hi);
+            float *const p = u[i].p + (j[i] - keys[i].lo);
+            if (j[i] >= u[i].shared)
+                cache_touch(c, j[i] + run, run);
+            if (values)
+                row_weigh((float *)(part + (size_t)i * step), p, (const float *)x.data,
+                          x.stride / element, run, (size_t)g->v.dim);
+            else
+                row_scores(unit_row(&u[i], &u[i].t->q, 0), (const float *)x.data,
+                           x.stride / element, run, (size_t)g->qk.dim,
+                           softmax_scale(u[i].block.problem), p);
+            j[i] += run;
+            more = true;
+        }
     }
-    const float m = softmax_max(u->p, n, -INFINITY);
-    sums[1] = softmax_exp2(u->p, n, softmax_shift(m));
-    sums[0] = sums[1] == 0 ? -INFINITY : softmax_shift(m);
-    memset(o, 0, (size_t)g->o_floats * sizeof *o);
-    for (ptrdiff_t j = keys.lo, run; j < keys.hi; j += run) {
-        const struct rows v = cache_rows(&u->v, j);
-        run = stream_run(u, &u->v, j, keys.hi);
-        cache_touch(&u->v, j + run, run);
-        row_weigh(o, p + j, (const float *)v.data, v.stride / element, run, (size_t)g->v.dim);
+}
+
+/* O, m and l of n units of one row: all their scores, then all their values.  A unit alone uses nothing
+ * twice, so there is nothing to keep in L1, and fastest is to read each operand as one long stream, which the
+ * hardware recognises (in blocks with prefetches of lines: 0.65 to 0.8 times as fast on Zen 4). */
+static void split_rows(const struct unit *u, int n, const struct attn_range *keys, char *part,
+                       size_t step)
+{
+    rows_runs(u, n, keys, false, part, step);
+    for (int i = 0; i < n; i++) {
+        const ptrdiff_t count = keys[i].hi - keys[i].lo;
+        float *o = (float *)(part + (size_t)i * step), *sums = part_sums(u->g, (char *)o, 0);
+        const float m = softmax_max(u[i].p, count, -INFINITY);
+        sums[1] = softmax_exp2(u[i].p, count, softmax_shift(m));
+        sums[0] = sums[1] == 0 ? -INFINITY : softmax_shift(m);
+        memset(o, 0, (size_t)u->g->o_floats * sizeof *o);
     }
+    rows_runs(u, n, keys, true, part, step);
 }
 
 /* m and l of the unit's rows from their tiles. */
@@ -102,17 +126,19 @@ static struct attn_range keys_of_split(const struct unit *u, size_t index)
 static void split(struct unit *u, int n, size_t index, char *part, size_t step)
 {
     const struct geometry *g = u->g;
-    const struct attn_range all = keys_of_split(u, index);
-    struct attn_range keys =
-        all; /* of each unit: heads do not differ in what they see by position */
-    for (int i = 0; i < n; i++)
-        keys = unit_look(&u[i], all.lo, all.hi);
-    if (keys.lo >= keys.hi) {
+    struct attn_range keys[UNITS_ABREAST];
+    bool any = false;
+    for (int i = 0; i < n; i++) {
+        const struct attn_range all = keys_of_split(&u[i], index);
+        keys[i] = unit_look(&u[i], all.lo, all.hi);
+        any |= keys[i].lo < keys[i].hi;
+    }
+    if (!any) {
         for (int i = 0; i < n; i++)
-            for (int r = 0; r < u->rows; r++)
+            for (int r = 0; r < u[i].rows; r++)
                 *part_sums(g, part + (size_t)i * step, r) = -INFINITY;
     } else if (u->alone) {
-        split_row(u, keys, (float *)part, part_sums(g, part, 0));
+        split_rows(u, n, keys, part, step);
     } else {
         for (int i = 0; i < n; i++)
             start_tiles(&u[i], (float *)(part + (size_t)i * step));
@@ -141,14 +167,22 @@ static void unit_of_task(struct unit *u, const struct schedule *s, const struct 
     unit_start(u, s->g, s->problem, s->t, &sequence, task->b, task->head, task->index, scratch);
 }
 
-/* Those of all its heads; how many. */
+/* Those of all its heads, or sequences; how many. */
 static int units_of_task(const struct schedule *s, const struct task *task, char *scratch,
                          struct unit *u)
 {
     struct task one = *task;
     for (size_t i = 0; i < task->heads; i++, one.head++)
         unit_of_task(&u[i], s, &one, scratch + i * s->g->unit_bytes);
-    return (int)task->heads;
+    one.head = task->head;
+    for (size_t i = 1; i < task->sequences; i++) {
+        one.b++;
+        unit_of_task(&u[i], s, &one, scratch + i * s->g->unit_bytes);
+        u[i].shared = (ptrdiff_t)prefix_keys(s->problem, s->t, task->b, one.b);
+        if (u[i].reading == READING_APART) /* which is for keys that come from memory */
+            u[i].reading = READING_ABREAST;
+    }
+    return (int)(task->heads > task->sequences ? task->heads : task->sequences);
 }
 
 /* Weights of the unit's rows over the keys of a split whose part is done with, from what merge_row()
@@ -158,19 +192,22 @@ static void report(struct unit *u, size_t index, char *parts, char *part)
     report_split(u, keys_of_split(u, index), part_merged(u->g, parts), (float *)part);
 }
 
-/* All splits of n units, then their rows. */
-static void execute_whole(struct unit *u, int n, char *parts)
+/* All splits of n units, the first `shared` abreast, then their rows. */
+static void execute_whole(struct unit *u, int n, size_t shared, char *parts)
 {
-    const size_t splits = geometry_splits(u->g, &u->block.sequence);
-    const size_t step = splits * u->g->part_bytes;
-    for (size_t s = 0; s < splits; s++)
-        split(u, n, s, parts + s * u->g->part_bytes, step);
-    for (int i = 0; i < n; i++)
-        for (int r = 0; r < u->rows; r++)
-            merge_row(&u[i], r, parts + (size_t)i * step, splits);
-    if (u->block.problem->outputs & ATTN_OUTPUT_WEIGHTS)
-        for (size_t s = 0; s < splits; s++)
-            report(u, s, parts, parts + s * u->g->part_bytes);
+    const size_t each = u->g->part_bytes, step = u->g->splits * each;
+    for (size_t s = 0; s < shared; s++)
+        split(u, n, s, parts + s * each, step);
+    for (int i = 0; i < n; i++, parts += step) {
+        const size_t splits = geometry_splits(u->g, &u[i].block.sequence);
+        u[i].shared = 0;
+        for (size_t s = shared; s < splits; s++)
+            split(&u[i], 1, s, parts + s * each, step);
+        for (int r = 0; r < u[i].rows; r++)
+            merge_row(&u[i], r, parts, splits);
+        for (size_t s = 0; u->block.problem->outputs & ATTN_OUTPUT_WEIGHTS && s < splits; s++)
+            report(&u[i], s, parts, parts + s * each);
+    }
 }
 
 /* Row i of those of the units that were split. */
@@ -193,11 +230,11 @@ static void execute_tasks(const struct schedule *s, char *scratch, char *own, ch
 #pragma omp for schedule(dynamic) nowait
     for (size_t i = 0; i < s->tasks; i++) {
         const struct task task = schedule_task(s, i);
-        struct unit u[HEADS_ABREAST];
+        struct unit u[UNITS_ABREAST];
         const int n = units_of_task(s, &task, scratch, u);
         const size_t head_parts = geometry_units(s->g, &u->block.sequence) * s->g->splits;
         if (task.whole)
-            execute_whole(u, n, own);
+            execute_whole(u, n, schedule_shared(s, &task), own);
         else
             split(u, n, task.split, slots + task.slot * part, head_parts * part);
     }
@@ -226,7 +263,7 @@ static void execute(const struct attn_plan *plan, const struct attn_tensors *ten
     char *const slots = (char *)plan->workspace + threads * g.thread_bytes;
     const struct schedule schedule =
         schedule_of(&g, &plan->problem, tensors, plan->threads, slots + g.slots * slot_bytes);
-    char *const split_slots = g.uneven ? slots + threads * slot_bytes : slots;
+    char *const split_slots = slots + g.own * slot_bytes;
     /* For one task no other thread is woken. */
 #pragma omp parallel num_threads(plan->threads) if (schedule.tasks > 1)
     {
@@ -235,7 +272,7 @@ static void execute(const struct attn_plan *plan, const struct attn_tensors *ten
         tiles_configure();
 #endif
         execute_tasks(&schedule, (char *)plan->workspace + thread * g.thread_bytes,
-                      slots + thread * g.abreast * slot_bytes, split_slots);
+                      slots + thread * geometry_together(&g) * slot_bytes, split_slots);
 #if MATRIX_UNIT
         tiles_release();
 #endif

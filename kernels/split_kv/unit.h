@@ -19,6 +19,8 @@ struct unit {
     enum reading reading;
     const int32_t *list; /* of keys (listed.h); NULL: none */
     bool reports;        /* P is wanted as it is, not for values (weights_output.h) */
+    /* Keys before are in pages of the unit before, and so in L1 when their turn comes. */
+    ptrdiff_t shared;
     struct cache k, v;
     struct softcap cap;
     float *q, *p, *terms;
@@ -46,6 +48,7 @@ static void unit_start(struct unit *u, const struct geometry *g, const struct at
     u->tiles = 0;
     u->alone = geometry_alone(g, sequence);
     u->reports = false;
+    u->shared = 0;
     const bool dense = u->k.stride == g->qk.bytes && u->v.stride == g->v.bytes;
     u->list = attn_list(problem, t, b, head, group_query(&u->block, 0));
     u->reading = u->list               ? READING_BARE

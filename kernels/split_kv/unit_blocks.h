@@ -154,8 +154,10 @@ static void unit_block(const struct unit *u, const struct block *b, uint64_t all
     struct cursor next_v = {0}, next_k = {0};
     if (u->reading == READING_ABREAST || u->reading == READING_APART) {
         const ptrdiff_t later = ALWAYS_FETCHES && g->far ? FETCH_FAR_BYTES : FETCH_BYTES;
-        cache_fetch(&next_v, &u->v, &g->v, later, b->j, g->shared ? 0 : n);
-        cache_fetch(&next_k, &after->k, &g->qk, later, next->j, next->end - next->j);
+        if (b->j >= u->shared)
+            cache_fetch(&next_v, &u->v, &g->v, later, b->j, g->shared ? 0 : n);
+        if (next->j >= after->shared)
+            cache_fetch(&next_k, &after->k, &g->qk, later, next->j, next->end - next->j);
     }
     if (b->copied)
         copy_rows(u, b, &k, &v);
@@ -173,6 +175,7 @@ static void unit_block(const struct unit *u, const struct block *b, uint64_t all
 /* A unit on its way through the keys of a split. */
 struct walk {
     struct block next;
+    ptrdiff_t hi;      /* where the keys end */
     ptrdiff_t touched; /* pages of the keys before have been looked up */
     uint64_t *bits[2]; /* of the block that is computed, and of the next one, in turn */
     struct mask_bits mask[2];
@@ -181,7 +184,8 @@ struct walk {
 
 static void walk_start(const struct unit *u, struct walk *w, struct attn_range keys)
 {
-    w->touched = unit_first(u, keys);
+    w->hi = keys.hi;
+    w->touched = keys.lo < keys.hi ? unit_first(u, keys) : keys.hi;
     w->bits[0] = u->bits;
     w->bits[1] = u->bits + u->rows;
     w->turn = 0;
@@ -189,7 +193,7 @@ static void walk_start(const struct unit *u, struct walk *w, struct attn_range k
 }
 
 /* The next block of a unit; then it is the turn of unit `after`, which is at `next`. */
-static void walk_on(struct unit *u, struct walk *w, ptrdiff_t hi, const struct unit *after,
+static void walk_on(struct unit *u, struct walk *w, const struct unit *after,
                     const struct walk *next)
 {
     const ptrdiff_t each = u->g->touch_keys;
@@ -197,8 +201,8 @@ static void walk_on(struct unit *u, struct walk *w, ptrdiff_t hi, const struct u
     const uint64_t all = w->mask[w->turn].all;
     u->bits = w->bits[w->turn];
     w->turn ^= 1;
-    w->next = block_from(u, b.end, hi, w->bits[w->turn], &w->mask[w->turn]);
-    if (b.j >= w->touched && u->reading != READING_BARE) {
+    w->next = block_from(u, b.end, w->hi, w->bits[w->turn], &w->mask[w->turn]);
+    if (b.j >= w->touched && b.j >= u->shared && u->reading != READING_BARE) {
         cache_touch(&u->k, b.j + each, each);
         if (!u->g->shared)
             cache_touch(&u->v, b.j + each, each);
@@ -207,19 +211,19 @@ static void walk_on(struct unit *u, struct walk *w, ptrdiff_t hi, const struct u
     unit_block(u, &b, all, after, &next->next);
 }
 
-/* Keys [keys.lo, keys.hi) of a split, n units in turn, block by block. */
-static void unit_keys(struct unit *u, int n, struct attn_range keys)
+/* Keys of a split that each unit sees, n units in turn, block by block. */
+static void unit_keys(struct unit *u, int n, const struct attn_range *keys)
 {
-    struct walk w[HEADS_ABREAST];
+    struct walk w[UNITS_ABREAST];
     for (int i = 0; i < n; i++)
-        walk_start(&u[i], &w[i], keys);
+        walk_start(&u[i], &w[i], keys[i]);
     for (bool more = true; more;) {
         more = false;
         for (int i = 0; i < n; i++) {
             const int after = i + 1 < n ? i + 1 : 0;
-            if (w[i].next.j >= keys.hi)
+            if (w[i].next.j >= w[i].hi)
                 continue;
-            walk_on(&u[i], &w[i], keys.hi, &u[after], &w[after]);
+            walk_on(&u[i], &w[i], &u[after], &w[after]);
             more = true;
         }
     }
