@@ -83,6 +83,21 @@ void share_pages(struct trial *trial, uint64_t key)
     }
 }
 
+/* Sequences 0 and 1 begin with all full pages that both have, which may be all of one, and so do the next
+ * two. */
+void share_prefixes(struct trial *trial, uint64_t key)
+{
+    const struct attn_tensor *t = &trial->set.tensors.block_table;
+    (void)key;
+    for (size_t b = 1; b < trial->problem.batch; b += 2) {
+        int32_t *own = (int32_t *)t->data + (ptrdiff_t)b * t->stride[0];
+        for (size_t k = 0; k < pages_of_both(trial, b - 1, b); k++) {
+            poison_page(trial, (size_t)own[k]);
+            own[k] = own[(ptrdiff_t)k - t->stride[0]];
+        }
+    }
+}
+
 /* ---- 8 and 4 bits -------------------------------------------------------------------------------- */
 
 /* Scales of 0: of K's first key, or dimension, and every third one; of V's first and every other. */

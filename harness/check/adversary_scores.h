@@ -15,6 +15,7 @@ adversary_shape shape_more_queries, shape_some_more_queries, shape_narrow_window
     shape_top_left, shape_tree, shape_tall_tree, shape_short_groups;
 /* adversary_index.c */
 adversary_shape shape_index, shape_index_blocks, shape_index_causal, shape_index_pages;
+adversary_shape shape_prefix, shape_prefixes;
 
 /* How many sorts of KV heads an input has on a problem; runs go on until each was one. */
 typedef size_t adversary_kinds(const struct attn_problem *problem);
@@ -48,6 +49,7 @@ adversary_change pad_front, pad_scattered, list_none_or_all, list_one, list_fall
 /* adversary_caches.c */
 adversary_change raise_sinks, vary_sinks, vary_slopes, share_pages, clear_scales, vary_scales,
     fill_extremes, fill_bytes, fill_nibbles;
+adversary_change share_prefixes;
 adversary_kinds scale_kinds;
 
 /* What scores are made from. */

@@ -73,6 +73,26 @@ bool shape_pages(struct problem_case *c)
     return true;
 }
 
+/* Few queries of sequences that have two pages and more; the shortest has no more. */
+bool shape_prefixes(struct problem_case *c)
+{
+    shape_pages(c);
+    c->problem.batch = 5;
+    c->problem.q_len = c->problem.q_len > 8 ? 3 : c->problem.q_len;
+    const size_t keys = c->problem.kv_len, two = 2 * c->problem.page_size;
+    c->input.run_count = 0;
+    c->input.lens = (struct input_lengths){true, two, keys, two + (keys - two) / 2};
+    return true;
+}
+
+/* Which are the same for all. */
+bool shape_prefix(struct problem_case *c)
+{
+    shape_prefixes(c);
+    c->input.prefix_keys = 2 * c->problem.page_size;
+    return true;
+}
+
 bool shape_channel_scales(struct problem_case *c)
 {
     c->input.scales = INPUT_SCALES_CHANNEL;

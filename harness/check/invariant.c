@@ -3,8 +3,8 @@
  *
  * What a server computes for one user must not depend on who else is served (He and Thinking Machines Lab
  * 2025, "Defeating Nondeterminism in LLM Inference").  So a sequence has the same bits in every call, on every
- * number of threads and however these split its keys, alone and at each place of a batch, and whatever
- * numbers its neighbours have.
+ * number of threads and however these split its keys, alone and at each place of a batch, whatever
+ * numbers its neighbours have, and whether or not it shares pages with them.
  *
  * The number of its queries does not count: it belongs to the sequence's own problem, by which kernels choose
  * tiles and splits, and no neighbour changes it unless the caller cuts prefills by load.  One who cuts at
@@ -131,6 +131,38 @@ static bool check_alone(struct trial *whole, size_t b, const struct attn_tensors
     return right;
 }
 
+/* Pages of its own for each sequence, with the keys that all have in the same ones. */
+static bool check_unshared(struct trial *whole, const struct attn_tensors *results)
+{
+    struct problem_case c = {.problem = whole->problem, .input = whole->input};
+    const struct attn_problem *p = &c.problem;
+    const struct attn_tensors *from = &whole->set.tensors;
+    struct trial trial;
+    bool unsupported;
+    c.input.prefix_keys = 0;
+    if (!check_trial_open(&trial, whole->checker, "pages of its own", &c, check_layout(0),
+                          CHECK_EVERY_COUNT, &unsupported))
+        return whole->checker->result->ok;
+    const struct attn_tensors *to = &trial.set.tensors;
+    for (size_t row = 0; row < tensors_rows(p, from); row++) {
+        const struct tensors_place at = tensors_place(p, from, row);
+        memcpy(attn_row(&to->q, at.b, at.h, at.row), attn_row(&from->q, at.b, at.h, at.row),
+               p->qk_dim * attn_dtype_size(p->dtype));
+    }
+    for (size_t b = 0; b < p->batch; b++)
+        for (size_t g = 0; g < p->kv_heads; g++)
+            for (size_t j = 0; j < attn_sequence(p, from, b).kv_len; j++)
+                for (enum kv_operand operand = KV_K; operand <= KV_V; operand++)
+                    check_copy_key(whole, (struct kv_place){b, g, j}, &trial,
+                                   (struct kv_place){b, g, j}, operand);
+    tensors_seal(&trial.set, p);
+    const bool right =
+        check_trial_run(&trial) &&
+        must_equal(&trial, EVERY, results, 0, "in pages of its own", "in shared ones");
+    check_trial_close(&trial);
+    return right;
+}
+
 /* Whether a sequence's operands are rows of Q, K and V and nothing that lies elsewhere. */
 static bool is_dense(const struct attn_problem *p)
 {
@@ -149,6 +181,8 @@ static bool check_batch(struct trial *whole)
     right = right && check_trial_run(whole) &&
             must_equal(whole, EVERY, &first.tensors, 0, "in one call", "in another") &&
             check_neighbours(whole, &first);
+    if (right && whole->input.prefix_keys)
+        right = check_unshared(whole, &first.tensors);
     const size_t sequences = right && is_dense(&whole->problem) ? whole->problem.batch : 0;
     for (size_t b = 0; right && b < sequences; b++)
         right = check_alone(whole, b, &first.tensors);

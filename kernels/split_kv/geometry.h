@@ -228,11 +228,11 @@ static inline void geometry_share(struct geometry *g, const struct attn_problem 
     while (g->abreast > 1 && g->units / g->abreast * g->splits < many)
         g->abreast = (g->abreast + 1) / 2;
     g->whole = threads == 1 || g->splits == 1 || g->units / g->abreast >= many;
-    g->bundle = p->options & ATTN_OPTION_PAGED ? geometry_bundle(g, p) : 1;
-    const bool listed = g->uneven || g->bundle > 1;
-    g->own = g->whole || listed ? (size_t)threads * geometry_together(g) : 0;
+    g->bundle = p->options & ATTN_OPTION_PAGED && !g->listed ? geometry_bundle(g, p) : 1;
+    const bool ordered = g->uneven || g->bundle > 1;
+    g->own = g->whole || ordered ? (size_t)threads * geometry_together(g) : 0;
     g->slots = g->own + (g->uneven ? geometry_minimum(g->units, many) : g->whole ? 0 : g->units);
-    if (listed)
+    if (ordered)
         g->table_bytes = geometry_lines(4 * (p->batch + 1) * sizeof(size_t));
 }
 

@@ -144,7 +144,7 @@ static void split(struct unit *u, int n, size_t index, char *part, size_t step)
             start_tiles(&u[i], (float *)(part + (size_t)i * step));
 #if !MATRIX_UNIT
         if (u->list)
-            unit_listed(u, keys);
+            unit_listed(u, keys[0]);
         else
 #endif
             unit_keys(u, n, keys);

@@ -11,6 +11,7 @@
 #define LISTS "b=3,hq=4,hkv=2,sq=5,skv=133,d=24,dv=17,keys=index:40"
 #define CACHE "b=3,hq=4,hkv=2,sq=5,skv=133,d=24,dv=17"
 #define NIBBLES "b=3,hq=4,hkv=2,sq=5,skv=133,d=40,dv=41,kv_dtype=i4"
+#define PAGES CACHE ",page=16"
 
 /* Kernel, problem, input, the phase and what the message must contain. */
 #define CATCHES(X)                                                                                 \
@@ -99,7 +100,10 @@
     X(tree_stops_at_parent, TREES, "normal", "own input", "")                                      \
     X(tree_one_key_late, TREES, "normal", "own input", "which the tree hides")                     \
     X(tree_of_the_first_sequence, TREES, "normal", "own input",                                    \
-      "as if it read the tree of sequence 0")
+      "as if it read the tree of sequence 0")                                                      \
+    X(prefix_of_the_neighbour, PAGES, "normal+prefix:96", "own input", "")                         \
+    X(prefix_counts_sink, PAGES ",sinks=1", "normal+prefix:96", "own input", "")                   \
+    X(prefix_of_the_first_pair, PAGES, "normal", "prefixes of some sequences", "")
 
 /* What the problem does not use: kernels are judged by what they claim. */
 #define PLAIN_SMALL "h=2,sq=70,skv=133,d=24"
@@ -119,6 +123,9 @@
     X(packed_reads_on, PLAIN_SMALL, "normal", "packed sequences of 0 to 2", "")                   \
     X(table_of_the_first_sequence, PLAIN_SMALL, "normal", "hidden behind the ends in pages", "")  \
     X(sink_outside_maximum, PLAIN_SMALL, "normal", "sinks above all keys", "got ")                \
+    X(prefix_of_the_neighbour, PLAIN_SMALL, "normal", "pages of several sequences", "")           \
+    X(prefix_counts_sink, PLAIN_SMALL, "normal", "a prefix of all sequences", "")                 \
+    X(prefix_of_the_first_pair, PLAIN_SMALL, "normal", "prefixes of some sequences", "")          \
     X(v_scale_relative_to_first, PLAIN_SMALL, "normal", "scales of 0", "got nan")                 \
     X(int8_negated, PLAIN_SMALL, "normal", "int8 of -128 and 127", "")                            \
     X(f8_bias_of_fnuz, PLAIN_SMALL, "normal", "f8e4m3 of all sizes", "")                          \
