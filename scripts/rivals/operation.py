@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from rivals.memory_file import Operands
+from rivals.problem import Unsupported
 
 ALIGNMENT = 64  # bytes, as the tensors of the memory file
 
@@ -34,6 +35,7 @@ class Operation:
         """For sets of operands, on as many threads as the library says that it uses."""
         self.threads = threads
         self.instructions = ""  # the instruction set that the library uses, where it can tell
+        self.untimed = ""  # why this is no time of the kernel, where it is not; it may be computed
         self.call: list[Callable[[], Any]] = []
         self.before: list[list[Callable[[], None]]] = [list(s.refresh) for s in sets]
         self.after: list[list[Callable[[Any], None]]] = [[] for _ in sets]
@@ -81,6 +83,8 @@ class Operation:
 
     def measure(self, calls: int, first: int) -> float:
         """Seconds of `calls` calls on the sets from number `first` on, in rotation."""
+        if self.untimed:
+            raise Unsupported(self.untimed)
         count = len(self.call)
         used = [(first + n) % count for n in range(min(calls, count))]
         turns = [(n, self.call[n]) for n in used] * -(-calls // count)

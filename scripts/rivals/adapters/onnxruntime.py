@@ -124,12 +124,13 @@ class Quantised:
     the call quantises nothing.  (batch, KV head) are its KV heads, so that each may have scales of
     its own.  A scale is for all keys: in one model there is one for the tensor, in another one for
     each head and channel.  A check asks for others, too, and only their values say so: then the
-    operator computes on floats, to which K and V are widened off the clock.
+    operator computes on floats, to which K and V are widened before.  That is not timed.
     """
 
     def __init__(self, p: Problem, s: Operands, n: int, operation: Operation, start: Start) -> None:
         """`start` makes the session of a node, or finds that of an earlier set."""
         self.problem, self.operands, self.start = p, s, start
+        self.operation = operation
         self.heads = p.batch * p.kv_heads
         by_position = (2, 0, 1, 3)  # (B, H, S, D) as (S, B, H, D)
         q = operation.dense(n, s.q.transpose(by_position))
@@ -161,6 +162,7 @@ class Quantised:
         caches, kind = self.stored, "NONE"
         if any(x is None for x in given):
             given = []
+            self.operation.untimed = "GroupQueryAttention takes no scales of each key"
             scales = (s.k_scale, s.v_scale)
             caches = {
                 name: (x.reshape(s.k.shape) * scale).reshape(x.shape)
@@ -200,13 +202,6 @@ def attributes_of(p: Problem, kv_heads: int) -> dict[str, Any]:
     if p.softcap:
         attributes["softcap"] = p.softcap
     return attributes
-
-
-def refuse_scales(s: Operands) -> None:
-    """Scales of each key, where they are timed; a check has room for scales of all kinds."""
-    of_any_kind = min(s.k_scale.shape[2:]) > 1
-    if not of_any_kind and max(s.k_scale.shape[2], s.v_scale.shape[2]) > 1:
-        raise Unsupported("GroupQueryAttention takes no scales of each key: scales:tensor or head")
 
 
 def refuse(name: str, p: Problem) -> None:
@@ -249,7 +244,6 @@ def prepare(
 
     for n, s in enumerate(sets):
         if problem.kv_dtype == "i8":
-            refuse_scales(s)
             operation.call.append(Quantised(problem, s, n, operation, start))
             continue
         node = NODES[name](problem, s, n, operation)
