@@ -161,13 +161,17 @@ static void passes(const struct attn_kernel *kernel, enum check_depth depth)
     X(differs_by_batch, PLAIN, "batch", "row (b 0, h 0, i 0) element ")          \
     X(differs_by_batch, PLAIN ",b=7", "batch", "in a batch of 7")
 INVARIANT(DECLARE)
+#define PREFIX(X) X(differs_by_prefix, PLAIN ",b=3,page=16", "pages of its own", "in shared ones")
+PREFIX(DECLARE)
 
 static void what_depends_on_the_batch_is_caught(void **state)
 {
     (void)state;
 #define ROW(name, problem, phase, text) \
     {{&wrong_##name, problem, "normal", CHECK_INVARIANT}, phase, text},
-    static const struct catch table[] = {INVARIANT(ROW)};
+#define ROW_OF_PREFIX(name, problem, phase, text) \
+    {{&wrong_##name, problem, "normal+prefix:32", CHECK_INVARIANT}, phase, text},
+    static const struct catch table[] = {INVARIANT(ROW) PREFIX(ROW_OF_PREFIX)};
 #undef ROW
     assert_int_equal(missed(table, sizeof table / sizeof *table), 0);
     passes(&wrong_differs_by_batch, CHECK_FULL);

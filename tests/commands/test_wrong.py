@@ -18,7 +18,7 @@ DRAWN = {"scale_of_80": "d=80", "causal_before_64": "mask=causal", "last_row_fro
 HONEST = {"honest", "honest_bf16", "honest_f64", "restores_flush", "one_element_off_of_many",
           "spoils_one_call", "spoils_every_hundredth", "spoils_last_of_sample",
           "spoils_after_a_while", "spoils_beside_others",
-          "differs_by_batch", "differs_by_neighbours",
+          "differs_by_batch", "differs_by_neighbours", "differs_by_prefix",
           "keeps_known_operands", "leaks", *DRAWN}  # fmt: skip
 
 CAUSAL = "hq=4,hkv=2,s=90,d=24,dv=17,mask=causal"
