@@ -35,6 +35,25 @@ VF_INLINE void dots_step(const enum format format, const int r, const int abreas
                          struct cursor *cursor)
 {
     const int w = FORMAT_K_VECTORS(format);
+#if VF_REGISTERS == 16
+    if (r * w == 8) { /* 8 sums and as many of Q are more than there are: two keys first */
+        vf kv[2][2];
+#pragma GCC unroll 2
+        for (int j = 0; j < abreast; j++) {
+            load_k(format, tail, k + j * stride, kv[j]);
+            if (FORMAT_FETCHES(format, j))
+                fetch_next(cursor);
+        }
+#pragma GCC unroll 8
+        for (int i = 0; i < 8; i++) {
+            const vf qi = vf_load(q + (i % r * w + i / r) * VF_LANES);
+#pragma GCC unroll 2
+            for (int j = 0; j < abreast; j++)
+                sum[j * r + i % r] = multiply(format, qi, kv[j][i / r], sum[j * r + i % r]);
+        }
+        return;
+    }
+#endif
     vf qv[4 * 2];
 #pragma GCC unroll 8
     for (int i = 0; i < r * w; i++)

@@ -11,7 +11,8 @@
  *
  * The query heads that share a KV head are rows of one unit, as are a head's queries: a block of
  * keys is read from memory once, and all of them use it while it is in L1.  Where the rows of a key's
- * KV heads are neighbours, units of several heads take their blocks in turn.  geometry.h cuts the
+ * KV heads are neighbours, units of several heads take their blocks in turn, and where sequences begin with
+ * the same pages, their units do (schedule.h).  geometry.h cuts the
  * problem up and schedule.h deals it out, sequences of their own lengths by their keys.  unit.h is
  * a unit at work; unit_blocks.h takes it through blocks of keys in tiles of up to eight rows
  * (split_kv_tile.h), and the arithmetic is in format.h, scores.h and values.h.
@@ -25,9 +26,11 @@
  * A matrix unit (amx) takes a unit through panels of keys in place of blocks, and tiles of 16 rows
  * (panels.h, matrix_products.h); all else is the same.
  *
- *   memory    K and V once per 128 query rows of a KV head, pages where they lie, 8 bits as they are
+ *   memory    K and V once per 128 query rows of a KV head, pages where they lie, 8 bits as they are;
+ *             pages that neighbouring sequences begin with once for up to 32 of them
  *   parallel  over (sequence, KV head, split), or (sequence, KV head) where there are many
- *   scratch   threads * (Q and P of a unit, or of one of each head abreast), and one part per split:
+ *   scratch   threads * (Q and P of a unit, or of those abreast: in pages of as many sequences as have 128
+ *             rows, at most 32, since a plan does not know the tables), and one part per split:
  *             of a unit per thread where units are many, of every unit where they are few, which
  *             is O(threads) too (a part is Dv + 2 floats a row)
  *   instead   flash from about 16 query rows per KV head on: its products need no reductions, which
@@ -37,66 +40,7 @@
 
 #include "weights_output.h"
 #include "schedule.h"
-#include "shared/rows.h"
-
-/* How many rows from key j < hi on are read as one stream. */
-static ptrdiff_t stream_run(const struct unit *u, const struct cache *c, ptrdiff_t j, ptrdiff_t hi)
-{
-    const ptrdiff_t left = hi - j, most = u->g->touch_keys;
-    return keys_run(&c->keys, j, left < most ? left : most);
-}
-
-/* Runs of keys of n units of one row each, in turn: what they share is read from a cache.  Scores of a run,
- * or what its values add to O. */
-static void rows_runs(const struct unit *u, int n, const struct attn_range *keys, bool values,
-                      char *part, size_t step)
-{
-    const struct geometry *g = u->g;
-    const ptrdiff_t element = sizeof(float);
-    ptrdiff_t j[UNITS_ABREAST];
-    for (int i = 0; i < n; i++)
-        j[i] = keys[i].lo;
-    for (bool more = true; more;) {
-        more = false;
-        for (int i = 0; i < n; i++) {
-            const struct cache *c = values ? &u[i].v : &u[i].k;
-            if (j[i] >= keys[i].hi)
-                continue;
-            const struct rows x = cache_rows(c, j[i]);
-            const ptrdiff_t run = stream_run(&u[i], c, j[i], keys[i].hi);
-            float *const p = u[i].p + (j[i] - keys[i].lo);
-            if (j[i] >= u[i].shared)
-                cache_touch(c, j[i] + run, run);
-            if (values)
-                row_weigh((float *)(part + (size_t)i * step), p, (const float *)x.data,
-                          x.stride / element, run, (size_t)g->v.dim);
-            else
-                row_scores(unit_row(&u[i], &u[i].t->q, 0), (const float *)x.data,
-                           x.stride / element, run, (size_t)g->qk.dim,
-                           softmax_scale(u[i].block.problem), p);
-            j[i] += run;
-            more = true;
-        }
-    }
-}
-
-/* O, m and l of n units of one row: all their scores, then all their values.  A unit alone uses nothing
- * twice, so there is nothing to keep in L1, and fastest is to read each operand as one long stream, which the
- * hardware recognises (in blocks with prefetches of lines: 0.65 to 0.8 times as fast on Zen 4). */
-static void split_rows(const struct unit *u, int n, const struct attn_range *keys, char *part,
-                       size_t step)
-{
-    rows_runs(u, n, keys, false, part, step);
-    for (int i = 0; i < n; i++) {
-        const ptrdiff_t count = keys[i].hi - keys[i].lo;
-        float *o = (float *)(part + (size_t)i * step), *sums = part_sums(u->g, (char *)o, 0);
-        const float m = softmax_max(u[i].p, count, -INFINITY);
-        sums[1] = softmax_exp2(u[i].p, count, softmax_shift(m));
-        sums[0] = sums[1] == 0 ? -INFINITY : softmax_shift(m);
-        memset(o, 0, (size_t)u->g->o_floats * sizeof *o);
-    }
-    rows_runs(u, n, keys, true, part, step);
-}
+#include "split_rows.h"
 
 /* m and l of the unit's rows from their tiles. */
 static void gather_sums(const struct unit *u, char *part)

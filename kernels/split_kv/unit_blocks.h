@@ -208,7 +208,11 @@ static void walk_on(struct unit *u, struct walk *w, const struct unit *after,
             cache_touch(&u->v, b.j + each, each);
         w->touched = b.j + each;
     }
+    const enum reading usual = u->reading;
+    if (b.j < u->shared && next->next.j < after->shared) /* both are in a cache */
+        u->reading = READING_BARE;
     unit_block(u, &b, all, after, &next->next);
+    u->reading = usual;
 }
 
 /* Keys of a split that each unit sees, n units in turn, block by block. */

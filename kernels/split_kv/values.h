@@ -303,6 +303,10 @@ VALUES(bare_values_f32_2, FORMAT_F32, 2, &none)
 DOTS(bare_bf16_2, FORMAT_BF16, 2, KEYS_ABREAST, &none)
 DOTS(stream_bf16_2, FORMAT_BF16, 2, 1, &none)
 VALUES(bare_values_bf16_2, FORMAT_BF16, 2, &none)
+DOTS(bare_f32_4, FORMAT_F32, 4, KEYS_ABREAST, &none)
+VALUES(bare_values_f32_4, FORMAT_F32, 4, &none)
+DOTS(bare_bf16_4, FORMAT_BF16, 4, KEYS_ABREAST, &none)
+VALUES(bare_values_bf16_4, FORMAT_BF16, 4, &none)
 
 /* By format and height. */
 static const struct arithmetic {
@@ -323,17 +327,18 @@ static const struct arithmetic {
 #define ALIKE(name) EACH(name, dots_##name, dots_##name, dots_##name, values_##name)
 #define APART(name) EACH(name, apart_##name, dots_##name, apart_##name, values_##name)
 #define STREAM(name) EACH(name, apart_##name, dots_##name, stream_##name, bare_values_##name)
+#define SHARED(name) EACH(name, apart_##name, bare_##name, apart_##name, bare_values_##name)
 #define BARE(name) EACH(name, apart_##name, bare_##name, stream_##name, bare_values_##name)
     [FORMAT_F32] = {[1] = APART(f32_1),
                     [2] = BARE(f32_2),
-                    [4] = APART(f32_4),
+                    [4] = SHARED(f32_4),
 #if VF_LANES == 2 * LANE_ROWS
                     [8] = ALIKE(f32_8)
 #endif
     },
     [FORMAT_BF16] = {[1] = STREAM(bf16_1),
                      [2] = BARE(bf16_2),
-                     [4] = APART(bf16_4),
+                     [4] = SHARED(bf16_4),
 #if VF_LANES == 2 * LANE_ROWS
                      [8] = ALIKE(bf16_8)
 #endif
