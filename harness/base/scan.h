@@ -61,7 +61,7 @@ struct scan_choice {
     struct piece given;
     const char *nearest; /* of the words offered; NULL: none is near */
     size_t distance;
-    char all[160]; /* the words offered, comma between */
+    char all[224]; /* the words offered, comma between */
 };
 void scan_offer(struct scan_choice *choice, const char *word);
 

@@ -172,7 +172,12 @@ static bool locate_scale(struct search *s, struct operands_source *source)
             t.shape[t.rank++] = 1;
     if (t.rank == 3) /* one for each key */
         t.shape[t.rank++] = 1;
-    return t.rank == 4 && operands_is_real(s->t) && broadcast(&t, full, source);
+    const size_t *scale = *s->name == 'k' ? s->shape->k_scale : s->shape->v_scale;
+    const bool zero = strcmp(s->name + 1, "_zero") == 0;
+    if (zero) /* as many as scales */
+        say_needed(s, "f32", scale, 4);
+    return t.rank == 4 && operands_is_real(s->t) && broadcast(&t, full, source) &&
+           (!zero || memcmp(source->dims, scale, sizeof source->dims) == 0);
 }
 
 /* One number for each head or sequence, and one more; or rows of them. */

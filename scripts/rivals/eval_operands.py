@@ -122,7 +122,9 @@ class Operands:
             count = int(self.text.get(heads, self.text["hq"]))
             x = x.reshape(*x.shape[:2], count, -1).transpose(1, 2)
         if name != "q" and self.nibbles:
-            x = torch.stack((x & 15, x >> 4), -1).flatten(-2)[..., : self.dim(name, 2 * x.shape[-1])]
+            x = torch.stack((x & 15, x >> 4), -1).flatten(-2)[
+                ..., : self.dim(name, 2 * x.shape[-1])
+            ]
         return (x if x.element_size() == 1 else x.to(self.dtype)).double()
 
     def small(self, name: str) -> Tensor | None:

@@ -86,6 +86,15 @@ REFUSED: dict[str, tuple[Tensors, str, str]] = {
         "k_scale is f32 (1,1,1,1), but k and v are not i8, f8e4m3, f8e5m2 or i4",
     ),
     "no u8": (dense(), "kv_dtype=i4", "k is f32 (2,2,6,4), not u8, which has two elements of i4"),
+    "one zero point for many scales": (
+        {
+            "q": ([1, 1, 1, 4], [1.0] * 4, "F32"), "k": ([1, 1, 2, 2], [1] * 4, "U8"),
+            "v": ([1, 1, 2, 2], [1] * 4, "U8"), "k_scale": ([1, 1, 2], [1.0, 1.0], "F32"),
+            "v_scale": ([1, 1, 1, 1], [1.0], "F32"), "k_zero": ([1], [8.0], "F32"),
+            "v_zero": ([1], [8.0], "F32"),
+        },
+        "kv_dtype=i4", "k_zero is f32 (1), the problem needs f32 (1,1,2,1)",
+    ),
     "a zero point of floats": (
         dense(k_zero=([1, 1, 1, 1], [8.0], "F32")), "",
         "k_zero is f32 (1,1,1,1), but k and v are not i4",

@@ -151,7 +151,10 @@ class Torch(EvalTest):
             "kv_lens": ([2], [4, 3], "I64"),
             "block_table": ([2, 2], [2, 0, 1, 2], "I32"),
         }
-        zeros = {"k_zero": ([1, 1, 4, 2], [1.5 * n for n in range(8)]), "v_zero": ([1], [3.0])}
+        zeros = {
+            "k_zero": ([2, 1, 4, 2], [0.75 * n for n in range(16)]),
+            "v_zero": ([1, 1, 1, 2], [3.0, 7.5]),
+        }
         safetensors(self.file, tensors)
         symmetric = self.largest("kv_dtype=i4,dv=35")
         safetensors(self.file, tensors | zeros)
