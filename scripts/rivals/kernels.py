@@ -113,7 +113,7 @@ KERNELS = {
             caps(
                 ["f32"],
                 CAUSAL,
-                kv_dtypes=["i8"],
+                kv_dtypes=["i8", "i4"],
                 options=["window", "softcap"],
                 caveats=VANISHES,
             ),

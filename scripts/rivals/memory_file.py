@@ -27,8 +27,9 @@ DTYPES = {
     "BOOL": np.bool_,
     "I32": np.int32,
     "I8": np.int8,
+    "U8": np.uint8,
 }
-FORMATS = {"f32": "F32", "f16": "F16", "bf16": "BF16", "i8": "I8"}
+FORMATS = {"f32": "F32", "f16": "F16", "bf16": "BF16", "i8": "I8", "i4": "U8"}
 Shape = tuple[int | None, ...]
 
 
@@ -125,13 +126,15 @@ class MemoryFile:
             keys = (None, p.kv_heads, p.page_size)
         elif own["cu_seqlens_kv"] is not None:
             keys = (1, p.kv_heads, None)
-        k = self.operand(f"k.{index}", p, (*keys, p.qk_dim), p.kv_dtype)
+        k = self.operand(f"k.{index}", p, (*keys, p.stored(p.qk_dim)), p.kv_dtype)
         shared = "shared_kv" in p.options
-        v_shape = (*keys, p.v_dim)
+        v_shape = (*keys, p.stored(p.v_dim))
         return Operands(
             q=self.operand(f"q.{index}", p, (*queries, p.qk_dim)),
             k=k,
-            v=k[..., : p.v_dim] if shared else self.operand(f"v.{index}", p, v_shape, p.kv_dtype),
+            v=k[..., : p.stored(p.v_dim)]
+            if shared
+            else self.operand(f"v.{index}", p, v_shape, p.kv_dtype),
             o=self.result(f"o.{index}", p, (*queries, p.v_dim)),
             lse=self.array(f"lse.{index}"),
             bias=self.array(f"bias.{index}"),

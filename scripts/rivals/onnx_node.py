@@ -20,6 +20,7 @@ TYPES = {
     np.dtype(np.int32): TensorProto.INT32,
     np.dtype(np.bool_): TensorProto.BOOL,
     np.dtype(np.int8): TensorProto.INT8,
+    np.dtype(np.uint8): TensorProto.UINT8,
 }
 MICROSOFT, STANDARD = "com.microsoft", ""
 OPSET, CONTRIB, IR = 24, 1, 10

@@ -41,11 +41,16 @@ class Problem:
     window_right: int
     page_size: int
     layout: str
+    kv_group: int
 
     @property
     def group(self) -> int:
         """Query heads per KV head."""
         return self.q_heads // self.kv_heads
+
+    def stored(self, dim: int) -> int:
+        """Elements of the file's tensors for `dim` of K or V: two of i4 are a byte."""
+        return (dim + 1) // 2 if self.kv_dtype == "i4" else dim
 
     @property
     def causal(self) -> bool:
@@ -97,6 +102,7 @@ def problem_of(shape: Any) -> Problem:
         window_right=int(shape.get("window_right", -1)),
         page_size=int(shape.get("page_size", 0)),
         layout=str(shape.get("layout", "bhsd")),
+        kv_group=int(shape.get("kv_group", 0)),
     )
 
 

@@ -118,7 +118,7 @@ Start = Callable[[str, Node], ort.InferenceSession]
 
 
 class Quantised:
-    """GroupQueryAttention on caches of 8-bit integers, which it reads where they lie.
+    """GroupQueryAttention on caches of 8-bit or 4-bit integers, which it reads where they lie.
 
     All keys are in the cache and none are new, as in layers that share the cache of another one:
     the call quantises nothing.  (batch, KV head) are its KV heads, so that each may have scales of
@@ -137,7 +137,7 @@ class Quantised:
         o = operation.dense_result(n, s.o.transpose(by_position))
         self.q, self.o = (x.reshape(1, p.q_len, -1) for x in (q, o))
         self.stored = {
-            name: operation.dense(n, x).reshape(1, self.heads, p.kv_len, p.qk_dim)
+            name: operation.dense(n, x).reshape(1, self.heads, p.kv_len, x.shape[-1])
             for name, x in (("key", s.k), ("value", s.v))
         }
         self.node = self.call = None
@@ -152,8 +152,8 @@ class Quantised:
         if (bits != bits[:, :, :1]).any():
             return None
         p = self.problem
-        of_heads = np.broadcast_to(whole[:, :, :1], (p.batch, p.kv_heads, 1, p.qk_dim))
-        return of_heads.reshape(-1)
+        channels = of_channels(p, whole[:, :, :1])
+        return np.broadcast_to(channels, (p.batch, p.kv_heads, 1, p.qk_dim)).reshape(-1)
 
     def refresh(self) -> None:
         """Reads the scales, and binds the arrays to the model for such scales."""
@@ -163,10 +163,9 @@ class Quantised:
         if any(x is None for x in given):
             given = []
             self.operation.untimed = "GroupQueryAttention takes no scales of each key"
-            scales = (s.k_scale, s.v_scale)
             caches = {
-                name: (x.reshape(s.k.shape) * scale).reshape(x.shape)
-                for (name, x), scale in zip(caches.items(), scales, strict=True)
+                "key": widened(p, s.k, s.k_scale).reshape(1, self.heads, p.kv_len, -1),
+                "value": widened(p, s.v, s.v_scale).reshape(1, self.heads, p.kv_len, -1),
             }
         elif given[0].size == given[1].size == 1:
             kind = "PER_TENSOR"
@@ -185,13 +184,29 @@ class Quantised:
         outputs = {"output": self.o, **{f"present_{name}": x for name, x in caches.items()}}
         attributes = attributes_of(p, self.heads)
         if given:
-            attributes |= {"k_quant_type": kind, "v_quant_type": kind, "kv_cache_bit_width": 8}
+            bits = 4 if p.kv_dtype == "i4" else 8
+            attributes |= {"k_quant_type": kind, "v_quant_type": kind, "kv_cache_bit_width": bits}
         self.node = Node("GroupQueryAttention", MICROSOFT, inputs, outputs, attributes, order)
         self.call = bound(self.start(kind, self.node), self.node)
 
     def __call__(self) -> None:
         """The call that is timed."""
         self.call()
+
+
+def of_channels(p: Problem, scales: np.ndarray) -> np.ndarray:
+    """Scales of groups of channels for each channel."""
+    if p.kv_dtype != "i4":
+        return scales
+    return np.repeat(scales, p.kv_group, -1)[..., : p.qk_dim]
+
+
+def widened(p: Problem, stored: np.ndarray, scales: np.ndarray) -> np.ndarray:
+    """What K or V stand for; the first of two elements of i4 is in the lower half of a byte."""
+    if p.kv_dtype == "i4":
+        halves = np.stack((stored & 15, stored >> 4), -1).astype(np.float32) - 8
+        stored = halves.reshape(*stored.shape[:-1], -1)
+    return stored * of_channels(p, scales)
 
 
 def attributes_of(p: Problem, kv_heads: int) -> dict[str, Any]:
@@ -243,7 +258,7 @@ def prepare(
         return sessions[kind]
 
     for n, s in enumerate(sets):
-        if problem.kv_dtype == "i8":
+        if problem.kv_dtype != problem.dtype:
             operation.call.append(Quantised(problem, s, n, operation, start))
             continue
         node = NODES[name](problem, s, n, operation)

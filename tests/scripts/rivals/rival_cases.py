@@ -69,6 +69,10 @@ CASES: dict[str, dict[str, Any]] = {
     "int8, scales of heads": {**INT8, "sq": 5, "scales": "h"},
     "int8, scales of keys": {**INT8, "scales": "bhs"},
     "int8, scales as in a check": {**INT8, "scales": "bhsd"},
+    "int4, scales of groups": {**INT8, "kv_dtype": "i4", "d": 64, "scales": ""},
+    "int4, of heads": {**INT8, "kv_dtype": "i4", "d": 64, "sq": 5, "scales": "h"},
+    "int4, of keys": {**INT8, "kv_dtype": "i4", "d": 64, "scales": "bhs"},
+    "int4, a scale": {**INT8, "kv_dtype": "i4", "d": 32, "scales": ""},
     "int8, a scale, bshd": {**INT8, "sq": 5, "scales": "", "layout": "bshd"},
 }
 
@@ -109,7 +113,9 @@ REFUSED = {
 }
 
 # What each computes in a check and does not time.
-UNTIMED = {"onnxruntime_gqa": ["int8, scales of keys", "int8, scales as in a check"]}
+UNTIMED = {
+    "onnxruntime_gqa": ["int8, scales of keys", "int8, scales as in a check", "int4, of keys"]
+}
 
 # The least dimension of a kernel that has not all.
 WIDE = {"vllm": 32}

@@ -17,13 +17,14 @@ import numpy as np
 
 WORKER = Path(__file__).parents[3] / "scripts" / "rivals" / "worker"
 DEADLINE = 280  # seconds for an answer; a broken program must not hang the tests
-FORMATS = {"f32": "F32", "bf16": "BF16", "f16": "F16", "i8": "I8"}
+FORMATS = {"f32": "F32", "bf16": "BF16", "f16": "F16", "i8": "I8", "i4": "U8"}
 STORED = {
     "F32": np.float32,
     "F16": np.float16,
     "BF16": np.uint16,
     "BOOL": np.bool_,
     "I8": np.int8,
+    "U8": np.uint8,
     "I32": np.int32,
 }
 
@@ -51,6 +52,7 @@ def shape_of(**given: Any) -> dict[str, Any]:
         "window_left": p.get("left", -1),
         "window_right": p.get("right", -1),
         "layout": p.get("layout", "bhsd"),
+        "kv_group": 32 if p.get("kv_dtype") == "i4" else 0,
         "scales": p.get("scales"),  # of K and V, for which of their dimensions; not in the protocol
     }
 
@@ -85,15 +87,20 @@ class Tensors:
         keys, cached = (s["batch"], s["kv_heads"], s["kv_len"]), FORMATS[s["kv_dtype"]]
         every = [
             ("q", kind, (*rows, s["qk_dim"])),
-            ("k", cached, (*keys, s["qk_dim"])),
-            ("v", cached, (*keys, s["v_dim"])),
+            ("k", cached, (*keys, s["qk_dim"] // (2 if cached == "U8" else 1))),
+            ("v", cached, (*keys, s["v_dim"] // (2 if cached == "U8" else 1))),
         ]
         if "shared_kv" in s["options"]:
             every.pop()
         if s["scales"] is not None:
             of = {"b": s["batch"], "h": s["kv_heads"], "s": s["kv_len"], "d": s["qk_dim"]}
             k, v = (tuple(n if x in s["scales"] else 1 for x, n in of.items()) for _ in "kv")
-            every += [("k_scale", "F32", k), ("v_scale", "F32", (*v[:3], 1))]
+            if s["kv_group"]:
+                k = v = (*v[:3], s["qk_dim"] // s["kv_group"])
+            every += [
+                ("k_scale", "F32", k),
+                ("v_scale", "F32", v if s["kv_group"] else (*v[:3], 1)),
+            ]
         if "o" in s["outputs"]:
             every.append(("o", kind, (*rows, s["v_dim"])))
         if "bias" in s["mask"]:
@@ -158,12 +165,13 @@ class Tensors:
                 view[..., 0] = True  # no row without keys: not every library has a rule for it
             elif view.dtype == np.uint16:
                 view[...] = to_bits(numbers)
-            elif view.dtype == np.int8:
-                view[...] = random.integers(-128, 128, view.shape)
+            elif view.dtype in (np.int8, np.uint8):
+                least = np.iinfo(view.dtype).min
+                view[...] = random.integers(least, least + 256, view.shape)
             elif name.startswith("parents"):  # -1 is the cache
                 view[...] = [[random.integers(-1, i) for i in range(view.shape[1])] for _ in view]
             elif "_scale" in name:
-                view[...] = (1 + np.abs(numbers)) / 128
+                view[...] = (1 + np.abs(numbers)) / (8 if self.shape["kv_group"] else 128)
             else:
                 view[...] = numbers
 
@@ -174,7 +182,11 @@ class Tensors:
         q, k = (to_floats(self.views[f"{x}.{n}"]) for x in "qk")
         shared = "shared_kv" in s["options"]
         v = k[..., : s["v_dim"]] if shared else to_floats(self.views[f"v.{n}"])
-        if s["scales"] is not None:
+        if s["kv_group"]:
+            k, v = halves(k), halves(v)
+            of = [np.repeat(self.views[f"{x}_scale.{n}"], s["kv_group"], -1) for x in "kv"]
+            k, v = k * of[0], v * of[1]
+        elif s["scales"] is not None:
             k, v = k * self.views[f"k_scale.{n}"], v * self.views[f"v_scale.{n}"]
         scores = s["scale"] * (q @ np.repeat(k, group, 1).swapaxes(-1, -2))
         if s["softcap"]:
@@ -210,6 +222,12 @@ def visible(s: dict[str, Any]) -> np.ndarray:
                 hidden |= s["window_right"] >= 0 and j > at + s["window_right"]
             seen[i, j] = not hidden
     return seen
+
+
+def halves(stored: np.ndarray) -> np.ndarray:
+    """Numbers of 4 bits, from -8 to 7: of each byte its lower half first."""
+    both = np.stack(np.divmod(stored, 16)[::-1], -1)
+    return both.reshape(*stored.shape[:-1], -1) - 8
 
 
 def in_tree(s: dict[str, Any], parents: np.ndarray) -> np.ndarray:
