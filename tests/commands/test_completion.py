@@ -111,13 +111,13 @@ class Completion(CommandTest):
 
     def test_keys_of_a_problem_but_not_their_values(self) -> None:
         for shell, words, expected in (
-            ("bash", ["--problem", "kv_"], "kv_dtype="),
-            ("bash", ["--problem", "=", "b", "=", "1,hq", "=", "4,kv_"], "4,kv_dtype="),
+            ("bash", ["--problem", "kv_d"], "kv_dtype="),
+            ("bash", ["--problem", "=", "b", "=", "1,hq", "=", "4,kv_d"], "4,kv_dtype="),
             ("bash", ["--problem", "b", "=", "1,kv_dtype", "="], ""),
             ("bash", ["--problem", "b", "=", "1,hq", "=", "k"], ""),
-            ("zsh", ["--problem", "b=1,kv_"], "b=1,kv_dtype="),
-            ("fish", ["--problem", "b=1,kv_"], "b=1,kv_dtype="),
-            ("fish", ["--problem=kv_"], "--problem=kv_dtype="),
+            ("zsh", ["--problem", "b=1,kv_d"], "b=1,kv_dtype="),
+            ("fish", ["--problem", "b=1,kv_d"], "b=1,kv_dtype="),
+            ("fish", ["--problem=kv_d"], "--problem=kv_dtype="),
         ):
             if shutil.which(shell):
                 self.assertEqual(completed(shell, "run", *words), expected.split(), shell)

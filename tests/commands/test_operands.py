@@ -16,6 +16,7 @@ PROBLEMS = (
     "b=3,hq=4,hkv=2,sq=7,skv=90,d=16,page=64,packed=1,dtype=bf16,outputs=o+lse+weights",
     "b=3,hq=4,hkv=2,sq=7,skv=90,d=16,kv_dtype=i8,ragged=1,page=8 input=uniform+scales:channel",
     "b=3,hq=4,hkv=2,sq=7,skv=90,d=16,kv_dtype=i8,packed=1 input=needle:3",
+    "b=3,hq=4,hkv=2,sq=7,skv=90,d=35,kv_dtype=i4,kv_zeros=1,page=8 input=uniform+scales:head",
     "b=2,h=2,sq=30,skv=90,d=16,mask=bool+causal,ragged=1 input=normal+mask:blocks:16:0.3:full",
     "b=2,h=2,sq=30,skv=90,d=16,mask=bias,packed=1,dtype=f16 input=negative+bias:causal",
     "b=2,h=2,sq=30,skv=90,d=16,sinks=1,alibi=1,softcap=5,window=20:3",
