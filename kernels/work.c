@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "attention.h"
-#include "shared/prefix.h"
+#include "shared/shared_pages.h"
 
 /* Masks that leave a query no key behind its own. */
 #define CAUSAL (ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT | ATTN_MASK_TREE)

@@ -18,7 +18,7 @@
 #ifndef ATTN_SPLIT_KV_SCHEDULE_H
 #define ATTN_SPLIT_KV_SCHEDULE_H
 
-#include "shared/prefix.h"
+#include "shared/shared_pages.h"
 #include "unit.h"
 
 struct schedule {

@@ -1,10 +1,10 @@
 /*
- * prefix.h: pages that sequences share.
+ * shared_pages.h: pages that sequences share.
  *
  * Servers keep the keys of a text that many requests begin with once, in pages that all their tables name.
  */
-#ifndef ATTN_PREFIX_H
-#define ATTN_PREFIX_H
+#ifndef ATTN_SHARED_PAGES_H
+#define ATTN_SHARED_PAGES_H
 
 #include "attention.h"
 
