@@ -236,9 +236,9 @@ struct attn_tensors {
     /* (B, Sq) i32, packed as q is: the parent of draft i, which is below i, or -1 where that is the cache. */
     struct attn_tensor parents;
     struct attn_tensor k_zero, v_zero; /* f32, of the shape of k_scale and v_scale of ATTN_I4 */
-    /* (B, Hkv, ceil(Sq / index_block), index_count) i32: keys of a sequence, each at most once and in any order,
-     * and -1, which is none.  A query sees those of its list that masks and lengths leave.  Packed: the lists of
-     * all sequences follow each other, ceil(q_len / index_block) of each, and stride[0] = 0. */
+    /* (B, Hkv, ceil(Sq / index_block), index_count) i32: keys of a sequence, each at most once and in any
+     * order, and -1, which is none.  A query sees those of its list that masks and lengths leave.  Packed: the
+     * lists of all sequences follow each other, ceil(q_len / index_block) of each, and stride[0] = 0. */
     struct attn_tensor indices;
 };
 
@@ -505,8 +505,8 @@ static inline size_t attn_kv_head(const struct attn_problem *problem, size_t h)
     return h / (problem->q_heads / problem->kv_heads);
 }
 
-/* (query, key) pairs that positional masks leave, over batch and query heads; with lists of keys at most as many
- * of a query as its list has. */
+/* (query, key) pairs that positional masks leave, over batch and query heads; with lists of keys at most as
+ * many of a query as its list has. */
 double attn_visible_pairs(const struct attn_problem *problem);
 
 /* Useful work of a forward pass: 2 * visible pairs * (D + Dv).  Recomputation earns nothing. */

@@ -9,7 +9,8 @@
  *   memory    reads K and V once per query row; a row uses each element once, so the rate is
  *             that of whichever cache holds K and V, one load a multiply-add
  *   parallel  over (batch, query head, query), handed out ROWS at a time
- *   scratch   one row of kv_len scores, or of a list's, per thread; KEYS rows of K or V where they are copied (keys.h)
+ *   scratch   one row of kv_len scores, or of a list's, per thread; KEYS rows of K or V where they are
+ *             copied (keys.h)
  *   instead   tiled where many queries could share what is read, split_kv where there are fewer
  *             rows than threads
  */

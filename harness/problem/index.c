@@ -1,8 +1,9 @@
 /*
  * index: the clause of an input, and the lists.
  *
- * A list has keys that the last query of its block sees by position, in a drawn order, as many as there are or
- * as it has room for: each drawn by itself, or runs of neighbours as blocks of keys are chosen.  -1 fills it up.
+ * A list has keys that the last query of its block sees by position, in a drawn order, as many as there
+ * are or as it has room for: each drawn by itself, or runs of neighbours as blocks of keys are chosen.  -1
+ * fills it up.
  */
 #include "index.h"
 

@@ -82,8 +82,8 @@ static void *unit_row_of_mask(const struct unit *u, const struct attn_tensor *t,
                     group_query(&u->block, (size_t)r));
 }
 
-/* Notes what each of the unit's rows sees of keys [first, last), of a list all that it sees; returns what any of them sees by
- * its position. */
+/* Notes what each of the unit's rows sees of keys [first, last), of a list all that it sees; returns what
+ * any of them sees by its position, of a list all. */
 static struct attn_range unit_look(struct unit *u, ptrdiff_t first, ptrdiff_t last)
 {
     const unsigned mask = u->block.problem->mask;

@@ -251,6 +251,51 @@ class Trees(EvalTest):
         self.assertIn("naive", self.judge(tensors, "mask=tree", c.answers()))
 
 
+class Lists(EvalTest):
+    """Lists of keys are the boolean mask that they stand for."""
+
+    LISTS = (5, -1, 0, -1, -1, -1, 1, 2, 3, 7, 6, 4), (4, 0, -1, 3, 2, 1, -1, -1, 7, 0, 1, 2)
+
+    def named(self, b: int, number: int) -> tuple[int, ...]:
+        """Of three lists of four keys, one of them."""
+        return self.LISTS[b][4 * number : 4 * number + 4]
+
+    def test_lists(self) -> None:
+        """Of each query, of i32 and i64, and beside a boolean mask."""
+        mask = build([2, 1, 3, 8], lambda b, _, i, j: j in self.named(b, i), "BOOL")
+        c = case(hq=4, hkv=1, sq=3, skv=8, attn_mask=mask)
+        tensors = c.tensors()
+        seen = tensors.pop("mask")
+        keys = [key for row in self.LISTS for key in row]
+        for dtype in ("I32", "I64"):
+            tensors["indices"] = ([2, 1, 3, 4], keys, dtype)
+            self.assertIn("split_kv", self.judge(tensors, "", c.answers()))
+        tensors["mask"] = seen
+        self.assertIn("naive", self.judge(tensors, "keys=index:4", c.answers()))
+
+    def test_several_queries(self) -> None:
+        """Share a list where the text says so."""
+        mask = build([2, 1, 5, 8], lambda b, _, i, j: j in self.named(b, i // 2), "BOOL")
+        c = case(hq=2, hkv=1, sq=5, skv=8, attn_mask=mask)
+        tensors = c.tensors()
+        del tensors["mask"]
+        keys = [key for row in self.LISTS for key in row]
+        tensors["indices"] = ([2, 1, 3, 4], keys, "I32")
+        self.assertIn("split_kv", self.judge(tensors, "keys=index:4:2", c.answers()))
+
+    def test_packed(self) -> None:
+        """The lists of all sequences follow each other."""
+        mask = build([5, 8], lambda i, j: j in self.named(0, i // 2), "BOOL")
+        c = case(b=1, hq=2, hkv=1, sq=5, skv=8, attn_mask=mask)
+        tensors = c.tensors()
+        del tensors["mask"]
+        tensors |= {
+            "indices": ([1, 3, 4], list(self.LISTS[0]), "I32"),
+            "cu_seqlens": offsets([5]), "cu_seqlens_kv": offsets([8]),
+        }  # fmt: skip
+        self.assertIn("naive", self.judge(tensors, "keys=index:4:2", c.answers()))
+
+
 class Types(EvalTest):
     def test_shared_keys_and_values(self) -> None:
         """There is no v: it is the beginning of k."""

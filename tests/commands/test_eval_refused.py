@@ -72,6 +72,19 @@ REFUSED: dict[str, tuple[Tensors, str, str]] = {
         dense(parents=([2, 3], [-1, 0, 0, -1, 1, 0], "I64")), "",
         "parents[1, 1] is 1, neither -1 nor a draft before it",
     ),
+    "no lists": (dense(), "keys=index:2", "no tensor indices, which keys=index needs"),
+    "lists of two dimensions": (
+        dense(indices=([2, 3], [-1, 0, 0, -1, 1, 0], "I32")), "",
+        "indices is i32 (2,3), not (B, Hkv, lists, COUNT)",
+    ),
+    "a list of several queries": (
+        dense(indices=([2, 1, 2, 1], [-1, 0, 0, 1], "I32")), "",
+        "indices is i32 (2,1,2,1): a list of several queries needs keys=index:COUNT:QUERIES",
+    ),
+    "a key twice": (
+        dense(indices=([2, 2, 3, 2], [-1, 0, 0, -1, 1, 0] * 3 + [0, 1, -1, 1, 1, 1], "I64")), "",
+        "indices[1, 1, 2, 1] is 1, as entry 0 of this list is",
+    ),
     "no lengths": (dense(), "ragged=1", "no tensor kv_lens, which ragged=1 needs"),
     "no offsets": (dense(), "packed=1", "no tensor cu_seqlens, which packed=1 needs"),
     "no offsets of keys": (packed(cu_seqlens_kv=None), "", "no tensor cu_seqlens_kv, which packed"),
@@ -270,9 +283,11 @@ class Refused(EvalTest):
     def test_what_the_text_says_otherwise(self) -> None:
         """Sizes and options of the file that --problem contradicts are a usage error."""
         sinks = ([2], [0.0, 0.0], "F32")
+        lists = ([2, 2, 3, 1], [-1, 0] * 6, "I32")
         for tensors, problem, message in (
             (dense(), "sq=4", "--problem sq=4, but sq=3 in "),
             (dense(sinks=sinks), "sinks=0", "--problem sinks=0, but sinks=1 in "),
+            (dense(indices=lists), "keys=index:2", "--problem keys=index:2, but keys=index:1 in "),
             (paged(), "page=4", "--problem page=4, but page=2 in "),
             (dense(), "kv_dtype=i8", "--problem kv_dtype=i8, but k is not i8 in "),
             (dense(), "dtype=f64,kv_dtype=i8", "--problem kv_dtype=i8, but k is not i8 in "),

@@ -423,8 +423,8 @@ static void lists_name_keys_once(void **state)
     assert_message("indices is bool, not i32");
 }
 
-/* Lists of all sequences follow each other, blocks of queries begin anew in each: of 3 queries and 2 there are 2
- * lists and 1 with blocks of 2. */
+/* Lists of all sequences follow each other, blocks of queries begin anew in each: of 3 queries and 2 there
+ * are 2 lists and 1 with blocks of 2. */
 static void lists_of_packed_sequences(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /*
- * list_instead_of_mask: takes a list for all that hides keys: of those that it names a query sees the ones behind
- * it, too, which causal masks hide.
+ * list_instead_of_mask: takes a list for all that hides keys: of those that it names a query sees the
+ * ones behind it, too, which causal masks hide.
  */
 #include "wrong.h"
 

@@ -1,6 +1,6 @@
 /*
- * list_of_physical_keys: reads keys of a list where they would lie if the pages of a sequence followed each other
- * from its first one, not by the page table.
+ * list_of_physical_keys: reads keys of a list where they would lie if the pages of a sequence followed
+ * each other from its first one, not by the page table.
  */
 #include "wrong.h"
 

@@ -1,6 +1,6 @@
 /*
- * list_of_the_first_query: reads the list of query 0 for all queries: a list was one for each step of decoding, which
- * has one query.
+ * list_of_the_first_query: reads the list of query 0 for all queries: a list was one for each step of
+ * decoding, which has one query.
  */
 #include "wrong.h"
 
