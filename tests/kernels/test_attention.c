@@ -100,7 +100,7 @@ static void what_has_no_meaning_is_refused(void **state)
     assert_invalid(&p, "unknown layout");
     p = problem(), p.mask = 1u << 5;
     assert_invalid(&p, "unknown mask");
-    p = problem(), p.options = 1u << 9;
+    p = problem(), p.options = 1u << 10;
     assert_invalid(&p, "unknown option");
     p = problem(), p.outputs = 1u << 7;
     assert_invalid(&p, "unknown output");
