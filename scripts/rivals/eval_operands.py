@@ -211,8 +211,8 @@ class Operands:
         if "indices" not in self.t:
             return None
         lists = self.t["indices"].long()
-        _, count, each = (self.text.get("keys", "index:0").split(":") + ["1"])[:3]
-        block = int(each) if int(count) else 1
+        parts = self.text.get("keys", "").split(":")  # index:COUNT:QUERIES
+        block = int(parts[2]) if len(parts) > 2 else 1
         first = 0
         if self.packed:
             lists = lists if lists.dim() == 4 else lists[None]
