@@ -92,7 +92,7 @@ static size_t schedule_shared(const struct schedule *s, const struct task *task)
 {
     const struct attn_sequence first = schedule_sequence(s, task->b);
     const size_t each = geometry_split_keys(s->g, &first);
-    size_t keys = first.kv_len;
+    size_t keys = geometry_keys(s->g, &first);
     for (size_t n = 1; n < task->sequences; n++)
         keys = geometry_minimum(keys, prefix_keys(s->problem, s->t, task->b, task->b + n));
     return (keys + each - 1) / each;
