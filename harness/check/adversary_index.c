@@ -86,7 +86,7 @@ static ptrdiff_t scattered(const struct entry *e)
     return (e->n + e->number) % 3 ? second(e) : -1;
 }
 
-/* Of even lists nothing. */
+/* Even lists name no key. */
 static ptrdiff_t none_or_all(const struct entry *e)
 {
     return (e->number + e->g) % 2 ? (ptrdiff_t)e->n : -1;

@@ -220,7 +220,7 @@ static void scale_all(const struct filling *f)
             scale_keys(f, b, b + b_each, g, g + g_each, stride[3] || kv_step(f->p) > 1);
 }
 
-/* Of a page that sequences share, the first one's numbers; the others have the same scales. */
+/* A page that sequences share has the numbers of the first one; the others have the same scales. */
 static void fill_row(const struct filling *f, struct kv_place at, bool token)
 {
     const struct attn_tensors *t = &f->set->tensors;

@@ -21,7 +21,7 @@
  * (cache.h), which of them a row sees (mask_bits.h), what is added to a score (split_kv_terms.h).  A block
  * that nobody sees is not read, and one that every row sees whole is computed as if there were no mask.
  *
- * Of keys that a list names, the list takes the place of the sequence (listed.h).
+ * Where a list names the keys, its entries are split as keys are (listed.h).
  *
  * A matrix unit (amx) takes a unit through panels of keys in place of blocks, and tiles of 16 rows
  * (panels.h, matrix_products.h); all else is the same.

@@ -1,5 +1,5 @@
 /*
- * prefix_counts_sink: counts a sink in the part of the pages that a sequence shares, and in that of its own.
+ * prefix_counts_sink: counts a sink twice, once with the pages that sequences share and once with the others.
  */
 #include "pages_in_common.h"
 

@@ -32,4 +32,4 @@ static void execute(const struct attn_plan *plan, const struct attn_tensors *ten
 }
 
 WRONG_WHOLE_KERNEL(prefix_of_the_first_pair,
-                   "takes the prefix of sequences 0 and 1 for that of all");
+                   "takes the prefix of sequences 0 and 1 for one that all share");
