@@ -29,6 +29,12 @@ static inline size_t kv_step(const struct attn_problem *problem)
     return problem->kv_dtype == ATTN_I4 ? problem->kv_group : 1;
 }
 
+/* Scales of a row of `dim` elements of K or V: of i4 its groups, else 1. */
+static inline size_t kv_groups(const struct attn_problem *problem, size_t dim)
+{
+    return problem->kv_dtype == ATTN_I4 ? (dim - 1) / problem->kv_group + 1 : 1;
+}
+
 double kv_get(const struct attn_problem *problem, const struct attn_tensors *tensors,
               enum kv_operand operand, struct kv_place at, size_t d);
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/refuse.h"
+#include "kv.h"
 #include "lengths.h"
 #include "tensors_view.h"
 
@@ -161,7 +162,7 @@ static bool locate_scale(struct search *s, struct operands_source *source)
     const bool packed = lengths_pack_keys(p);
     const size_t full[4] = {
         packed ? 1 : p->batch, p->kv_heads, packed ? s->shape->kv_rows : p->kv_len,
-        p->kv_dtype == ATTN_I4 ? tensors_groups(p, *s->name == 'k' ? p->qk_dim : p->v_dim)
+        p->kv_dtype == ATTN_I4 ? kv_groups(p, *s->name == 'k' ? p->qk_dim : p->v_dim)
         : *s->name == 'k'      ? p->qk_dim
                                : 1};
     struct safetensor t = *s->t;

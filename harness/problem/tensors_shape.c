@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/refuse.h"
+#include "kv.h"
 #include "lengths.h"
 #include "operands_file.h"
 #include "prefix.h"
@@ -72,17 +73,12 @@ static void shape_masks(const struct problem_case *c, struct tensors_shape *shap
     }
 }
 
-size_t tensors_groups(const struct attn_problem *p, size_t dim)
-{
-    return p->kv_dtype == ATTN_I4 ? (dim - 1) / p->kv_group + 1 : 1;
-}
-
 static void shape_scales(const struct problem_case *c, struct tensors_shape *shape)
 {
     const struct attn_problem *p = &c->problem;
     const bool packed = lengths_pack_keys(p);
     const size_t batch = packed ? 1 : p->batch, rows = packed ? shape->kv_rows : p->kv_len;
-    const size_t k = tensors_groups(p, p->qk_dim), v = tensors_groups(p, p->v_dim);
+    const size_t k = kv_groups(p, p->qk_dim), v = kv_groups(p, p->v_dim);
     set_dims(shape->k_scale, batch, p->kv_heads, rows, k);
     set_dims(shape->v_scale, batch, p->kv_heads, rows, v);
     if (c->input.scales == INPUT_SCALES_CHANNEL)
@@ -139,9 +135,9 @@ struct tensors_shape tensors_shape_most(const struct attn_problem *p,
     set_dims(shape.bias, p->batch, p->q_heads, p->q_len, p->kv_len);
     set_dims(shape.mask, p->batch, p->q_heads, p->q_len, p->kv_len);
     set_dims(shape.k_scale, batch, p->kv_heads, keys, p->qk_dim);
-    set_dims(shape.v_scale, batch, p->kv_heads, keys, tensors_groups(p, p->v_dim));
+    set_dims(shape.v_scale, batch, p->kv_heads, keys, kv_groups(p, p->v_dim));
     if (p->kv_dtype == ATTN_I4)
-        set_dims(shape.k_scale, batch, p->kv_heads, keys, tensors_groups(p, p->qk_dim));
+        set_dims(shape.k_scale, batch, p->kv_heads, keys, kv_groups(p, p->qk_dim));
     return shape;
 }
 

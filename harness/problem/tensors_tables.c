@@ -8,6 +8,7 @@
 #include "base/random.h"
 #include "base/refuse.h"
 #include "element.h"
+#include "kv.h"
 #include "lengths.h"
 #include "prefix.h"
 #include "tensors_view.h"
@@ -151,7 +152,7 @@ static void poison_scales(struct tensor_set *set, const struct attn_problem *p)
         for (size_t b = 0; both[n]->stride[2] && b < p->batch; b++)
             for (size_t g = 0; g < p->kv_heads; g++)
                 for (size_t j = attn_sequence(p, &set->tensors, b).kv_len; j < p->kv_len; j++)
-                    for (size_t d = 0; d < tensors_groups(p, n % 2 ? p->v_dim : p->qk_dim); d++)
+                    for (size_t d = 0; d < kv_groups(p, n % 2 ? p->v_dim : p->qk_dim); d++)
                         memcpy((float *)attn_row(both[n], b, g, j) +
                                    (ptrdiff_t)d * both[n]->stride[3],
                                &bits, sizeof bits);

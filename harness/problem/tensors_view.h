@@ -35,9 +35,6 @@ size_t tensors_results(struct attn_tensors *t, const struct attn_problem *proble
                        struct tensors_view views[TENSORS_RESULTS]);
 
 /* Elements from a row to the next, and rows of a head (BSHD: positions of a sequence), with that padding. */
-/* Scales of a row of `dim` elements of K or V: of i4 its groups, else 1. */
-size_t tensors_groups(const struct attn_problem *problem, size_t dim);
-
 size_t tensors_pitch(const struct tensors_view *view, size_t padding);
 size_t tensors_positions(const struct tensors_view *view, size_t padding);
 

@@ -122,6 +122,7 @@ static bool places_see(const struct drawn_operands *d, size_t b, size_t j)
 {
     struct drawn_operands bare = *d;
     bare.problem.mask &= ~(unsigned)(ATTN_MASK_BIAS | ATTN_MASK_BOOL);
+    bare.problem.options &= ~(unsigned)ATTN_OPTION_INDEX;
     return drawn_group_sees(&bare, b, 0, j);
 }
 

@@ -1,7 +1,7 @@
 /*
  * i4_as_twos_complement: takes the elements of a symmetric cache for numbers in two's complement, -8 to 7.
  */
-#include "nibbles.h"
+#include "i4_rows.h"
 
 static real number(const struct nibble *n)
 {

@@ -1,7 +1,7 @@
 /*
  * i4_halves_swapped: takes the upper half of a byte for the first of its two elements.
  */
-#include "nibbles.h"
+#include "i4_rows.h"
 
 static real number(const struct nibble *n)
 {

@@ -1,7 +1,7 @@
 /*
  * i4_scale_of_the_next_group: multiplies the last element of a group by the scale of the next one.
  */
-#include "nibbles.h"
+#include "i4_rows.h"
 
 static real number(const struct nibble *n)
 {

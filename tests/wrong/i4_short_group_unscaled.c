@@ -2,7 +2,7 @@
  * i4_short_group_unscaled: gives a row's last group, where it is shorter than the others, the scale of the
  * group before it.
  */
-#include "nibbles.h"
+#include "i4_rows.h"
 
 static real number(const struct nibble *n)
 {

@@ -1,7 +1,7 @@
 /*
  * i4_zero_of_v_for_k: takes the zero points of V for those of K, where V has as many.
  */
-#include "nibbles.h"
+#include "i4_rows.h"
 
 static real number(const struct nibble *n)
 {

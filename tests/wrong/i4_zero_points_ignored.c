@@ -1,7 +1,7 @@
 /*
  * i4_zero_points_ignored: takes all zero points for 8, as if the cache were symmetric.
  */
-#include "nibbles.h"
+#include "i4_rows.h"
 
 static real number(const struct nibble *n)
 {

@@ -1,8 +1,8 @@
 /*
- * nibbles.h: a row whose keys and values of 4 bits are read by a function of the kernel's own.
+ * i4_rows.h: a row whose keys and values of 4 bits are read by a function of the kernel's own.
  */
-#ifndef TESTS_WRONG_NIBBLES_H
-#define TESTS_WRONG_NIBBLES_H
+#ifndef TESTS_WRONG_I4_ROWS_H
+#define TESTS_WRONG_I4_ROWS_H
 
 #include "wrong.h"
 
