@@ -9,6 +9,7 @@
 
 #include "base/random.h"
 #include "index.h"
+#include "kv.h"
 
 /* Random numbers, and how many were taken. */
 struct stream {
@@ -235,10 +236,10 @@ static void drop_option(struct attn_problem *p, unsigned option)
 
 static void drop_other(struct attn_problem *p, size_t n)
 {
-    if (n == 0)
-        p->kv_dtype = p->dtype;
-    else if (n == 1)
-        p->kv_dtype = p->dtype = ATTN_F32;
+    if (n == 1)
+        p->dtype = ATTN_F32;
+    if (n <= 1)
+        kv_set_type(p, p->dtype);
     else if (n == 2)
         p->outputs = ATTN_OUTPUT_O;
     else if (n == 3)

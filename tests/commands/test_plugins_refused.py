@@ -56,7 +56,7 @@ class Refused(PluginTest):
             "long_name": names + "'a234567890" + "1234567890" * 5 + "1234'",
             "group_name": "kernel ours has the name of a group",
             "no_isa": "kernel refused is for instruction set 77; 0 to 13 are known",
-            "no_compute": "kernel refused computes in data type 77; 0 to 8 are known",
+            "no_compute": "kernel refused computes in data type 77; 0 to 9 are known",
             "of_library": "there is a kernel flash already, in this program",
             "twice": "it has two kernels refused/baseline",
             "no_kernels": "attn_plugin() gives 0 kernels; 1 to 64 make sense",

@@ -61,8 +61,8 @@ static void bad_problems_are_refused(void **state)
     p.options = 0;
     assert_invalid(&p, "an index_count or index_block without ATTN_OPTION_INDEX");
     p.index_count = p.index_block = 0;
-    p.options = 1 << 8;
-    assert_invalid(&p, "an unknown option");
+    p.options = ATTN_OPTION_ZERO_POINTS;
+    assert_invalid(&p, "zero points without K and V of i4");
     p = problem(), p.scale = NAN;
     assert_invalid(&p, "finite");
     p = problem(), p.options = ATTN_OPTION_SOFTCAP;

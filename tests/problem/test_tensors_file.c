@@ -183,7 +183,8 @@ static void what_the_file_lacks_is_refused(void **state)
     assert_true(tensors_file_bytes(&large, &plain, (size_t)1 << 30) == SIZE_MAX);
     const size_t operands = 4 * (4 * 2 * 17 * 40 + 2 * 2 * 33 * 64), page = tensors_page();
     assert_in_range(tensors_file_bytes(&c.problem, &plain, 1), operands,
-                    operands + 3 * (TENSORS_SHIFT_RANGE + page) + 128 * TENSORS_FILE_SETS);
+                    operands + 3 * TENSORS_SHIFT_RANGE + 4 * page +
+                        8 * (TENSORS_OPERANDS + 1) * TENSORS_FILE_SETS);
 }
 
 /* Address and place in the file agree within 2 MiB, and the operands are there. */
