@@ -517,8 +517,8 @@ double attn_useful_flops(const struct attn_problem *problem);
 double attn_compulsory_bytes(const struct attn_problem *problem);
 
 /* The same with what the operands say: the lengths of sequences, which keys lists name, and keys that a tree,
- * a boolean mask or a bias of -inf hides.  Each element of a bias, mask or scale counts once, however often it is
- * shared, and so do keys of pages that several sequences begin with. */
+ * a boolean mask or a bias of -inf hides.  Each element of a bias, mask or scale counts once, however often
+ * it is shared, and so do keys of pages that several sequences begin with. */
 struct attn_work {
     double pairs; /* (query, key), over sequences and query heads */
     double flops;

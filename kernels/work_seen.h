@@ -1,5 +1,5 @@
 /*
- * work_seen.h: part of work.c: pairs and keys of a sequence that its operands leave: masks, biases, trees, lists.
+ * work_seen.h: part of work.c: pairs and keys of a sequence that masks, biases, trees and lists leave.
  */
 #ifndef ATTN_WORK_SEEN_H
 #define ATTN_WORK_SEEN_H

@@ -46,8 +46,8 @@ void adversary_stretch(struct trial *trial, uint64_t key, adversary_factor *fact
  * which then is score / scale; no order of the products and sums is prescribed.  (All products have the
  * sign of the score, so that no part of the sum exceeds it.)  So 0.68, which leaves what bf16 and int8
  * round K by, 0.4 % (f8e4m3 6.3 %, so 0.64; f8e5m2 12.5 %, and i4 at most 10 %, 0.6), or that times the
- * scale where it is less than 1.  An element of a key of one dimension may be twice q . k, hence half of it there; one of f16 1.5
- * times the score.
+ * scale where it is less than 1.  An element of a key of one dimension may be twice q . k, hence half of it
+ * there; one of f16 1.5 times the score.
  */
 double adversary_held(const struct trial *trial, double score)
 {
