@@ -65,6 +65,18 @@ static struct attn_range keys_of_split(const struct unit *u, size_t index)
     return (struct attn_range){(ptrdiff_t)first, (ptrdiff_t)end};
 }
 
+/* Keys of a split, or entries of a list, which is one unit's. */
+static void unit_entries(struct unit *u, int n, const struct attn_range *keys)
+{
+#if !MATRIX_UNIT
+    if (u->list) {
+        unit_listed(u, keys[0]);
+        return;
+    }
+#endif
+    unit_keys(u, n, keys);
+}
+
 /* Leaves O, m and l of the rows of n units over the keys of a split in `part`, `step` bytes from unit to
  * unit. */
 static void split(struct unit *u, int n, size_t index, char *part, size_t step)
@@ -86,12 +98,7 @@ static void split(struct unit *u, int n, size_t index, char *part, size_t step)
     } else {
         for (int i = 0; i < n; i++)
             start_tiles(&u[i], (float *)(part + (size_t)i * step));
-#if !MATRIX_UNIT
-        if (u->list)
-            unit_listed(u, keys[0]);
-        else
-#endif
-            unit_keys(u, n, keys);
+        unit_entries(u, n, keys);
         for (int i = 0; i < n; i++)
             gather_sums(&u[i], part + (size_t)i * step);
     }

@@ -18,9 +18,10 @@ static void row(struct work *w)
         for (size_t n = 0; n < pages; n++)
             table[n] = (int32_t)(((size_t)first + n) % tensors.pages);
         tensors.block_table.data = table - (ptrdiff_t)w->b * t->stride[0];
-        w->tensors = &tensors;
     }
-    honest_row(w);
+    struct work moved = *w;
+    moved.tensors = &tensors;
+    honest_row(&moved);
     free(table);
 }
 

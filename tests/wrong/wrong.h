@@ -60,7 +60,7 @@ static inline real element(const void *row, enum attn_dtype dtype, size_t d)
     case ATTN_F8E5M2:
         return attn_byte_to_f32(dtype, ((const uint8_t *)row)[d]);
     case ATTN_I4:
-        return attn_nibble(row, d);
+        return (real)(int)attn_nibble(row, d);
     case ATTN_BOOL:
         return ((const uint8_t *)row)[d];
     default:
