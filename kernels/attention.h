@@ -225,9 +225,9 @@ struct attn_tensors {
     struct attn_tensor block_table;   /* (B, pages per sequence) i32 */
     struct attn_tensor k_scale;       /* (B, Hkv, Skv, D) f32; shared scales have a stride of 0:
                                           stride[3] for one per token, stride[2] for one per channel */
-    struct attn_tensor
-        v_scale; /* (B, Hkv, Skv) f32, likewise; of ATTN_I4 both have a last dimension:
-                                          the groups of a row, of which the last may be shorter */
+    /* (B, Hkv, Skv) f32, likewise.  Of ATTN_I4 both have a last dimension, the groups of a row, of which the
+     * last may be shorter. */
+    struct attn_tensor v_scale;
     struct attn_tensor dO, dQ, dK, dV; /* backward: shaped like o, q, k, v */
     /* Allocated pages of k and v, and rows of packed q and packed k; attn_tensors_valid() checks against
      * them. */

@@ -85,8 +85,8 @@ struct groups {
     ptrdiff_t scale_row, zero_row;   /* from row to row */
     ptrdiff_t scale_each, zero_each; /* from group to group */
     ptrdiff_t steps;                 /* of a group */
-    int last,
-        left; /* the last row that there is; elements in the last step where that is not whole */
+    int last;                        /* row that there is */
+    int left;                        /* elements in the last step where that is not whole */
 };
 
 /* A row of K or V: `full` whole steps and, where `tail` is not 0, one of `tail` bytes. */

@@ -93,8 +93,8 @@ struct geometry {
     size_t thread_bytes;                       /* of all units of a task */
     size_t o_bytes, part_bytes;                /* a part is O and then m and l of each row */
     size_t slots;                              /* for the parts of one unit */
-    size_t
-        own; /* of these, of threads, the first ones: so many units a task that takes them whole */
+    /* Of these, the first ones, of threads: for the units of a task that takes them whole. */
+    size_t own;
     size_t table_bytes; /* of a schedule (schedule.h) */
 };
 
