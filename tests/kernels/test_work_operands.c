@@ -135,12 +135,11 @@ static double seen_before(const struct drawn_operands *d, size_t b)
     double most = 0;
     for (size_t a = 0; d->problem.options & ATTN_OPTION_PAGED && a < b; a++) {
         double n = 0;
-        for (size_t j = 0; table[a * width + j / page] == table[b * width + j / page]; j++) {
-            const size_t end = (j / page + 1) * page;
-            if (end > drawn_kv_len(d, a) || end > drawn_kv_len(d, b))
-                break;
-            n += places_see(d, a, j) && places_see(d, b, j);
-        }
+        const size_t full =
+            (size_t)fmin((double)drawn_kv_len(d, a), (double)drawn_kv_len(d, b)) / page;
+        for (size_t k = 0; k < full && table[a * width + k] == table[b * width + k]; k++)
+            for (size_t j = k * page; j < (k + 1) * page; j++)
+                n += places_see(d, a, j) && places_see(d, b, j);
         most = fmax(most, n);
     }
     return most;
