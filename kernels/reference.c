@@ -99,87 +99,67 @@ static const struct {
     [ATTN_F8E5M2] = {.largest_byte = 57344}, [ATTN_I4] = {.largest_byte = 15},
 };
 
-/* Elements of the output kept in registers at a time. */
-#if defined ATTN_COMPUTE_F64
-#define CHUNK 1 /* with four sums; there are eight registers of 80 bits */
+/* Vectors of the output in registers at a time, with one sum each and with three. */
+#if defined ATTN_COMPUTE_F64 /* there are eight registers of 80 bits */
+enum { PART_OF_ONE = 4, PART_OF_THREE = 1 };
 #else
-#define CHUNK 32
+enum { PART_OF_ONE = 8, PART_OF_THREE = 2 };
 #endif
 
-/* Sums over the keys of the output elements [at, at + n), n <= CHUNK. */
-struct sums {
-    wide o[CHUNK];         /* p v */
-    wide magnitude[CHUNK]; /* p |v| */
-    wide off[CHUNK];       /* p delta |v - O|, and to all orders where delta is large */
-    wide largest[CHUNK];   /* max |v| */
-};
-
-/* n is CHUNK wherever it can be, and scaled is set for types of 8 bits alone, which the compiler is told by
- * calling with the constants. */
-static inline __attribute__((always_inline)) void sum_elements(const struct keys *keys,
-                                                               enum attn_dtype dtype, size_t at,
-                                                               size_t n, bool scaled,
-                                                               element *buffer, struct sums *s)
+static void add_products(const struct keys *keys, size_t from, size_t count, const struct sums *s)
 {
-    wide o[CHUNK] = {0}, magnitude[CHUNK] = {0}, off[CHUNK] = {0}, largest[CHUNK] = {0};
-    for (size_t k = 0; k < keys->n; k++) {
-        const element *row = row_of(keys->v[k], dtype, at, n, buffer);
-        const wide p = scaled ? keys->p[k] * keys->v_scale[k] : keys->p[k];
-        for (size_t d = 0; d < n; d++)
-            o[d] += p * (wide)row[d];
-    }
-    for (size_t k = 0; k < keys->n; k++) {
-        const element *row = row_of(keys->v[k], dtype, at, n, buffer);
-        const wide p = keys->p[k], p_off = keys->delta[k]; /* weights_off() */
-        const wide scale = scaled ? keys->v_scale[k] : 1;
-        for (size_t d = 0; d < n; d++) {
-            const wide x = scaled ? scale * (wide)row[d] : (wide)row[d], size = fabs(x);
-            magnitude[d] += p * size;
-            off[d] += p_off * fabs(x - o[d]);
-            largest[d] = size > largest[d] ? size : largest[d];
-        }
-    }
-    for (size_t d = 0; d < n; d++) {
-        s->o[d] = o[d];
-        s->magnitude[d] = magnitude[d];
-        s->off[d] = off[d];
-        s->largest[d] = largest[d];
+    for (size_t at = 0; at < s->n; at += PART_OF_ONE * LANES) {
+        lanes o[PART_OF_ONE];
+        memcpy(o, s->o + at, sizeof o);
+        for (size_t k = 0; k < count; k++)
+            for (size_t v = 0; v < PART_OF_ONE; v++)
+                o[v] += keys->p[from + k] * lanes_at(s->block + k * s->n + at + v * LANES);
+        memcpy(s->o + at, o, sizeof o);
     }
 }
 
-/* The same of i4. */
-static void sum_groups(const struct keys *keys, size_t at, size_t n, struct sums *s)
+/* The other sums, which need the finished o; delta as weights_off() leaves it. */
+static void add_sizes(const struct keys *keys, size_t from, size_t count, const struct sums *s)
+{
+    for (size_t at = 0; at < s->n; at += PART_OF_THREE * LANES) {
+        lanes o[PART_OF_THREE], magnitude[PART_OF_THREE], off[PART_OF_THREE];
+        lanes largest[PART_OF_THREE];
+        memcpy(o, s->o + at, sizeof o);
+        memcpy(magnitude, s->magnitude + at, sizeof magnitude);
+        memcpy(off, s->off + at, sizeof off);
+        memcpy(largest, s->largest + at, sizeof largest);
+        for (size_t k = 0; k < count; k++)
+            for (size_t v = 0; v < PART_OF_THREE; v++) {
+                const lanes x = lanes_at(s->block + k * s->n + at + v * LANES);
+                const lanes size = absolute_of(x);
+                magnitude[v] += keys->p[from + k] * size;
+                off[v] += keys->delta[from + k] * absolute_of(x - o[v]);
+                largest[v] = larger_of(size, largest[v]);
+            }
+        memcpy(s->magnitude + at, magnitude, sizeof magnitude);
+        memcpy(s->off + at, off, sizeof off);
+        memcpy(s->largest + at, largest, sizeof largest);
+    }
+}
+
+static void sum_values(const struct keys *keys, const struct sums *s)
 {
     const struct attn_tensors *t = keys->at->tensors;
-    wide row[CHUNK];
-    *s = (struct sums){{0}, {0}, {0}, {0}};
+    const size_t v_dim = keys->at->problem->v_dim;
+    memset(s->o, 0, (SUMS + SUM_KEYS) * s->n * sizeof(wide));
     for (int turn = 0; turn < 2; turn++)
-        for (size_t k = 0; k < keys->n; k++) {
-            groups_of(keys->at, &t->v_scale, &t->v_zero, keys->v[k], keys->j[k], at, n, row);
-            for (size_t d = 0; d < n && !turn; d++)
-                s->o[d] += keys->p[k] * row[d];
-            for (size_t d = 0; d < n && turn; d++) {
-                const wide size = fabs(row[d]);
-                s->magnitude[d] += keys->p[k] * size;
-                s->off[d] += keys->delta[k] * fabs(row[d] - s->o[d]);
-                s->largest[d] = size > s->largest[d] ? size : s->largest[d];
-            }
+        for (size_t from = 0; from < keys->n; from += SUM_KEYS) {
+            const size_t count = keys->n - from < SUM_KEYS ? keys->n - from : SUM_KEYS;
+            for (size_t k = 0; k < count; k++)
+                row_of(keys->at, &t->v_scale, &t->v_zero, keys->v[from + k], keys->j[from + k],
+                       v_dim, s->block + k * s->n);
+            if (turn == 0)
+                add_products(keys, from, count, s);
+            else
+                add_sizes(keys, from, count, s);
         }
-}
-
-static void sum_chunk(const struct attn_problem *problem, const struct keys *keys, size_t at,
-                      size_t n, element *buffer, struct sums *s)
-{
-    if (problem->kv_dtype == ATTN_I4)
-        sum_groups(keys, at, n, s);
-    else if (attn_dtype_scaled(problem->kv_dtype))
-        sum_elements(keys, problem->kv_dtype, at, n, true, buffer, s);
-    else if (n == CHUNK)
-        sum_elements(keys, problem->kv_dtype, at, CHUNK, false, buffer, s);
-    else
-        sum_elements(keys, problem->kv_dtype, at, n, false, buffer, s);
     if (keys->scores > keys->n) /* the sink's value is 0 */
-        for (size_t d = 0; d < n; d++)
+        for (size_t d = 0; d < v_dim; d++)
             s->off[d] += keys->delta[keys->n] * fabs(s->o[d]);
 }
 
@@ -203,8 +183,8 @@ static void weights_off(const struct keys *keys)
     }
 }
 
-static void elements(const struct attn_problem *problem, const struct keys *keys, wide factor,
-                     bool bf16, element *buffer, struct attn_reference_row *row)
+static void elements(const struct attn_problem *problem, const struct keys *keys,
+                     const struct sums *s, wide factor, bool bf16, struct attn_reference_row *row)
 {
     const wide n_keys = (wide)keys->scores;
     const wide relative =
@@ -213,25 +193,21 @@ static void elements(const struct attn_problem *problem, const struct keys *keys
     const wide u_p = types[ATTN_BF16].unit_roundoff;
     const wide normal = types[problem->dtype].smallest_normal;
     const wide products = 3 + types[problem->kv_dtype].largest_byte;
-    struct sums s;
     weights_off(keys);
-    for (size_t at = 0; at < problem->v_dim; at += CHUNK) {
-        const size_t n = problem->v_dim - at < CHUNK ? problem->v_dim - at : CHUNK;
-        sum_chunk(problem, keys, at, n, buffer, &s);
-        for (size_t d = 0; d < n; d++) {
-            const wide range = fabs(s.o[d]) + (1 + relative + u_p) * s.largest[d];
-            wide bound = fmin(s.off[d] + relative * s.magnitude[d], range) +
-                         u_out * fmax(fabs(s.o[d]), normal) +
-                         n_keys * SMALLEST_NORMAL * s.largest[d] +
-                         (products * n_keys + 1) * HALF_SUBNORMAL;
-            if (bf16)
-                bound += attn_reference_bf16_extra(problem, (double)s.magnitude[d]);
-            row->o[at + d] = (double)s.o[d];
-            if (row->bound)
-                row->bound[at + d] = (double)(isnan(s.o[d]) ? s.o[d] : factor * bound);
-            if (row->magnitude)
-                row->magnitude[at + d] = (double)s.magnitude[d];
-        }
+    sum_values(keys, s);
+    for (size_t d = 0; d < problem->v_dim; d++) {
+        const wide o = s->o[d];
+        const wide range = fabs(o) + (1 + relative + u_p) * s->largest[d];
+        wide bound = fmin(s->off[d] + relative * s->magnitude[d], range) +
+                     u_out * fmax(fabs(o), normal) + n_keys * SMALLEST_NORMAL * s->largest[d] +
+                     (products * n_keys + 1) * HALF_SUBNORMAL;
+        if (bf16)
+            bound += attn_reference_bf16_extra(problem, (double)s->magnitude[d]);
+        row->o[d] = (double)o;
+        if (row->bound)
+            row->bound[d] = (double)(isnan(o) ? o : factor * bound);
+        if (row->magnitude)
+            row->magnitude[d] = (double)s->magnitude[d];
     }
 }
 
@@ -280,26 +256,28 @@ static void empty(const struct attn_problem *problem, struct attn_reference_row 
 }
 
 /* Cuts up a workspace of attn_reference_workspace() bytes. */
-static struct dot_scratch carve(const struct attn_problem *problem, void *workspace,
-                                struct keys *keys)
+static void carve(const struct attn_problem *problem, void *workspace, struct keys *keys,
+                  struct dot_scratch *scratch, struct sums *sums)
 {
     const unsigned terms = ATTN_OPTION_SOFTCAP | ATTN_OPTION_ALIBI;
     const size_t n = problem->kv_len + 1; /* with the sink */
-    char *space = (char *)workspace + -(uintptr_t)workspace % SCRATCH_ALIGN;
-    struct dot_scratch scratch;
-    scratch.row = (element *)space;
-    scratch.q = (wide *)(space + scratch_row_bytes(problem));
-    scratch.q_scaled = scratch.q + problem->qk_dim;
-    keys->x = scratch.q_scaled + problem->qk_dim;
+    wide *space = (wide *)((char *)workspace + -(uintptr_t)workspace % SCRATCH_ALIGN);
+    sums->n = sums_row(problem);
+    sums->o = space;
+    sums->magnitude = sums->o + sums->n;
+    sums->off = sums->magnitude + sums->n;
+    sums->largest = sums->off + sums->n;
+    sums->block = sums->largest + sums->n;
+    scratch->k = sums->block + SUM_KEYS * sums->n;
+    scratch->q = scratch->k + problem->qk_dim;
+    keys->x = scratch->q + problem->qk_dim;
     keys->p = keys->x + n;
     keys->delta = keys->p + n;
     keys->extra = keys->delta + n;
-    keys->v_scale = keys->extra + n;
-    keys->j = (size_t *)(keys->v_scale + n);
+    keys->j = (size_t *)(keys->extra + n);
     keys->v = (const void **)(keys->j + n);
     if (!(problem->options & terms) && !(problem->mask & ATTN_MASK_BIAS))
         keys->extra = NULL;
-    return scratch;
 }
 
 void ATTN_REFERENCE(const struct attn_problem *problem, const struct attn_tensors *t, size_t b,
@@ -310,20 +288,20 @@ void ATTN_REFERENCE(const struct attn_problem *problem, const struct attn_tensor
     const bool bf16 = compute == ATTN_BF16;
     const wide factor = bound_factor > 0 ? bound_factor : 1;
     struct keys keys;
-    const struct dot_scratch scratch = carve(problem, workspace, &keys);
+    struct dot_scratch scratch;
+    struct sums sums;
+    carve(problem, workspace, &keys, &scratch, &sums);
 
     assert(i < at.sequence.q_len);
-    const element *q = row_of(attn_row(&t->q, b, h, at.sequence.q_first + i), problem->dtype, 0,
-                              problem->qk_dim, scratch.row);
-    for (size_t d = 0; d < problem->qk_dim; d++)
-        scratch.q[d] = (wide)q[d];
+    widen(attn_row(&t->q, b, h, at.sequence.q_first + i), problem->dtype, problem->qk_dim,
+          scratch.q);
     keys_find(&keys, &at, &scratch);
     keys_scores(problem, &keys, factor, row);
     keys_weigh(problem, &keys);
     weights(problem, &keys, factor, bf16, row);
     lse(&keys, factor, bf16, row);
     if (keys.n)
-        elements(problem, &keys, factor, bf16, scratch.row, row);
+        elements(problem, &keys, &sums, factor, bf16, row);
     else
         empty(problem, row);
 }

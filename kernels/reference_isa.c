@@ -34,8 +34,8 @@ size_t attn_reference_workspace(const struct attn_problem *problem)
 {
     const size_t scores = problem->kv_len + 1; /* with the sink */
     const size_t bytes = problem->dtype == ATTN_F64 ? sizeof(long double) : sizeof(double);
-    return SCRATCH_ALIGN + scratch_row_bytes(problem) + (5 * scores + 2 * problem->qk_dim) * bytes +
-           scores * (sizeof(size_t) + sizeof(void *));
+    const size_t numbers = (SUMS + SUM_KEYS) * sums_row(problem) + 2 * problem->qk_dim + 4 * scores;
+    return SCRATCH_ALIGN + numbers * bytes + scores * (sizeof(size_t) + sizeof(void *));
 }
 
 void attn_reference(const struct attn_problem *problem, const struct attn_tensors *tensors,

@@ -7,6 +7,7 @@
 #ifndef REFERENCE_VISIBLE_KEYS_H
 #define REFERENCE_VISIBLE_KEYS_H
 
+#include <assert.h>
 #include <string.h>
 #include <tgmath.h>
 
@@ -17,13 +18,9 @@
  * is one, else the compiler's long double. */
 #if defined ATTN_COMPUTE_F64
 typedef long double wide;
-typedef double element; /* of operands */
-#define ELEMENT_DTYPE ATTN_F64
 #define U 0x1p-53 /* unit roundoff of what kernels compute in */
 #else
 typedef double wide;
-typedef float element;
-#define ELEMENT_DTYPE ATTN_F32
 #define U 0x1p-24
 #endif
 
@@ -47,7 +44,6 @@ struct keys {
     size_t scores;  /* keys and sink */
     size_t *j;      /* which key */
     const void **v; /* its row of V */
-    wide *v_scale;  /* set for types of 8 bits alone */
     const struct place *at;
     wide *x;       /* score */
     wide *p;       /* weight */
@@ -58,110 +54,153 @@ struct keys {
     wide g_keys;   /* g(Skv) */
 };
 
-/* Scratch of a row's dot products. */
+/* Scratch of a row's dot products, qk_dim each: the query and a key. */
 struct dot_scratch {
-    wide *q;        /* the query */
-    wide *q_scaled; /* times k_scale of a key; of i4 the key */
-    element *row;   /* of K or V, widened */
+    wide *q, *k;
 };
+
+/* Sums over the keys of the elements of the output: SUMS rows of n, v_dim rounded up for vectors; and behind
+ * them SUM_KEYS rows of values, widened. */
+enum { SUMS = 4, SUM_KEYS = 16 };
+struct sums {
+    size_t n;
+    wide *o;         /* p v */
+    wide *magnitude; /* p |v| */
+    wide *off;       /* p delta |v - O|, and to all orders where delta is large */
+    wide *largest;   /* max |v| */
+    wide *block;
+};
+
+static inline size_t sums_row(const struct attn_problem *p)
+{
+    return (p->v_dim + 31) / 32 * 32;
+}
 
 /* Bytes.  Vectors of a widened row are stored and at once loaded again, which takes long where they
  * cross cache lines: 516 us a row instead of 214 (2048 keys, D = 128, bf16; AMD Zen 4, 2026-11-22). */
 #define SCRATCH_ALIGN ((size_t)64)
 
-static inline size_t scratch_row_bytes(const struct attn_problem *p)
+/* Elements of a row of the type as they are stored. */
+static inline void widen(const void *row, enum attn_dtype dtype, size_t n, wide *to)
 {
-    const size_t widest = p->qk_dim > p->v_dim ? p->qk_dim : p->v_dim;
-    const size_t bytes = p->dtype == ATTN_F64 ? sizeof(double) : sizeof(float);
-    return (widest * bytes + SCRATCH_ALIGN - 1) / SCRATCH_ALIGN * SCRATCH_ALIGN;
-}
-
-/* Elements [at, at + n) of a row of the type: where they are, or widened into buffer. */
-static inline const element *row_of(const void *row, enum attn_dtype dtype, size_t at, size_t n,
-                                    element *buffer)
-{
-    if (dtype == ELEMENT_DTYPE)
-        return (const element *)row + at;
-    const float *floats = (const float *)row + at;
-    const uint16_t *halves = (const uint16_t *)row + at;
-    const uint8_t *bytes = (const uint8_t *)row + at;
-    if (dtype == ATTN_F32)
+    const double *doubles = row;
+    const float *floats = row;
+    const uint16_t *halves = row;
+    const uint8_t *bytes = row;
+    switch (dtype) {
+    case ATTN_F64:
         for (size_t d = 0; d < n; d++)
-            buffer[d] = (element)floats[d];
-    else if (dtype == ATTN_BF16)
+            to[d] = (wide)doubles[d];
+        break;
+    case ATTN_F32:
         for (size_t d = 0; d < n; d++)
-            buffer[d] = attn_bf16_to_f32(halves[d]);
-    else if (dtype == ATTN_F16)
+            to[d] = (wide)floats[d];
+        break;
+    case ATTN_BF16:
         for (size_t d = 0; d < n; d++)
-            buffer[d] = attn_f16_to_f32(halves[d]);
-    else
+            to[d] = (wide)attn_bf16_to_f32(halves[d]);
+        break;
+    case ATTN_F16:
         for (size_t d = 0; d < n; d++)
-            buffer[d] = (element)attn_byte_to_f32(dtype, bytes[d]);
-    return buffer;
-}
-
-#if defined ATTN_COMPUTE_F64
-static inline wide dot(const wide *q, const element *k, size_t n, wide *magnitude)
-{
-    wide sum = 0, absolute = 0;
-    for (size_t d = 0; d < n; d++) {
-        const wide product = q[d] * (wide)k[d];
-        sum += product;
-        absolute += fabs(product);
+            to[d] = (wide)attn_f16_to_f32(halves[d]);
+        break;
+    case ATTN_I8:
+        for (size_t d = 0; d < n; d++)
+            to[d] = (wide)(int8_t)bytes[d];
+        break;
+    case ATTN_F8E4M3:
+        for (size_t d = 0; d < n; d++)
+            to[d] = (wide)attn_f8e4m3_to_f32(bytes[d]);
+        break;
+    case ATTN_F8E5M2:
+        for (size_t d = 0; d < n; d++)
+            to[d] = (wide)attn_f8e5m2_to_f32(bytes[d]);
+        break;
+    case ATTN_I4:
+        for (size_t d = 0; d + 1 < n; d += 2) {
+            to[d] = (wide)(bytes[d / 2] & 15);
+            to[d + 1] = (wide)(bytes[d / 2] >> 4);
+        }
+        if (n % 2)
+            to[n - 1] = (wide)(bytes[n / 2] & 15);
+        break;
+    default:
+        assert(!"a type of operands");
     }
-    *magnitude = absolute;
-    return sum;
+}
+
+/* Sums in lanes, which the compiler keeps in registers; its own reduction goes through memory.  No
+ * vector is wider than AVX2's: wider ones GCC 12 takes apart there, 244 ns instead of 30 for D = 128 (AMD
+ * Zen 3, 2026-11-25). */
+#if defined ATTN_COMPUTE_F64
+enum { LANES = 1 };
+typedef wide lanes;
+
+static inline lanes absolute_of(lanes x)
+{
+    return fabs(x);
+}
+
+static inline wide sum_of(lanes x)
+{
+    return x;
+}
+
+static inline lanes larger_of(lanes x, lanes y)
+{
+    return x > y ? x : y;
 }
 #else
-/* Sums in lanes, which the compiler keeps in registers; its own reduction goes through memory.  No
- * vector is wider than AVX2's, two at a time: wider ones GCC 12 takes apart there, 244 ns instead of 30
- * for D = 128 (AMD Zen 3, 2026-11-25). */
 enum { LANES = 4 };
 typedef wide lanes __attribute__((vector_size(LANES * sizeof(wide))));
-typedef float lanes_f32 __attribute__((vector_size(LANES * sizeof(float))));
 typedef int64_t lanes_bits __attribute__((vector_size(LANES * sizeof(int64_t))));
-
-static inline lanes products_of(const wide *q, const element *k)
-{
-    lanes x;
-    lanes_f32 y;
-    memcpy(&x, q, sizeof x);
-    memcpy(&y, k, sizeof y);
-    return x * __builtin_convertvector(y, lanes);
-}
 
 static inline lanes absolute_of(lanes x)
 {
     return (lanes)((lanes_bits)x & INT64_MAX);
 }
 
-static inline wide sum_of(const lanes sums[2])
+static inline wide sum_of(lanes x)
 {
-    const lanes x = sums[0] + sums[1];
     return (x[0] + x[2]) + (x[1] + x[3]);
 }
 
-static inline wide dot(const wide *q, const element *k, size_t n, wide *magnitude)
+/* y where x is NaN. */
+static inline lanes larger_of(lanes x, lanes y)
+{
+    const lanes_bits larger = x > y;
+    return (lanes)((larger & (lanes_bits)x) | (~larger & (lanes_bits)y));
+}
+#endif
+
+static inline lanes lanes_at(const wide *x)
+{
+    lanes y;
+    memcpy(&y, x, sizeof y);
+    return y;
+}
+
+static inline wide dot(const wide *q, const wide *k, size_t n, wide *magnitude)
 {
     lanes sums[2] = {0}, absolutes[2] = {0};
     size_t d = 0;
     for (; d + 2 * LANES <= n; d += 2 * LANES) {
-        const lanes x = products_of(q + d, k + d), y = products_of(q + d + LANES, k + d + LANES);
+        const lanes x = lanes_at(q + d) * lanes_at(k + d);
+        const lanes y = lanes_at(q + d + LANES) * lanes_at(k + d + LANES);
         sums[0] += x;
         sums[1] += y;
         absolutes[0] += absolute_of(x);
         absolutes[1] += absolute_of(y);
     }
-    wide sum = sum_of(sums), absolute = sum_of(absolutes);
+    wide sum = sum_of(sums[0] + sums[1]), absolute = sum_of(absolutes[0] + absolutes[1]);
     for (; d < n; d++) {
-        const wide product = q[d] * (wide)k[d];
+        const wide product = q[d] * k[d];
         sum += product;
         absolute += fabs(product);
     }
     *magnitude = absolute;
     return sum;
 }
-#endif
 
 /* As kernels have it: rounded to the type that they compute in. */
 static inline wide scale_of(const struct attn_problem *problem)
@@ -193,37 +232,35 @@ static inline struct place place_of(const struct attn_problem *problem,
     };
 }
 
-/* Elements [first, first + n) of row j of K or V of i4: less their zero points, times their groups' scales.
- * Both are exact in `wide` but for what it loses itself. */
-static inline void groups_of(const struct place *at, const struct attn_tensor *scales,
-                             const struct attn_tensor *zeros, const void *row, size_t j,
-                             size_t first, size_t n, wide *to)
+/* What the elements of key j's row of K or V stand for; `scales` and `zeros` belong to it.  V has no scale for each
+ * channel. */
+static inline void row_of(const struct place *at, const struct attn_tensor *scales,
+                          const struct attn_tensor *zeros, const void *row, size_t j, size_t n,
+                          wide *to)
 {
     const struct attn_problem *p = at->problem;
     const size_t r = at->sequence.kv_first + j;
-    const float *scale = (const float *)attn_row(scales, at->b, at->g, r);
-    for (size_t d = 0; d < n; d++) {
-        const wide zero = (wide)attn_zero_point(p, zeros, at->b, at->g, r, first + d);
-        to[d] = ((wide)(int)attn_nibble(row, first + d) - zero) *
-                (wide)scale[(ptrdiff_t)attn_scale_index(p, first + d) * scales->stride[3]];
+    widen(row, p->kv_dtype, n, to);
+    if (!attn_dtype_scaled(p->kv_dtype))
+        return;
+    const float *scale = attn_row(scales, at->b, at->g, r);
+    const bool channels = scales == &at->tensors->k_scale && scales->stride[3] != 0;
+    const size_t width = p->kv_dtype == ATTN_I4 ? p->kv_group : channels ? 1 : n;
+    for (size_t d = 0; d < n; d += width) {
+        const wide zero = (wide)attn_zero_point(p, zeros, at->b, at->g, r, d);
+        const wide factor = (wide)scale[(ptrdiff_t)(d / width) * scales->stride[3]];
+        const size_t end = d + width < n ? d + width : n;
+        for (size_t e = d; e < end; e++)
+            to[e] = (to[e] - zero) * factor;
     }
-}
-
-static inline wide dot_of_wide(const wide *q, const wide *k, size_t n, wide *magnitude)
-{
-    wide sum = 0, absolute = 0;
-    for (size_t d = 0; d < n; d++) {
-        sum += q[d] * k[d];
-        absolute += fabs(q[d] * k[d]);
-    }
-    *magnitude = absolute;
-    return sum;
 }
 
 static inline wide bias_of(const struct place *at, size_t j)
 {
-    element widened;
-    return (wide)*row_of(at->bias, at->tensors->bias.dtype, j, 1, &widened);
+    wide x = 0;
+    const enum attn_dtype dtype = at->tensors->bias.dtype;
+    widen((const char *)at->bias + j * attn_dtype_size(dtype), dtype, 1, &x);
+    return x;
 }
 
 /* Whether a boolean mask, a bias or a tree hides a key that positional masks leave. */
@@ -233,29 +270,15 @@ static inline bool hidden(const struct place *at, size_t j)
            (at->mask && !at->mask[j]) || (at->bias && bias_of(at, j) == -INFINITY);
 }
 
-/* scale * q . k, and *magnitude s_rj.  8 bits: q takes the scales of K, which is exact enough here. */
+/* scale * q . k, and *magnitude s_rj. */
 static inline wide scaled_dot(const struct place *at, size_t j, const struct dot_scratch *scratch,
                               wide *magnitude)
 {
     const struct attn_problem *p = at->problem;
     const struct attn_tensors *t = at->tensors;
     const void *row = attn_kv_row(p, t, &t->k, &at->sequence, at->b, at->g, j);
-    const wide *q = scratch->q;
-    if (p->kv_dtype == ATTN_I4) {
-        groups_of(at, &t->k_scale, &t->k_zero, row, j, 0, p->qk_dim, scratch->q_scaled);
-        const wide x = at->scale * dot_of_wide(q, scratch->q_scaled, p->qk_dim, magnitude);
-        *magnitude *= fabs(at->scale);
-        return x;
-    }
-    const element *k = row_of(row, p->kv_dtype, 0, p->qk_dim, scratch->row);
-    if (attn_dtype_scaled(p->kv_dtype)) {
-        const float *k_scale = attn_row(&t->k_scale, at->b, at->g, at->sequence.kv_first + j);
-        for (size_t d = 0; d < p->qk_dim; d++)
-            scratch->q_scaled[d] =
-                scratch->q[d] * (wide)k_scale[(ptrdiff_t)d * t->k_scale.stride[3]];
-        q = scratch->q_scaled;
-    }
-    const wide x = at->scale * dot(q, k, p->qk_dim, magnitude);
+    row_of(at, &t->k_scale, &t->k_zero, row, j, p->qk_dim, scratch->k);
+    const wide x = at->scale * dot(scratch->q, scratch->k, p->qk_dim, magnitude);
     *magnitude *= fabs(at->scale);
     return x;
 }
@@ -338,9 +361,6 @@ static inline void keys_find(struct keys *keys, const struct place *at,
             x = with_terms(at, j, x, &keys->delta[n], &keys->extra[n]);
         keys->j[n] = j;
         keys->v[n] = attn_kv_row(p, t, &t->v, &at->sequence, at->b, at->g, j);
-        if (attn_dtype_scaled(p->kv_dtype) && p->kv_dtype != ATTN_I4)
-            keys->v_scale[n] = (wide) * (const float *)attn_row(&t->v_scale, at->b, at->g,
-                                                                at->sequence.kv_first + j);
         keys->x[n] = x;
         keys->m = x > keys->m ? x : keys->m;
         weighty |= x != -INFINITY;
