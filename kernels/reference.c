@@ -60,7 +60,7 @@
  *              counts it.
  *
  * f64        All of this holds with u = 2^-53, 2^-1022 in place of 2^-126 and 2^-1075 of 2^-150: kernels
- *              do the same operations in double.  Here they have 64 bits (keys.h), so that sums of Skv
+ *              do the same operations in double.  Here they have 64 bits (wide.h), so that sums of Skv
  *              terms lose Skv 2^-64: below 1/100 of g(Skv) up to Skv = 20000, and less than that
  *              where errors differ in sign.  What is handed on is rounded to double once more: u |O|,
  *              u |LSE| and u p_j are counted twice.  1/sqrt(D) is the same double for all.
