@@ -38,7 +38,6 @@ from attntools.base.units import seconds
 from attntools.fleet.fleet_tables import fleet_of, fleet_text
 from attntools.gate.gate_builds import ROOT
 from attntools.history import database, trend
-from attntools.plot import style
 from attntools.results.cells import ResultsError
 from attntools.results.results import read
 
@@ -135,8 +134,12 @@ def show_trend(connection: sqlite3.Connection, options: argparse.Namespace) -> E
         title = f"{name}, {machines[machine]}" if several else name
         all_series.append(trend.Series(title, points, found))
     if options.plot:
+        # Matplotlib takes a second to load.
+        from attntools.history import trend_figure
+        from attntools.plot import style
+
         make_directory(options.plot)
-        if fig := trend.draw(all_series):
+        if fig := trend_figure.draw(all_series):
             style.save(fig, options.plot / "history")
         write_text(options.plot / "history.md", trend.rest(all_series))
     head = ("cell", *(("machine",) if several else ()), "since", "commit", "change", "accepted")

@@ -4,7 +4,7 @@ import statistics
 from collections import defaultdict
 
 from attntools.base.units import digits
-from attntools.plot import figures, shapes, style
+from attntools.plot import figures, kernel_looks, shapes, style
 from attntools.plot.labels import beside
 from attntools.results.cells import Results
 from matplotlib.axes import Axes
@@ -72,7 +72,7 @@ def figure(results: Results) -> Figure | None:
     if not found:
         return None
     used = {name for kernels in found.values() for name in kernels}
-    looks = {n: v for n, v in shapes.looks(results).items() if n in used}
+    looks = {n: v for n, v in kernel_looks.by_wins(results).items() if n in used}
     fig, axes = style.panels(1, len(found), height=3.0, gap=(0.5, 0))
     for ax, (dtype, kernels) in zip(axes, found.items(), strict=True):
         _panel(ax, kernels, looks)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import matplotlib.pyplot as plt
-from attntools.plot import figures, shapes, style
+from attntools.plot import figures, kernel_looks, shapes, style
 from attntools.results.cells import Cell, Results
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -121,7 +121,7 @@ def figure(results: Results) -> Figure | None:
         return None
     threads = shapes.most_threads(cells)
     cells = [c for c in cells if c.identity.threads == threads]
-    labels, looks = shapes.names(results.timed), shapes.looks(results)
+    labels, looks = shapes.names(results.timed), kernel_looks.by_wins(results)
     looks = {n: v for n, v in looks.items() if n in {labels[c.identity.series] for c in cells}}
     row = max(ROW, MARK * len(looks))
     most = int(1.7 * (style.MOST_HEIGHT - style.TOP - style.BOTTOM - 4 * TITLE) / row)

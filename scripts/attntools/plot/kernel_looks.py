@@ -1,9 +1,12 @@
 """A look for each kernel: the same colour and mark in every figure."""
 
+from collections import Counter
 from collections.abc import Collection, Iterable
 from zlib import crc32
 
+from attntools.plot import shapes
 from attntools.plot.style import COLOURS, Look
+from attntools.results.cells import Results
 
 # The place of a kernel is the number of its look; the first twelve have a colour each.  A new one
 # goes to the end, so that old figures stay right.
@@ -45,3 +48,13 @@ def looks(series: Collection[str]) -> dict[str, Look]:
         for name in dict.fromkeys(series)
         for kernel in [name.split("/")[0]]
     }
+
+
+def by_wins(results: Results) -> dict[str, Look]:
+    """A look for each label, whatever wins most first."""
+    labels = shapes.names(results.timed)
+    wins = Counter(
+        labels[min(group, key=lambda c: c.median_s).identity.series]
+        for group in shapes.groups(results.timed)
+    )
+    return looks(sorted({*labels.values()}, key=lambda name: (-wins[name], name)))

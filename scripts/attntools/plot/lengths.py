@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from attntools.base.units import length as binary
 from attntools.base.units import short
-from attntools.plot import figures, overview, shapes, style
+from attntools.plot import figures, kernel_looks, overview, shapes, style
 from attntools.plot.labels import end_labels
 from attntools.results.cells import Cell, Results, problem_fields
 from matplotlib.axes import Axes
@@ -163,7 +163,7 @@ def _figure(results: Results, what: Figures) -> Figure | None:
     found = families(results, what)
     if not found:
         return None
-    labels, looks = shapes.names(results.timed), shapes.looks(results)
+    labels, looks = shapes.names(results.timed), kernel_looks.by_wins(results)
     columns = min(COLUMNS, len(found))
     rows = -(-len(found) // columns)
     fig, axes = style.panels(rows, columns, height=1.55 if rows > 1 else 2.4, gap=(0.42, 0.5))

@@ -9,7 +9,7 @@ import statistics
 from collections.abc import Collection, Sequence
 
 import numpy as np
-from attntools.plot import figures, roof, shapes, style
+from attntools.plot import figures, kernel_looks, roof, shapes, style
 from attntools.results.cells import Cell, Results
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -124,7 +124,7 @@ def figure(results: Results, cases: Collection[str] = ()) -> Figure | None:
         return None
     counts = figures.threads_of(cells)
     counts = counts if len(counts) <= 2 else [counts[0], counts[-1]]
-    labels, looks = shapes.names(results.timed), shapes.looks(results)
+    labels, looks = shapes.names(results.timed), kernel_looks.by_wins(results)
     flops = [intensity(c) for c in cells]
     ridges = [f / r for c in cells if (r := c.number("ceiling.read_gbytes_per_s")) > 0
               and (f := c.number("ceiling.fma_gflops")) > 0]  # fmt: skip

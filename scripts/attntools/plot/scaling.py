@@ -4,7 +4,7 @@ import math
 from collections import defaultdict
 
 import numpy as np
-from attntools.plot import figures, shapes, style
+from attntools.plot import figures, kernel_looks, shapes, style
 from attntools.results.cells import Cell, Results
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -69,7 +69,9 @@ def figure(results: Results) -> Figure | None:
     if not found:
         return None
     used = {key for of_kind in found.values() for key in of_kind}
-    looks = {n: v for n, v in shapes.looks(results).items() if n in {name for name, _ in used}}
+    looks = {
+        n: v for n, v in kernel_looks.by_wins(results).items() if n in {name for name, _ in used}
+    }
     rows = sorted(used, key=lambda key: (list(looks).index(key[0]), key[1]))
     counts = {threads for _, threads in rows}
     labels = [name if len(counts) == 1 else f"{name}, {threads}" for name, threads in rows]

@@ -4,8 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from typing import TypeVar
 
-from attntools.plot import kernel_looks, style
-from attntools.results.cells import OURS, RIVALS, Cell, Results, problem_fields
+from attntools.results.cells import OURS, RIVALS, Cell, problem_fields
 
 Item = TypeVar("Item")
 
@@ -70,21 +69,6 @@ def names(cells: Iterable[Cell]) -> dict[str, str]:
     }
     found = {c.identity.series: c.identity for c in cells}
     return {s: s if i.kernel in several else i.kernel for s, i in found.items()}
-
-
-def looks(results: Results) -> dict[str, style.Look]:
-    """A look for each label, whatever wins most first."""
-    labels = names(results.timed)
-    wins = Counter(
-        labels[min(group, key=lambda c: c.median_s).identity.series]
-        for group in groups(results.timed)
-    )
-    return kernel_looks.looks(sorted({*labels.values()}, key=lambda name: (-wins[name], name)))
-
-
-def kind_looks(results: Results) -> dict[str, style.Look]:
-    """A look for each kind of case."""
-    return style.looks(kind(c) for c in results.timed)
 
 
 # ---- the ceiling ---------------------------------------------------------------------------------

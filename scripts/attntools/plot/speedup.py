@@ -218,7 +218,7 @@ def figure(results: Results) -> Figure | None:
     several = others(found) == "the fastest rival"
     hollow = "" if all(s.known for s in found) else "; hollow: too few launches for one"
     if max(map(len, parts)) <= NAMED_ROWS:
-        looks = {k: v for k, v in shapes.kind_looks(results).items()
+        looks = {k: v for k, v in style.looks(map(shapes.kind, results.timed)).items()
                  if k in {shapes.kind(s.ours) for s in found}}  # fmt: skip
         fig, axes = _sorted(parts, several, looks, reach(found))
         note = f"left of 1 ours is slower; lines: 95 % intervals{hollow}"

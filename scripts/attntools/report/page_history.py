@@ -4,7 +4,7 @@ import sqlite3
 from dataclasses import dataclass
 
 from attntools.base.units import change, seconds
-from attntools.history import database, trend
+from attntools.history import database, trend, trend_figure
 from attntools.history.database import Point
 from attntools.history.trend import Change
 from attntools.report.page import image, render, without_folders
@@ -79,7 +79,7 @@ def page(connection: sqlite3.Connection, name: str) -> str:
         found.append(_followed(cell, points, changes, reasons))
         found[-1].name = title = f"{cell}, {machines[machine]}" if len(machines) > 1 else cell
         followed.append(trend.Series(title, points, changes))
-    fig = trend.draw(followed)
+    fig = trend_figure.draw(followed)
     pictures = [Picture("changes", ALT, image(fig))] if fig else []
     (sessions,) = connection.execute("SELECT count(*) FROM session").fetchone()
     changed = [f for f in found if f.changes]

@@ -96,6 +96,16 @@ def test_closed_streams(tmp_path: Path) -> None:
     assert python(*sides, close="1>&-").returncode == 4
 
 
+@pytest.mark.parametrize(
+    "module",
+    ["compare.compare", "explain.explain", "gate.gate", "history.history", "results.export"],
+)
+def test_what_draws_nothing_loads_no_matplotlib(module: str) -> None:
+    """It takes a second of a processor at each start."""
+    code = f"import sys, attntools.{module}; print('matplotlib' in sys.modules)"
+    assert python("-c", code).stdout == b"False\n"
+
+
 def test_a_setup_that_fails_is_no_answer_of_the_gate(tmp_path: Path) -> None:
     """It ends with 3, which means "too noisy to tell" there."""
     (tmp_path / "tool").write_bytes((SCRIPTS / "tool").read_bytes())

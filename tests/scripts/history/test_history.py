@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 import sample
 from attntools.history import database, history
-from attntools.history.trend import Change, Series, changes, draw, rest
+from attntools.history.trend import Change, Series, changes, rest
+from attntools.history.trend_figure import draw
 from attntools.results.results import read
 from conftest import Outcome, Tool
 from matplotlib.dates import num2date

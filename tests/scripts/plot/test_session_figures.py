@@ -4,7 +4,17 @@ from pathlib import Path
 
 import pytest
 import sample
-from attntools.plot import accuracy, ceilings, lengths, noise, scaling, shapes, speedup, style
+from attntools.plot import (
+    accuracy,
+    ceilings,
+    kernel_looks,
+    lengths,
+    noise,
+    scaling,
+    shapes,
+    speedup,
+    style,
+)
 from attntools.plot.plot import SESSION
 from attntools.results.cells import Cell, Results
 from attntools.results.results import read
@@ -261,4 +271,4 @@ def test_looks_go_to_the_kernels_that_win(results: Results) -> None:
         return [min(g, key=lambda c: c.median_s).identity.kernel for g in shapes.groups(cells)]
 
     assert sorted(wins(results.timed)) == ["flash"] * 3 + ["gemm"] + ["split_kv"] * 4
-    assert list(shapes.looks(results)) == ["split_kv", "flash", "gemm"]
+    assert list(kernel_looks.by_wins(results)) == ["split_kv", "flash", "gemm"]
