@@ -22,6 +22,7 @@ struct shape {
     double work;       /* multiplications, of all heads */
     double threads;
     const struct attn_kernel *flash; /* its preferred variant, NULL where none will do */
+    bool split_kv_in_tiles;          /* that of split_kv uses a matrix unit */
 };
 
 static double least(double a, double b)
@@ -116,6 +117,7 @@ static double flash_rows(const struct shape *s, double *tiles)
  * The same with a matrix unit, in rows of split_kv without one.  Packing keys costs flash as much as 6 rows,
  * which each thread of a head does for itself, and split_kv 5, which packs the values alone; then a block of
  * 32 rows costs the one and a tile of 16 the other what the products of their dimensions and a softmax take.
+ * Without the unit split_kv pays for its rows; that flash also widens K and V of 8 bits then was not measured.
  * They cross at 24 to 32 rows with D = 64 and 128, 64 with 256, and nowhere up to 512 rows in latent
  * attention (576, 512).  Splits have 1024 keys, and split_kv has 8 keys more to set up: 16 rows of 16 keys
  * take flash 0.83 of its time, of 64 keys 1.18 (Intel Xeon with AMX, GCC 12.2, 2026-11-26, 8 heads, one of
@@ -126,7 +128,9 @@ static bool starved_units(const struct shape *s)
     const double threads = s->threads > s->heads ? s->threads / s->heads : 1; /* of a head */
     const double blocks = parts(parts(s->rows, 32), threads);
     const double flash = 6 + (2.4 + 160 / s->dims) * blocks;
-    const double split_kv = s->rows < 8 ? s->rows : 5 + (1.1 + 150 / s->dims) * parts(s->rows, 16);
+    const double split_kv = s->rows < 8 || !s->split_kv_in_tiles
+                                ? s->rows
+                                : 5 + (1.1 + 150 / s->dims) * parts(s->rows, 16);
     const double split_kv_parts = parts(s->rows, 128) * parts(s->keys, 1024);
     return split_kv * (1 + 8 / s->keys) * least(s->threads, s->heads) <
            flash * least(s->threads, s->heads * split_kv_parts);
@@ -183,6 +187,7 @@ static const struct attn_kernel *preferred(const char *name, bool narrow,
 
 static struct shape shape_of(const struct attn_problem *p, int threads)
 {
+    const struct attn_kernel *split_kv = preferred("split_kv", false, p);
     const struct attn_shape shape = attn_shape_of(p);
     return (struct shape){
         .heads = shape.heads,
@@ -192,6 +197,7 @@ static struct shape shape_of(const struct attn_problem *p, int threads)
         .work = attn_visible_pairs(p) * (double)(p->qk_dim + p->v_dim),
         .threads = threads > 1 ? threads : 1,
         .flash = preferred("flash", false, p),
+        .split_kv_in_tiles = split_kv && split_kv->isa == ATTN_ISA_AMX,
     };
 }
 

@@ -19,8 +19,8 @@ static inline void score_product(const struct call *call, const struct block *bl
 {
     p->a = block->q;
     p->b = k;
-    p->at = tiles_in_a_row;
-    p->steps = call->q_steps;
+    p->at = call->k_at;
+    p->steps = call->score_steps;
     p->add = false;
     p->to.at = scores;
     p->to.row = STRIP_KEYS * sizeof(float);
@@ -56,6 +56,9 @@ static void open_block(const struct call *call, const struct group_block *task, 
     block->begun = block->started = false;
     block->sums = 0;
     memset(block->l[0], 0, sizeof block->l[0]);
+    const struct attn_tensors *t = call->tensors;
+    block->scale = call->scale * scale_of_head(call, &t->k_scale, &block->rows);
+    block->v_scale = call->v_tokens ? 1 : scale_of_head(call, &t->v_scale, &block->rows);
     const struct group_block *rows = &block->rows;
     const bool alike = rows->full.lo == rows->seen.lo && rows->full.hi == rows->seen.hi;
     for (size_t i = 0; i < BLOCK_ROWS; i++) {

@@ -5,8 +5,7 @@
  * If a score exceeds m by WEIGHT_HIGHEST or more, is NaN or infinite, or if a row has seen no key yet,
  * the job is computed again: m is raised where a score is higher, and results and sums are scaled by a
  * power of two, which is exact.  Rows whose m no longer fits 23 bits stay in float32 from then on.  Values that
- * are not finite are added here to the rows that see them.  Rows of the softmax, where they are wanted,
- * come from scores computed a second time.
+ * are not finite are added here to the rows that see them.
  */
 #ifndef ATTN_FLASH_AMX_EXACTLY_H
 #define ATTN_FLASH_AMX_EXACTLY_H
@@ -21,20 +20,21 @@ static void score_strips(const struct call *call, const struct block *block,
     struct product list[JOB_STRIPS];
     for (int s = 0; s < n; s++)
         score_product(call, block, k[s], scores + s * STRIP_SCORES, &list[s]);
-    multiply_alone(call->q_steps, list, n, &pending);
+    multiply_alone(call->score_steps, list, n, &pending);
     flush(&pending);
 }
 
 /* A row of scores as the problem has them, -inf where a key is hidden. */
 static void see_row(const struct call *call, const struct block *block, int i,
-                    const float *products, ptrdiff_t key, uint32_t seen, float *scores)
+                    const float *products, ptrdiff_t key, const float *k_scale, uint32_t seen,
+                    float *scores)
 {
     const ptrdiff_t end = (ptrdiff_t)block->rows.sequence.kv_len;
     memcpy(scores, products, STRIP_KEYS * sizeof *scores);
     if (call->natural && seen)
-        change_row(scores, &block->terms[i], call->scale, key, end);
+        change_row(scores, &block->terms[i], block->scale, k_scale, key, end);
     for (int j = 0; j < STRIP_KEYS; j++) {
-        const float score = call->natural ? scores[j] : scores[j] * call->scale;
+        const float score = call->natural ? scores[j] : scores[j] * block->scale;
         scores[j] = seen >> j & 1 ? score : -INFINITY;
     }
 }
@@ -58,14 +58,15 @@ static void set_m(const struct call *call, struct block *block, int i, float top
 }
 
 /* Largest score, lane by lane, of row i in the first strips of a job. */
-VF_INLINE vf top_of_row(const struct call *call, const struct job *job, int i, float *const *scores,
-                        int strips)
+VF_INLINE vf top_of_row(const struct call *call, const struct job *job,
+                        const struct scratch *scratch, int i, float *const *scores, int strips)
 {
+    const float to_scores = call->natural ? 1 : job->block->scale;
     vf top = vf_set1(-INFINITY);
     if (job->shown && !call->natural) {
         for (int s = 0; s < strips; s++)
             for (int j = 0; j < STRIP_KEYS; j += VF_LANES)
-                top = vf_max(vf_load(scores[s] + i * STRIP_KEYS + j) * vf_set1(call->scale), top);
+                top = vf_max(vf_load(scores[s] + i * STRIP_KEYS + j) * vf_set1(to_scores), top);
         return top;
     }
     for (int s = 0; s < strips; s++) {
@@ -73,10 +74,11 @@ VF_INLINE vf top_of_row(const struct call *call, const struct job *job, int i, f
         const vu seen = (vu)vf_set1(0) + job->seen[s][i];
         float row[STRIP_KEYS];
         if (call->natural) {
-            see_row(call, job->block, i, products, job->key[s], job->seen[s][i], row);
+            see_row(call, job->block, i, products, job->key[s],
+                    scales_at(scratch->k_scales, job->strip[s]), job->seen[s][i], row);
             products = row;
         }
-        const vf scale = vf_set1(call->natural ? 1 : call->scale);
+        const vf scale = vf_set1(to_scores);
         for (int j = 0; j < STRIP_KEYS; j += VF_LANES) {
             const vi shown = (vi)((seen >> (vu)(vi_lanes() + j) & 1) != 0);
             top = vf_max(vf_select(shown, vf_load(products + j) * scale, vf_set1(-INFINITY)), top);
@@ -86,15 +88,15 @@ VF_INLINE vf top_of_row(const struct call *call, const struct job *job, int i, f
 }
 
 /* m of all rows from their first strips' scores, before which they have seen nothing. */
-VF_NOINLINE void first_m(const struct call *call, const struct job *job, float *const *scores,
-                         int strips)
+VF_NOINLINE void first_m(const struct call *call, const struct job *job,
+                         const struct scratch *scratch, float *const *scores, int strips)
 {
     struct block *block = job->block;
     block->begun = strips > 0;
     for (int first = 0; first < BLOCK_ROWS; first += VF_LANES) {
         vf tops[VF_LANES];
         for (int lane = 0; lane < VF_LANES; lane++)
-            tops[lane] = top_of_row(call, job, first + lane, scores, strips);
+            tops[lane] = top_of_row(call, job, scratch, first + lane, scores, strips);
         const vf top = vf_hmax_each(tops), rounded = top * vf_set1(call->unit) + vf_set1(0x1.8p23f);
         const vf m = rounded - vf_set1(0x1.8p23f), far = vf_set1(WEIGHT_LARGEST_M);
         if (!vi_any(~(vi)(top * vf_set1(call->unit) < far)) && !vi_any(~(vi)(m > -far))) {
@@ -156,18 +158,23 @@ static void weigh_exactly(const struct call *call, const struct job *job,
     float rows[JOB_STRIPS][STRIP_KEYS];
     for (int s = 0; s < job->strips; s++)
         see_row(call, block, i, scratch->again + (s * BLOCK_ROWS + i) * STRIP_KEYS, job->key[s],
-                job->seen[s][i], rows[s]);
+                scales_at(scratch->k_scales, job->strip[s]), job->seen[s][i], rows[s]);
     raise_m(call, block, i, largest(rows[0], job->strips * STRIP_KEYS));
     const float *before = block->l[block->sums][i];
     float *after = block->l[!block->sums][i];
     memcpy(after, before, TILE_ROWS * sizeof *after);
-    for (int s = 0; s < job->strips; s++)
+    for (int s = 0; s < job->strips; s++) {
+        const float *v_scale = scales_at(scratch->v_scales, job->strip[s]);
         for (int w = 0; w < STRIP_KEYS; w++) {
-            const float weight = power_of(call, block, i, rows[s][WEIGHT_KEY(w)]);
-            const uint16_t rounded = attn_f32_to_bf16(weight);
+            const int key = WEIGHT_KEY(w);
+            const float weight = power_of(call, block, i, rows[s][key]);
+            const bool seen = job->seen[s][i] >> key & 1;
+            const uint16_t rounded =
+                attn_f32_to_bf16(v_scale && seen ? weight * call->v_unit * v_scale[key] : weight);
             weights[(s * BLOCK_ROWS + i) * STRIP_KEYS + w] = rounded;
-            after[w / 2] += attn_bf16_to_f32(rounded);
+            after[w / 2] += v_scale ? weight : attn_bf16_to_f32(rounded);
         }
+    }
 }
 
 /* Weights and sums of a row as weigh.h makes them, from the m that it has; false where that cannot be. */
@@ -184,10 +191,16 @@ static bool weigh_row_again(const struct call *call, const struct job *job,
         float row[STRIP_KEYS] __attribute__((aligned(ATTN_WORKSPACE_ALIGN)));
         const uint32_t seen = job->seen[s][i];
         memcpy(row, scratch->again + (s * BLOCK_ROWS + i) * STRIP_KEYS, sizeof row);
+        uint16_t *to = weights + (s * BLOCK_ROWS + i) * STRIP_KEYS;
+        const struct scaled scaled = {weigh_unit(call, block), call->v_unit,
+                                      scales_at(scratch->v_scales, job->strip[s])};
         if (call->natural && seen)
-            change_row(row, &block->terms[i], call->scale, job->key[s], end);
-        weigh_row(row, true, seen, c, block->bias[i], before, after,
-                  weights + (s * BLOCK_ROWS + i) * STRIP_KEYS, &flags);
+            change_row(row, &block->terms[i], block->scale,
+                       scales_at(scratch->k_scales, job->strip[s]), job->key[s], end);
+        if (scaled.v_scale)
+            weigh_row_scaled(row, seen, &scaled, block->bias[i], before, after, to, &flags);
+        else
+            weigh_row(row, true, seen, c, block->bias[i], before, after, to, &flags);
     }
     return !weigh_flagged(flags);
 }
@@ -203,10 +216,10 @@ VF_NOINLINE void weigh_job_again(const struct call *call, const struct job *job,
         k[s] = packed_k(call, scratch, job->strip[s]);
         scores[s] = scratch->again + s * STRIP_SCORES;
     }
-    const struct weigh_constants c = weigh_constants_of(weigh_unit(call));
+    const struct weigh_constants c = weigh_constants_of(weigh_unit(call, job->block));
     score_strips(call, job->block, k, job->strips, scratch->again);
     for (int i = 0; (size_t)i < job->block->rows.rows; i++) {
-        const float top = vf_hmax(top_of_row(call, job, i, scores, job->strips));
+        const float top = vf_hmax(top_of_row(call, job, scratch, i, scores, job->strips));
         if (top > -INFINITY && top < INFINITY)
             raise_m(call, job->block, i, top);
         if (!weigh_row_again(call, job, scratch, i, &c, weights))
@@ -217,12 +230,17 @@ VF_NOINLINE void weigh_job_again(const struct call *call, const struct job *job,
 /* ---- values that are not finite -------------------------------------------------------------- */
 
 /* Adds those of a key to the row that sees it, where they were packed as 0. */
-static void add_infinite_row(const struct call *call, struct block *block, int i, const uint16_t *v,
+static void add_infinite_row(const struct call *call, struct block *block, int i, const void *v,
                              float weight)
 {
-    for (int d = 0; (size_t)d < call->problem->v_dim; d++)
-        if ((v[d] & 0x7f80) == 0x7f80)
-            block->o[result_at(d, i)] += weight * attn_bf16_to_f32(v[d]);
+    const uint16_t *halves = v;
+    const enum attn_dtype dtype = call->problem->kv_dtype;
+    for (int d = 0; (size_t)d < call->problem->v_dim; d++) {
+        const float x = attn_dtype_scaled(dtype) ? attn_scaled_element(dtype, v, (size_t)d)
+                                                 : attn_bf16_to_f32(halves[d]);
+        if (!isfinite(x))
+            block->o[result_at(d, i)] += weight * x;
+    }
 }
 
 static void add_infinite(const struct call *call, const struct keys *keys, const struct job *job,
@@ -233,50 +251,13 @@ static void add_infinite(const struct call *call, const struct keys *keys, const
             const ptrdiff_t key = job->key[s] + WEIGHT_KEY(w);
             if (key >= (ptrdiff_t)keys->sequence.kv_len)
                 continue;
-            const uint16_t *v = keys_row(keys, &call->tensors->v, key);
+            const void *v = keys_row(keys, &call->tensors->v, key);
             for (int i = 0; (size_t)i < job->block->rows.rows; i++)
                 if (job->seen[s][i] >> WEIGHT_KEY(w) & 1)
                     add_infinite_row(
                         call, job->block, i, v,
                         attn_bf16_to_f32(weights[(s * BLOCK_ROWS + i) * STRIP_KEYS + w]));
         }
-}
-
-/* ---- rows of the softmax --------------------------------------------------------------------- */
-
-/* Writes a block's weights for the strip at key j. */
-static void report_strip(const struct call *call, const struct keys *keys, struct block *block,
-                         ptrdiff_t j, const struct scratch *scratch)
-{
-    const ptrdiff_t n = (ptrdiff_t)call->problem->kv_len - j,
-                    end = (ptrdiff_t)keys->sequence.kv_len;
-    const size_t bytes = (size_t)(n < STRIP_KEYS ? n : STRIP_KEYS) * sizeof(float);
-    uint32_t seen[BLOCK_ROWS] = {0};
-    struct left left = {.from = -1};
-    bool all;
-    if (j < end && look(call, block, j, &left, seen, &all)) {
-        const uint16_t *rows[STRIP_KEYS], *k = scratch->strip;
-        key_rows(keys, &call->tensors->k, j, end - j < STRIP_KEYS ? end - j : STRIP_KEYS,
-                 STRIP_KEYS, rows);
-        pack_k(rows, call->problem->qk_dim, scratch->strip);
-        score_strips(call, block, &k, 1, scratch->again);
-    }
-    for (int i = 0; (size_t)i < block->rows.rows; i++) {
-        float row[STRIP_KEYS] = {0};
-        if (seen[i])
-            see_row(call, block, i, scratch->again + i * STRIP_KEYS, j, seen[i], row);
-        for (int key = 0; key < STRIP_KEYS; key++)
-            row[key] =
-                seen[i] >> key & 1 ? power_of(call, block, i, row[key]) * block->inverse[i] : 0;
-        memcpy(group_row_real(&block->rows, &call->tensors->weights, (size_t)i) + j, row, bytes);
-    }
-}
-
-static void report_block(const struct call *call, const struct keys *keys, struct block *block,
-                         const struct scratch *scratch)
-{
-    for (ptrdiff_t j = 0; j < (ptrdiff_t)call->problem->kv_len; j += STRIP_KEYS)
-        report_strip(call, keys, block, j, scratch);
 }
 
 #endif

@@ -17,22 +17,24 @@ static inline size_t result_at(int d, int i)
            (size_t)(tile * TILE_ROWS + i % TILE_ROWS) * TILE_ROWS + (size_t)column;
 }
 
-/* One row of results, times `factor`, which is 0 for a row that saw nothing. */
+/* One row of results, times `factor`, which is 0 for a row that saw nothing, and times the block's scale of
+ * values. */
 VF_INLINE void store_row(const struct block *block, int i, float factor, size_t dim, uint16_t *to)
 {
+    const float scale = block->v_scale;
     const float *o = block->o + (i / TILE_ROWS * 2 * TILE_ROWS + i % TILE_ROWS) * TILE_ROWS;
     for (size_t d = 0; d < dim; d += STEP_DIMS, o += RESULT_FLOATS) {
         const float *right = o + TILE_ROWS * TILE_ROWS;
         uint16_t x[STEP_DIMS] __attribute__((aligned(64)));
 #ifdef ATTN_TILES_EMULATED
         for (int c = 0; c < TILE_ROWS; c++) {
-            x[RESULT_DIM(0, c)] = attn_f32_to_bf16(o[c] * factor);
-            x[RESULT_DIM(1, c)] = attn_f32_to_bf16(right[c] * factor);
+            x[RESULT_DIM(0, c)] = attn_f32_to_bf16(o[c] * factor * scale);
+            x[RESULT_DIM(1, c)] = attn_f32_to_bf16(right[c] * factor * scale);
         }
 #else
         const __m512i fours = _mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7);
-        const __m512i both =
-            (__m512i)_mm512_cvtne2ps_pbh(vf_load(right) * factor, vf_load(o) * factor);
+        const __m512i both = (__m512i)_mm512_cvtne2ps_pbh(vf_load(right) * factor * scale,
+                                                          vf_load(o) * factor * scale);
         const __m512i ordered = _mm512_permutexvar_epi64(fours, both);
         if (d + STEP_DIMS <= dim) {
             _mm512_storeu_si512(to + d, ordered);
@@ -61,7 +63,7 @@ static void finish_row(const struct call *call, struct block *block, int i, floa
         block->inverse[i] = (float)softmax_add_sink((double)sink, &m, &l);
     if (p->outputs & ATTN_OUTPUT_LSE)
         *group_row_real(&block->rows, &call->tensors->lse, (size_t)i) =
-            (float)(m + log(l) - (sink == -INFINITY ? WEIGHT_MEAN : 0));
+            (float)(m + log(l) - (sink == -INFINITY && !call->v_tokens ? WEIGHT_MEAN : 0));
 }
 
 /* Writes a block's results but weights, which need `inverse`. */
@@ -92,7 +94,8 @@ VF_NOINLINE void finish_block(const struct call *call, struct block *block)
             continue;
         uint16_t *to = rows_at(&rows, (size_t)i);
         if (block->started)
-            store_row(block, i, block->inverse[i], p->v_dim, to);
+            store_row(block, i, block->inverse[i] * (call->v_tokens ? 1 : call->v_unit), p->v_dim,
+                      to);
         else
             memset(to, 0, p->v_dim * sizeof *to);
     }

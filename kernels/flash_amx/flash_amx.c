@@ -14,7 +14,7 @@
  *             not all of its keys: below 4 MB, whatever the lengths
  *   instead   split_kv for a few queries and long caches: one thread works on all keys of a KV head here
  *
- * scratch.h has sizes and what is kept, pack.h makes tiles, weigh.h the softmax, multiply.h runs it beside
+ * scratch.h has sizes and what is kept, pack.h makes tiles, also of 8 bits (bytes.h), weigh.h the softmax, multiply.h runs it beside
  * products, whole.h where nothing is in their way, blocks.h finds what a block of queries sees, finish.h ends
  * it, and exactly.h does what is rare.  jobs.h divides a thread's tasks into jobs, and line.h puts these in
  * line: while the softmax of one is computed, the unit makes the scores of the next and adds up the results
@@ -79,7 +79,7 @@ static size_t kept_results(const struct attn_problem *p)
 
 /* Parts of a thread's scratch, in bytes; each keeps the alignment of a tile's rows. */
 struct parts {
-    size_t k, v, ring, again, weights, strip, blocks, q, o, finite, all;
+    size_t k, v, ring, again, weights, strip, blocks, q, o, finite, scales, all;
 };
 
 static struct parts parts_of(const struct attn_problem *p)
@@ -95,12 +95,14 @@ static struct parts parts_of(const struct attn_problem *p)
         .weights = JOB_STRIPS * tiles,
         .strip = q * tiles,
         .blocks = round_up(kept_blocks(p) * sizeof(struct block), ATTN_WORKSPACE_ALIGN),
-        .q = q * tiles,
+        .q = (attn_dtype_scaled(p->kv_dtype) ? Q_PARTS : 1) * q * tiles,
         .o = v * RESULT_FLOATS * sizeof(float),
         .finite = round_up(strips, ATTN_WORKSPACE_ALIGN),
+        .scales = attn_dtype_scaled(p->kv_dtype) ? strips * STRIP_KEYS * sizeof(float) : 0,
     };
     parts.all = parts.k + parts.v + parts.ring + parts.again + 2 * parts.weights + parts.strip +
-                parts.blocks + kept_blocks(p) * parts.q + kept_results(p) * parts.o + parts.finite;
+                parts.blocks + kept_blocks(p) * parts.q + kept_results(p) * parts.o + parts.finite +
+                2 * parts.scales;
     return parts;
 }
 
@@ -129,6 +131,8 @@ static struct scratch scratch_at(const struct attn_problem *p, char *at)
         .strip = carve(&at, parts.strip),
         .blocks = carve(&at, parts.blocks),
         .finite = carve(&at, parts.finite),
+        .k_scales = carve(&at, parts.scales),
+        .v_scales = carve(&at, parts.scales),
     };
     for (size_t i = 0; i < kept_blocks(p); i++) {
         s.blocks[i].q = carve(&at, parts.q);
@@ -143,19 +147,27 @@ static struct call make_call(const struct attn_plan *plan, const struct attn_ten
                              size_t *taken)
 {
     const struct attn_problem *p = &plan->problem;
-    const bool natural =
-        p->options & (ATTN_OPTION_SOFTCAP | ATTN_OPTION_ALIBI) || p->mask & ATTN_MASK_BIAS;
+    const bool scaled = attn_dtype_scaled(p->kv_dtype), o = p->outputs & ATTN_OUTPUT_O;
+    const bool k_channels = scaled && tensors->k_scale.stride[3];
+    const bool k_tokens = scaled && tensors->k_scale.stride[2];
+    const bool v_tokens = scales_values(p, &tensors->v_scale);
+    const bool natural = p->options & (ATTN_OPTION_SOFTCAP | ATTN_OPTION_ALIBI) ||
+                         p->mask & ATTN_MASK_BIAS || k_tokens || v_tokens;
     struct call call = {
         .problem = p,
         .tensors = tensors,
         .tasks = {p, tensors, task_rows(p, plan->threads), NULL, taken, false},
         .q_steps = steps_of_dims(p->qk_dim),
-        .v_steps = p->outputs & ATTN_OUTPUT_O ? steps_of_dims(p->v_dim) : 0,
-        .terms = terms_any(p),
+        .v_steps = o ? steps_of_dims(p->v_dim) : 0,
+        .terms = natural || terms_any(p),
         .natural = natural,
         .hides = terms_may_hide(p),
         .scale = (float)((double)attn_problem_scale(p) * (natural ? 1 : M_LOG2E)),
         .unit = natural ? (float)M_LOG2E : 1,
+        .k_tokens = k_tokens,
+        .k_channels = k_channels,
+        .v_tokens = v_tokens,
+        .v_unit = unit_of_values(p->kv_dtype),
         .strips = packed_strips(p),
         .sets = packed_sets(p),
         .in_parts = in_parts(p),
@@ -163,8 +175,11 @@ static struct call make_call(const struct attn_plan *plan, const struct attn_ten
          * first. */
         .ahead = p->qk_dim <= 2 * STEP_DIMS || p->options & ATTN_OPTION_WINDOW ? 2 : 1,
     };
-    call.whole =
-        !natural && call.q_steps == call.v_steps && (call.q_steps == 2 || call.q_steps == 4);
+    call.score_steps = call.q_steps * (k_channels ? Q_PARTS : 1);
+    for (int i = 0; i < call.score_steps; i++)
+        call.k_at[i] = i % call.q_steps * PAIR_ELEMENTS;
+    call.whole = !natural && !k_channels && call.q_steps == call.v_steps &&
+                 (call.q_steps == 2 || call.q_steps == 4);
     if (tasks_vary(p)) /* behind the first thread's scratch */
         tasks_order(&call.tasks, (struct turn *)((char *)plan->workspace + parts_of(p).all));
     return call;
@@ -173,9 +188,13 @@ static struct call make_call(const struct attn_plan *plan, const struct attn_ten
 /* What a thread does. */
 static void run_tasks(const struct attn_plan *plan, const struct call *call, int thread)
 {
-    const struct scratch scratch = scratch_at(&plan->problem, attn_thread_scratch(plan, thread));
+    struct scratch scratch = scratch_at(&plan->problem, attn_thread_scratch(plan, thread));
     struct line line;
     struct jobs *jobs = &line.source;
+    if (!call->k_tokens)
+        scratch.k_scales = NULL;
+    if (!call->v_tokens)
+        scratch.v_scales = NULL;
     jobs->call = call;
     jobs->scratch = &scratch;
     jobs->packed.first = -1;
@@ -217,6 +236,7 @@ const struct attn_kernel ATTN_KERNEL = {
     .isa = ATTN_KERNEL_ISA,
     .caps.size = sizeof(struct attn_caps),
     .caps.dtypes = ATTN_BIT(ATTN_BF16),
+    .caps.kv_dtypes = ATTN_DTYPES_SCALED & ~ATTN_BIT(ATTN_I4),
     .caps.compute = ATTN_BF16,
     .caps.masks = ATTN_MASKS_ALL & ~ATTN_MASK_TREE,
     .caps.options = ATTN_OPTIONS_ALL,

@@ -7,8 +7,8 @@
 #ifndef ATTN_FLASH_AMX_LINE_H
 #define ATTN_FLASH_AMX_LINE_H
 
-#include "exactly.h"
 #include "jobs.h"
+#include "report.h"
 #include "whole.h"
 
 #define JOBS_IN_LINE 8
@@ -91,13 +91,16 @@ static void set_weighing(const struct line *line, const struct job *job, uint16_
     w->sums_before = (const float(*)[TILE_ROWS])block->l[block->sums];
     w->sums = block->l[!block->sums];
     w->weights = weights;
-    w->unit = weigh_unit(call);
+    w->unit = weigh_unit(call, block);
     w->terms = block->terms;
     w->end = (ptrdiff_t)block->rows.sequence.kv_len;
-    w->scale = call->scale;
+    w->scale = block->scale;
+    w->v_unit = call->v_unit;
     for (int s = 0; s < job->strips; s++) {
         w->scores[s] = ring_at(line, line->strips_done + s);
         w->key[s] = job->key[s];
+        w->k_scale[s] = scales_at(line->source.scratch->k_scales, job->strip[s]);
+        w->v_scale[s] = scales_at(line->source.scratch->v_scales, job->strip[s]);
     }
 }
 
@@ -118,7 +121,7 @@ static void begin(struct line *line, const struct job *job, int turn, struct pro
         return;
     for (int i = 0; i < n; i++)
         list[i].ready = list[i].taken = 0;
-    multiply_alone(line->source.call->q_steps, list, n, pending);
+    multiply_alone(line->source.call->score_steps, list, n, pending);
 }
 
 /* Ends a block that has had its last job. */
@@ -163,6 +166,7 @@ static void whole_turn(struct line *line, int turn, const struct job *job, const
         .weights = weights,
         .v = scratch->v,
         .values = before->values,
+        .k_at = call->k_at,
         .o = before->block->o,
         .add = before->block->started,
     };
@@ -201,9 +205,12 @@ static void run_turn(struct line *line, int turn, struct job *job, struct job *b
         const int ready = line->strips_scored - line->strips_done;
         at.total = job->strips * BLOCK_ROWS;
         at.ready = ready < job->strips ? ready * BLOCK_ROWS : at.total;
-        kind = call->natural ? WEIGH_CHANGED : job->masked ? WEIGH_SEEN : WEIGH_ALL;
+        kind = call->v_tokens  ? WEIGH_SCALED
+               : call->natural ? WEIGH_CHANGED
+               : job->masked   ? WEIGH_SEEN
+                               : WEIGH_ALL;
         if (!job->block->begun)
-            first_m(call, job, w.scores, at.ready / BLOCK_ROWS);
+            first_m(call, job, scratch, w.scores, at.ready / BLOCK_ROWS);
     }
     const struct job *next = whole_next(line, turn, job, before);
     if (next) {
@@ -211,7 +218,7 @@ static void run_turn(struct line *line, int turn, struct job *job, struct job *b
     } else {
         struct product list[MAX_STEPS + 2 * JOB_STRIPS];
         const int n = list_products(line, job, before, weights_before, list);
-        multiply(JOB_STRIPS * (call->q_steps + call->v_steps), kind, list, n, &w, &at, pending);
+        multiply(JOB_STRIPS * (call->score_steps + call->v_steps), kind, list, n, &w, &at, pending);
     }
     if (before && before->strips && call->v_steps) {
         before->block->started = true;

@@ -10,7 +10,7 @@
 #ifndef ATTN_FLASH_AMX_MULTIPLY_H
 #define ATTN_FLASH_AMX_MULTIPLY_H
 
-#include "weigh.h"
+#include "weigh_rows.h"
 
 /* Where the four tiles of a product go. */
 struct results {
@@ -29,11 +29,6 @@ struct product {
     int ready; /* rows of the job whose scores are there once it is stored; 0: it is another job's */
     int taken; /* rows of the job that must be done before it is stored, as it takes their scores' place */
 };
-
-/* 0, 2, 4 ... tiles: of B's that follow each other. */
-static const int32_t tiles_in_a_row[MAX_STEPS] = {0,     1024,  2048,  3072,  4096,  5120,
-                                                  6144,  7168,  8192,  9216,  10240, 11264,
-                                                  12288, 13312, 14336, 15360, 16384, 17408};
 
 /* Stores one of the four tiles of what is pending, whose register is needed. */
 #define STORE_PENDING(pending, tile)                                                 \
@@ -164,12 +159,15 @@ VF_INLINE void multiply_beside(const int rows, const enum weigh_kind kind,
 MULTIPLY(8, WEIGH_ALL)
 MULTIPLY(8, WEIGH_SEEN)
 MULTIPLY(8, WEIGH_CHANGED)
+MULTIPLY(8, WEIGH_SCALED)
 MULTIPLY(4, WEIGH_ALL)
 MULTIPLY(4, WEIGH_SEEN)
 MULTIPLY(4, WEIGH_CHANGED)
+MULTIPLY(4, WEIGH_SCALED)
 MULTIPLY(2, WEIGH_ALL)
 MULTIPLY(2, WEIGH_SEEN)
 MULTIPLY(2, WEIGH_CHANGED)
+MULTIPLY(2, WEIGH_SCALED)
 
 /* With so many rows of the softmax a step that they end about when the products do, `steps` for a whole
  * job. */
@@ -178,10 +176,12 @@ static void multiply(int steps, enum weigh_kind kind, const struct product *list
 {
     typedef void way(const struct product *, int, const struct weighing *, struct progress *,
                      struct product *);
-    static way *const ways[3][3] = {
-        {multiply_8_WEIGH_ALL, multiply_8_WEIGH_SEEN, multiply_8_WEIGH_CHANGED},
-        {multiply_4_WEIGH_ALL, multiply_4_WEIGH_SEEN, multiply_4_WEIGH_CHANGED},
-        {multiply_2_WEIGH_ALL, multiply_2_WEIGH_SEEN, multiply_2_WEIGH_CHANGED}};
+    static way *const ways[3][4] = {{multiply_8_WEIGH_ALL, multiply_8_WEIGH_SEEN,
+                                     multiply_8_WEIGH_CHANGED, multiply_8_WEIGH_SCALED},
+                                    {multiply_4_WEIGH_ALL, multiply_4_WEIGH_SEEN,
+                                     multiply_4_WEIGH_CHANGED, multiply_4_WEIGH_SCALED},
+                                    {multiply_2_WEIGH_ALL, multiply_2_WEIGH_SEEN,
+                                     multiply_2_WEIGH_CHANGED, multiply_2_WEIGH_SCALED}};
     const int all = JOB_STRIPS * BLOCK_ROWS;
     ways[steps * 4 < all ? 0 : steps * 2 < all ? 1 : 2][kind](list, n, w, at, pending);
 }

@@ -13,7 +13,7 @@
 #ifndef ATTN_FLASH_AMX_PACK_H
 #define ATTN_FLASH_AMX_PACK_H
 
-#include "scratch.h"
+#include "bytes.h"
 
 /* Key of a strip whose weight is element w of a row of weights. */
 #define WEIGHT_KEY(w) ((w) / 8 * 4 + (w) % 4 + ((w) / 4 % 2) * 16)
@@ -21,7 +21,7 @@
 /* Value dimension, of 32, of column c of tile t. */
 #define RESULT_DIM(t, c) ((c) / 4 * 8 + (t)*4 + (c) % 4)
 
-static const uint16_t zero_row[AMX_MAX_DIM];
+static const uint16_t zero_row[AMX_MAX_DIM]; /* of any type */
 
 /* ---- tiles ----------------------------------------------------------------------------------- */
 
@@ -59,30 +59,41 @@ static inline bool interleave(const uint16_t *a, const uint16_t *b, uint16_t *to
 
 /* Rows of keys [first, first + n), n <= `most`; behind them rows of zeros. */
 static inline void key_rows(const struct keys *keys, const struct attn_tensor *t, ptrdiff_t first,
-                            ptrdiff_t n, int most, const uint16_t **rows)
+                            ptrdiff_t n, int most, const void **rows)
 {
+    const ptrdiff_t stride = attn_elements_bytes(t->dtype, t->stride[2]);
     ptrdiff_t i = 0;
     for (ptrdiff_t run; i < n; i += run) {
-        const uint16_t *row = keys_row(keys, t, first + i);
+        const char *row = keys_row(keys, t, first + i);
         run = keys_run(keys, first + i, n - i);
         for (ptrdiff_t r = 0; r < run; r++)
-            rows[i + r] = row + r * t->stride[2];
+            rows[i + r] = row + r * stride;
     }
     for (; i < most; i++)
         rows[i] = zero_row;
 }
 
 /* A strip's keys: 32 dimensions after the other, each two tiles of 16 keys. */
-VF_NOINLINE void pack_k(const uint16_t *const rows[STRIP_KEYS], size_t dim, uint16_t *to)
+VF_INLINE void pack_k_of(const bool bytes, const void *const rows[STRIP_KEYS],
+                         struct elements elements, size_t dim, uint16_t *to)
 {
     for (size_t d = 0; d < dim; d += STEP_DIMS)
         for (int half = 0; half < 2; half++, to += TILE_ELEMENTS) {
             uint16_t room[TILE_ROWS][STEP_DIMS];
             const uint16_t *part[TILE_ROWS];
             for (int i = 0; i < TILE_ROWS; i++)
-                part[i] = dims_of(rows[half * TILE_ROWS + i], d, dim, room[i]);
+                part[i] = dims_at(bytes, elements, rows[half * TILE_ROWS + i], d, dim, room[i]);
             transpose_pairs(part, to);
         }
+}
+
+VF_NOINLINE void pack_k(const void *const rows[STRIP_KEYS], struct elements elements, size_t dim,
+                        uint16_t *to)
+{
+    if (elements.dtype == ATTN_BF16)
+        pack_k_of(false, rows, elements, dim, to);
+    else
+        pack_k_of(true, rows, elements, dim, to);
 }
 
 /* What is not finite becomes 0: times a weight of 0 it would be NaN.  exactly.h adds it where it is seen. */
@@ -94,18 +105,37 @@ static void clear_infinite(uint16_t *tile, int n)
 }
 
 /* A strip's values: 32 dimensions after the other, each two tiles of 16 of them.  Whether all are finite. */
-VF_NOINLINE bool pack_v(const uint16_t *const rows[STRIP_KEYS], size_t dim, uint16_t *to)
+VF_INLINE bool pack_v_of(const bool bytes, const void *const rows[STRIP_KEYS],
+                         struct elements elements, size_t dim, uint16_t *to)
 {
     bool finite = true;
     for (int r = 0; r < TILE_ROWS; r++) {
-        const uint16_t *a = rows[WEIGHT_KEY(2 * r)], *b = rows[WEIGHT_KEY(2 * r + 1)];
+        const void *a = rows[WEIGHT_KEY(2 * r)], *b = rows[WEIGHT_KEY(2 * r + 1)];
         uint16_t *at = to + r * 32, room[2][STEP_DIMS];
         for (size_t d = 0; d < dim; d += STEP_DIMS, at += PAIR_ELEMENTS)
-            finite &= interleave(dims_of(a, d, dim, room[0]), dims_of(b, d, dim, room[1]), at);
+            finite &= interleave(dims_at(bytes, elements, a, d, dim, room[0]),
+                                 dims_at(bytes, elements, b, d, dim, room[1]), at);
     }
     if (!finite)
         clear_infinite(to, steps_of_dims(dim) * PAIR_ELEMENTS);
     return finite;
+}
+
+VF_NOINLINE bool pack_v(const void *const rows[STRIP_KEYS], struct elements elements, size_t dim,
+                        uint16_t *to)
+{
+    return elements.dtype == ATTN_BF16 ? pack_v_of(false, rows, elements, dim, to)
+                                       : pack_v_of(true, rows, elements, dim, to);
+}
+
+/* Scales of n keys from `first` on; 0 behind them. */
+static void pack_scales(const struct keys *keys, const struct attn_tensor *scales, ptrdiff_t first,
+                        ptrdiff_t n, float to[STRIP_KEYS])
+{
+    const float *scale =
+        attn_row_f32(scales, keys->b, keys->g, keys->sequence.kv_first + (size_t)first);
+    for (ptrdiff_t i = 0; i < STRIP_KEYS; i++)
+        to[i] = i < n ? scale[i * scales->stride[2]] : 0;
 }
 
 /* Packs keys [first, end) of a task's sequence. */
@@ -113,16 +143,23 @@ static void pack(const struct call *call, const struct keys *keys, ptrdiff_t fir
                  const struct scratch *scratch, int strip)
 {
     const struct attn_problem *p = call->problem;
-    const uint16_t *rows[STRIP_KEYS];
+    const struct attn_tensors *t = call->tensors;
+    const struct elements k = elements_of_k(p), v = elements_of_v(p);
+    const void *rows[STRIP_KEYS];
     for (; first < end; strip++, first += STRIP_KEYS) {
         const ptrdiff_t n = end - first < STRIP_KEYS ? end - first : STRIP_KEYS;
-        key_rows(keys, &call->tensors->k, first, n, STRIP_KEYS, rows);
-        pack_k(rows, p->qk_dim, scratch->k + (size_t)strip * (size_t)call->q_steps * PAIR_ELEMENTS);
+        if (call->k_tokens)
+            pack_scales(keys, &t->k_scale, first, n, scratch->k_scales + strip * STRIP_KEYS);
+        if (call->v_tokens)
+            pack_scales(keys, &t->v_scale, first, n, scratch->v_scales + strip * STRIP_KEYS);
+        key_rows(keys, &t->k, first, n, STRIP_KEYS, rows);
+        pack_k(rows, k, p->qk_dim,
+               scratch->k + (size_t)strip * (size_t)call->q_steps * PAIR_ELEMENTS);
         if (!call->v_steps)
             continue;
-        key_rows(keys, &call->tensors->v, first, n, STRIP_KEYS, rows);
+        key_rows(keys, &t->v, first, n, STRIP_KEYS, rows);
         scratch->finite[strip] = pack_v(
-            rows, p->v_dim, scratch->v + (size_t)strip * (size_t)call->v_steps * PAIR_ELEMENTS);
+            rows, v, p->v_dim, scratch->v + (size_t)strip * (size_t)call->v_steps * PAIR_ELEMENTS);
     }
 }
 
@@ -147,13 +184,22 @@ VF_INLINE uint16_t *rows_at(const struct rows *rows, size_t i)
 /* A block's queries: 32 dimensions after the other, each two tiles of 16 queries. */
 static void pack_q(const struct call *call, struct block *block)
 {
+    const size_t dim = call->problem->qk_dim;
+    const float *scale = call->k_channels
+                             ? attn_row_f32(&call->tensors->k_scale, block->rows.b, block->rows.g,
+                                            block->rows.sequence.kv_first)
+                             : NULL;
     const struct rows rows = rows_of(&block->rows, &call->tensors->q);
     uint16_t room[STEP_DIMS];
     for (int i = 0; i < BLOCK_ROWS; i++) {
         const uint16_t *row = (size_t)i < block->rows.rows ? rows_at(&rows, (size_t)i) : zero_row;
         uint16_t *to = block->q + i * STEP_DIMS;
-        for (size_t d = 0; d < call->problem->qk_dim; d += STEP_DIMS, to += PAIR_ELEMENTS)
-            memcpy(to, dims_of(row, d, call->problem->qk_dim, room), STEP_DIMS * sizeof *to);
+        for (size_t d = 0; d < dim; d += STEP_DIMS, to += PAIR_ELEMENTS)
+            if (scale)
+                split_dims(dims_of(row, d, dim, room), scale + d, dim - d, to,
+                           (size_t)call->q_steps * PAIR_ELEMENTS);
+            else
+                memcpy(to, dims_of(row, d, dim, room), STEP_DIMS * sizeof *to);
     }
 }
 

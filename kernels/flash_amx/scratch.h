@@ -32,6 +32,7 @@ enum {
     RESULT_FLOATS = BLOCK_ROWS * STEP_DIMS, /* of a block, for 32 value dimensions */
     AMX_MAX_DIM = 576,                      /* as in DeepSeek's MLA */
     MAX_STEPS = AMX_MAX_DIM / STEP_DIMS,
+    Q_PARTS = 3, /* of a query that has taken the scales of K's channels (bytes.h) */
 };
 
 /* Bytes of K and V packed at a time: together with a block's queries and results they fit in an L2 of 2
@@ -51,6 +52,8 @@ struct block {
     float bias
         [BLOCK_ROWS]; /* what turns a score into a weight's bits (weigh.h); NAN: only exactly.h can */
     float inverse[BLOCK_ROWS]; /* in the end 1 / l, sink included */
+    float scale;               /* of products, to scores */
+    float v_scale;             /* of results; 1 where weights have it, or values none */
     bool begun;                /* m was looked for */
     bool started;              /* o holds a sum */
     struct group_block rows;
@@ -77,17 +80,23 @@ struct call {
     const struct attn_problem *problem;
     const struct attn_tensors *tensors;
     struct tasks tasks;
-    int q_steps, v_steps; /* products of 32 dimensions each, for scores; for results */
-    bool terms;           /* rows have terms.h's */
-    bool natural;         /* scores get more than their product, and are not in base 2 before */
-    bool hides;           /* a boolean mask or a bias of -inf may */
-    float scale;          /* of products, to scores */
-    float unit;           /* of scores, to base 2 */
-    int strips;           /* that are packed at a time: a set */
-    int sets;             /* of them; if several, tasks follow each other without a stop */
-    int ahead;            /* of the softmax, strips whose scores are made */
-    bool whole;           /* turns may be those of whole.h */
-    bool in_parts;        /* a task's keys are packed in several parts: all its blocks are kept */
+    int q_steps, v_steps; /* packed K and V have 32 dimensions each so many times */
+    int score_steps;      /* products of these for scores: q_steps, or Q_PARTS times that */
+    int32_t k_at[Q_PARTS * MAX_STEPS]; /* where the tiles of K for each lie in a packed strip */
+    bool terms;                        /* rows have terms.h's */
+    bool natural;    /* scores get more than their product, and are not in base 2 before */
+    bool hides;      /* a boolean mask or a bias of -inf may */
+    float scale;     /* of products, to scores, but for what a block's K has */
+    float unit;      /* of scores, to base 2 */
+    bool k_tokens;   /* scores take a scale of each key, */
+    bool k_channels; /* or queries one of each dimension; */
+    bool v_tokens;   /* weights take one of each value */
+    float v_unit;    /* of packed values (bytes.h); 1 where they have 16 bits */
+    int strips;      /* that are packed at a time: a set */
+    int sets;        /* of them; if several, tasks follow each other without a stop */
+    int ahead;       /* of the softmax, strips whose scores are made */
+    bool whole;      /* turns may be those of whole.h */
+    bool in_parts;   /* a task's keys are packed in several parts: all its blocks are kept */
 };
 
 /* What a thread has. */
@@ -98,8 +107,15 @@ struct scratch {
     uint16_t *weights[2]; /* of the job whose softmax is under way and of the one before */
     uint16_t *strip;      /* keys that are packed for rows of the softmax that are wanted */
     struct block *blocks;
-    bool *finite; /* by strip: all of V is */
+    bool *finite;               /* by strip: all of V is */
+    float *k_scales, *v_scales; /* by packed key; NULL where scores and weights take none */
 };
+
+/* Those of a strip. */
+static inline const float *scales_at(const float *scales, int strip)
+{
+    return scales ? scales + strip * STRIP_KEYS : NULL;
+}
 
 #define RING \
     3 /* strips of scores that there is room for: call.ahead at most, and the one that is read */

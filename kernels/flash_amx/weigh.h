@@ -56,6 +56,7 @@ enum weigh_kind {
     WEIGH_ALL,     /* every query sees every key */
     WEIGH_SEEN,    /* bits say who sees what */
     WEIGH_CHANGED, /* likewise, and scores get more than their product */
+    WEIGH_SCALED,  /* likewise, and weights get the scales of values */
 };
 
 /* The softmax of a job, row after row of its strips. */
@@ -70,24 +71,26 @@ struct weighing {
     /* where scores are changed */
     const struct terms *terms;
     ptrdiff_t key[JOB_STRIPS], end; /* first of each strip; where the sequence ends */
-    float scale;
-    struct prefetch *prefetch; /* what is fetched between products */
+    float scale, v_unit;
+    const float *k_scale[JOB_STRIPS], *v_scale[JOB_STRIPS]; /* of the keys of each; NULL: none */
+    struct prefetch *prefetch;                              /* what is fetched between products */
 };
 
 /* Times a product, and times a score where scores are changed, it is one of n. */
-static inline float weigh_unit(const struct call *call)
+static inline float weigh_unit(const struct call *call, const struct block *block)
 {
-    return call->unit * (call->natural ? 1 : call->scale) * WEIGHT_UNIT;
+    return call->unit * (call->natural ? 1 : block->scale) * WEIGHT_UNIT;
 }
 
-/* Makes the score of a product one of the problem, by the terms of its row. */
-static inline void change_row(float *scores, const struct terms *t, float scale, ptrdiff_t key,
-                              ptrdiff_t end)
+/* Makes the score of a product one of the problem, by the scales of keys and the terms of its row. */
+static inline void change_row(float *scores, const struct terms *t, float scale,
+                              const float *k_scale, ptrdiff_t key, ptrdiff_t end)
 {
     for (int i = 0; i < STRIP_KEYS; i += VF_LANES) {
         vi hidden;
         const ptrdiff_t left = end - key - i;
-        const vf x = terms_capped(t, vf_load(scores + i) * vf_set1(scale));
+        const vf of_product = vf_load(scores + i) * vf_set1(scale);
+        const vf x = terms_capped(t, k_scale ? of_product * vf_load(k_scale + i) : of_product);
         if (left >= VF_LANES)
             vf_store(scores + i, x + terms_each(t, key + i, VF_LANES, &hidden));
         else if (left > 0)
@@ -113,6 +116,11 @@ static inline struct weigh_constants weigh_constants_of(float unit)
 static inline struct weigh_flags weigh_no_flags(void)
 {
     return (struct weigh_flags){0, 0};
+}
+
+static inline void weigh_flag(struct weigh_flags *flags, vi x)
+{
+    flags->low |= vi_any(x) ? 0x80000000 : 0;
 }
 
 static inline bool weigh_flagged(struct weigh_flags flags)
@@ -153,6 +161,12 @@ struct weigh_constants {
     __m512 unit;
     __m512i magic, table, ones, zero;
 };
+
+/* Flags a row of which some lane of x is set. */
+VF_INLINE void weigh_flag(struct weigh_flags *flags, vi x)
+{
+    flags->low = _mm512_or_si512(flags->low, (__m512i)x);
+}
 
 VF_INLINE struct weigh_constants weigh_constants_of(float unit)
 {
@@ -199,45 +213,5 @@ VF_INLINE void weigh_row(const float *scores, const bool masked, uint32_t seen,
 }
 
 #endif
-
-/* Some rows of a strip of a job. */
-struct weigh_rows {
-    float *scores;
-    const uint32_t *seen;
-    const float *bias;
-    const float *sums_before;
-    float *sums;
-    uint16_t *weights;
-    int row, strip;
-};
-
-/* From row `done` of the job on, 32 a strip. */
-VF_INLINE struct weigh_rows weigh_rows_at(const struct weighing *w, unsigned done)
-{
-    const unsigned strip = done / BLOCK_ROWS, row = done % BLOCK_ROWS;
-    return (struct weigh_rows){
-        .scores = w->scores[strip] + (size_t)row * STRIP_KEYS,
-        .seen = w->seen[strip] + row,
-        .bias = w->bias + row,
-        .sums_before = strip ? w->sums[row] : w->sums_before[row],
-        .sums = w->sums[row],
-        .weights = w->weights + (size_t)done * STRIP_KEYS,
-        .row = (int)row,
-        .strip = (int)strip,
-    };
-}
-
-/* Row i of these. */
-VF_INLINE void weigh(const struct weighing *w, const enum weigh_kind kind,
-                     const struct weigh_rows *r, int i, const struct weigh_constants *c,
-                     struct weigh_flags *flags)
-{
-    const uint32_t seen = kind == WEIGH_ALL ? 0 : r->seen[i];
-    float *scores = r->scores + i * STRIP_KEYS;
-    if (kind == WEIGH_CHANGED && seen)
-        change_row(scores, &w->terms[r->row + i], w->scale, w->key[r->strip], w->end);
-    weigh_row(scores, kind != WEIGH_ALL, seen, c, r->bias[i], r->sums_before + i * TILE_ROWS,
-              r->sums + i * TILE_ROWS, r->weights + i * STRIP_KEYS, flags);
-}
 
 #endif

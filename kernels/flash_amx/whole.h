@@ -15,7 +15,8 @@ struct whole {
     const uint16_t *q[JOB_STRIPS], *k[JOB_STRIPS]; /* factors of the strips of scores to come */
     float *scores[JOB_STRIPS];                     /* and where they go */
     const uint16_t *weights, *v;                   /* factors of results */
-    const int32_t *values;                         /* where each strip's V lies behind v */
+    const int32_t *values;                         /* where each strip's V lies behind v, */
+    const int32_t *k_at;                           /* and the tiles of K in each of k */
     float *o;
     bool add; /* to what is there */
 };
@@ -49,7 +50,7 @@ VF_INLINE void multiply_all(const int steps, const enum weigh_kind kind, const s
             const struct product scores = {
                 .a = whole->q[s],
                 .b = whole->k[s],
-                .at = tiles_in_a_row,
+                .at = whole->k_at,
                 .to = {whole->scores[s], STRIP_KEYS * sizeof(float), TILE_ROW_BYTES,
                        TILE_ROWS * STRIP_KEYS * sizeof(float)},
             };

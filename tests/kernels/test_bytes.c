@@ -1,6 +1,7 @@
 /*
  * Elements of 8-bit floats in every variant: each of the 256 patterns, in every lane of a vector and in the
- * rest of a row.  test_element.c knows which numbers they are.
+ * rest of a row; infinite ones, and scales at the end of float's range.  test_element.c knows which numbers
+ * they are.
  */
 #include "testing.h"
 
@@ -11,11 +12,14 @@
 
 static const enum attn_dtype types[] = {ATTN_F8E4M3, ATTN_F8E5M2};
 
-static struct operands opened(enum attn_dtype dtype, size_t batch, size_t queries, size_t dim,
-                              size_t v_dim)
+static const enum attn_dtype q_types[] = {ATTN_F32, ATTN_BF16};
+
+static struct operands opened(enum attn_dtype q_type, enum attn_dtype dtype, size_t batch,
+                              size_t queries, size_t dim, size_t v_dim)
 {
     struct attn_problem p;
     attn_problem_init(&p);
+    p.dtype = q_type;
     p.kv_dtype = dtype;
     p.batch = batch;
     p.q_len = queries;
@@ -42,7 +46,7 @@ static void assert_values(const struct attn_kernel *kernel, struct operands *o)
     for (size_t b = 0; b < p->batch; b++)
         for (size_t d = 0; d < p->v_dim; d++) {
             const float x = 0.5F * attn_byte_to_f32(p->kv_dtype, (uint8_t)(b + d));
-            const float got = ((const float *)attn_row(&o->set.tensors.o, b, 0, 0))[d];
+            const float got = (float)tensors_get(&o->set.tensors.o, b, 0, 0, d);
             if (isnan(x) ? !isnan(got) : got != x)
                 fail_msg("%s/%s: byte %zu of %s at %zu is %g, not %g", kernel->name,
                          attn_isa_name(kernel->isa), (b + d) % 256, attn_dtype_name(p->kv_dtype), d,
@@ -58,38 +62,107 @@ static void assert_keys(const struct attn_kernel *kernel, struct operands *o)
         memset(attn_row(&o->set.tensors.k, b, 0, 0), (int)b, p->qk_dim);
         for (size_t i = 0; i < p->q_len; i++)
             for (size_t d = 0; d < p->qk_dim; d++)
-                ((float *)attn_row(&o->set.tensors.q, b, 0, i))[d] = d == i ? 1.0F : 0.0F;
+                tensors_set(&o->set.tensors.q, b, 0, i, d, d == i);
     }
     const unsigned outputs = operands_call(o, kernel, 1);
     if (outputs)
         tested_judge(kernel, p, &o->set.tensors, outputs);
 }
 
-static void every_byte_is_read_in_every_lane(void **state)
+/* With every variant that computes the problem of the operands; whether baseline of enough kernels is among
+ * them: seven in f32, two in bf16. */
+static bool each_variant(struct operands *o,
+                         void (*assert_of)(const struct attn_kernel *, struct operands *))
 {
     size_t count, ran = 0;
     const struct attn_kernel *const *kernels = attn_kernels(&count);
+    for (size_t k = 0; k < count; k++)
+        if (!kernels[k]->library && attn_isa_available(kernels[k]->isa) &&
+            tested_computes(kernels[k], &o->problem, 1)) {
+            assert_of(kernels[k], o);
+            ran++;
+        }
+    return ran >= (o->problem.dtype == ATTN_F32 ? 7 : 2);
+}
+
+static void every_byte_is_read_in_every_lane(void **state)
+{
     (void)state;
-    for (size_t n = 0; n < 2; n++) {
-        struct operands values = opened(types[n], 256, 1, 1, 71);
-        struct operands keys = opened(types[n], 256, 71, 71, 1);
-        for (size_t k = 0; k < count; k++)
-            if (!kernels[k]->library && attn_isa_available(kernels[k]->isa) &&
-                tested_computes(kernels[k], &keys.problem, 1)) {
-                assert_values(kernels[k], &values);
-                assert_keys(kernels[k], &keys);
-                ran++;
-            }
+    for (size_t n = 0; n < 4; n++) {
+        struct operands values = opened(q_types[n / 2], types[n % 2], 256, 1, 1, 71);
+        struct operands keys = opened(q_types[n / 2], types[n % 2], 256, 71, 71, 1);
+        assert_true(each_variant(&values, assert_values));
+        assert_true(each_variant(&keys, assert_keys));
         operands_close(&values);
         operands_close(&keys);
     }
-    assert_true(ran >= 14); /* baseline of seven kernels */
+}
+
+static void assert_judged(const struct attn_kernel *kernel, struct operands *o)
+{
+    const unsigned outputs = operands_call(o, kernel, 1);
+    assert_true(outputs);
+    tested_judge(kernel, &o->problem, &o->set.tensors, outputs);
+}
+
+/* A query of ones and two keys, each of one byte, with scales of K's channels and of V. */
+static void judge_two_keys(enum attn_dtype q_type, const uint8_t k[2], const uint8_t v[2],
+                           float k_scale, float v_scale)
+{
+    enum { DIM = 3 };
+    float channels[DIM] = {k_scale, k_scale, k_scale};
+    struct attn_problem p;
+    attn_problem_init(&p);
+    p.dtype = q_type;
+    p.kv_dtype = ATTN_F8E5M2;
+    p.kv_len = 2;
+    p.qk_dim = p.v_dim = DIM;
+    p.scale = 1;
+    p.outputs = ATTN_OUTPUT_O | ATTN_OUTPUT_LSE;
+    struct operands o = operands_open(&p, 0);
+    struct attn_tensors *t = &o.set.tensors;
+    const struct attn_tensor own = t->k_scale;
+    t->k_scale = (struct attn_tensor){channels, ATTN_F32, {0, 0, 0, 1}};
+    for (size_t j = 0; j < 2; j++) {
+        memset(attn_row(&t->k, 0, 0, j), k[j], DIM);
+        memset(attn_row(&t->v, 0, 0, j), v[j], DIM);
+        *(float *)attn_row(&t->v_scale, 0, 0, j) = v_scale;
+    }
+    for (size_t d = 0; d < DIM; d++)
+        tensors_set(&t->q, 0, 0, 0, d, 1);
+    assert_true(each_variant(&o, assert_judged));
+    t->k_scale = own;
+    operands_close(&o);
+}
+
+enum { ONE = 0x3c, LARGEST = 0x7b, MINUS_INFINITY = 0xfc }; /* of e5m2 */
+
+/* A score of -inf is a weight of 0, whatever a channel's scale makes of the query. */
+static void an_infinite_key_gets_no_weight(void **state)
+{
+    static const float scales[] = {1, 1.5F, 0x1.fffffep-1F, 0x1p-60F};
+    (void)state;
+    for (size_t n = 0; n < 2; n++)
+        for (size_t s = 0; s < sizeof scales / sizeof *scales; s++)
+            judge_two_keys(q_types[n], (const uint8_t[]){MINUS_INFINITY, ONE},
+                           (const uint8_t[]){ONE, LARGEST}, scales[s], 1);
+}
+
+/* A weight times such a scale is no normal number, but their product with a value is. */
+static void tiny_scales_of_large_values_count(void **state)
+{
+    (void)state;
+    for (size_t n = 0; n < 2; n++)
+        judge_two_keys(q_types[n], (const uint8_t[]){ONE, ONE}, (const uint8_t[]){LARGEST, LARGEST},
+                       1, 0x1p-130F);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_byte_is_read_in_every_lane),
+        cmocka_unit_test(an_infinite_key_gets_no_weight),
+        cmocka_unit_test(tiny_scales_of_large_values_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -188,6 +188,10 @@ static void with_a_matrix_unit(void **state)
     assert_int_not_equal(best("h=8,s=512,d=64", 1)->isa, ATTN_ISA_AMX); /* bf16 only */
     assert_string_equal(best("h=1,s=16,d=64,dtype=bf16", 1)->name, "flash");
     assert_string_equal(best("h=8,sq=16,skv=64,d=64,dtype=bf16", 1)->name, "split_kv");
+    /* 16 rows, for which split_kv has no tiles */
+    const char *bytes = "hq=128,hkv=8,sq=1,skv=8192,d=128,dtype=bf16,kv_dtype=i8";
+    assert_string_equal(best(bytes, 1)->name, "flash");
+    assert_int_equal(best(bytes, 1)->isa, ATTN_ISA_AMX);
     assert_int_equal(best("hq=8,hkv=1,sq=1,skv=8192,d=128,dtype=bf16", 1)->isa, ATTN_ISA_AMX);
     assert_int_not_equal(best("hq=7,hkv=1,sq=1,skv=8192,d=128,dtype=bf16", 1)->isa, ATTN_ISA_AMX);
 }
