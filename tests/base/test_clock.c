@@ -6,9 +6,8 @@
 
 #include "base/clock.h"
 
-static void never_goes_back(void **state)
+TEST(never_goes_back)
 {
-    (void)state;
     double last = clock_now();
     for (int i = 0; i < 100000; i++) {
         const double now = clock_now();
@@ -19,16 +18,14 @@ static void never_goes_back(void **state)
 
 /* A double holds nanoseconds exactly up to 2^53 ns = 104 days of uptime; beyond that the step is
  * still far below a microsecond. */
-static void quality_is_positive_and_fine(void **state)
+TEST(quality_is_positive_and_fine)
 {
-    (void)state;
     const double step = clock_resolution();
     assert_true(step > 0 && step < 1e-3);
 }
 
-static void utc_has_its_form(void **state)
+TEST(utc_has_its_form)
 {
-    (void)state;
     char text[32];
     clock_utc(text);
     int year, month, day, hour, minute, second, read = 0;

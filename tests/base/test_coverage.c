@@ -211,9 +211,8 @@ static double share(size_t some, const struct found *found)
     return (double)some / (double)found->cells;
 }
 
-static void intervals_cover_under_any_noise(void **state)
+TEST(intervals_cover_under_any_noise)
 {
-    (void)state;
     double least = 1, most = 0, widened = 0, flagged = 0;
     for (size_t i = 0; i < sizeof noises / sizeof *noises; i++)
         for (size_t j = 0; j < sizeof scales / sizeof *scales; j++) {
@@ -237,9 +236,8 @@ static void intervals_cover_under_any_noise(void **state)
  * the rule ends them or the time.  The last of the memories is what recorded sessions resemble: a quarter
  * of the noise is a level that lasts.
  */
-static void intervals_cover_launches_with_memory(void **state)
+TEST(intervals_cover_launches_with_memory)
 {
-    (void)state;
     static const struct {
         size_t cells, cap;
     } sessions[] = {{1, 24}, {4, 24}, {16, 24}, {16, 6}, {6, 9}};
@@ -354,9 +352,8 @@ static void judge_recorded(const struct recorded of[RECORDED_CELLS], const doubl
 }
 
 /* Equal sessions of 8 s, one right after the other: does an interval of one hold the median of all? */
-static void intervals_cover_recorded_launches(void **state)
+TEST(intervals_cover_recorded_launches)
 {
-    (void)state;
     static const char *const files[] = {"equal-sessions.jsonl", "equal-sessions-zen4.jsonl"};
     for (size_t f = 0; f < sizeof files / sizeof *files; f++) {
         struct recorded of[RECORDED_SESSIONS][RECORDED_CELLS] = {0};
@@ -376,9 +373,8 @@ static void intervals_cover_recorded_launches(void **state)
 }
 
 /* At a fixed number of launches the simulated coverage is the exact one. */
-static void fixed_numbers_cover_as_computed(void **state)
+TEST(fixed_numbers_cover_as_computed)
 {
-    (void)state;
     for (size_t n = STATS_CI_MIN; n <= CAP; n++) {
         size_t lo, hi, covered = 0;
         double exact;

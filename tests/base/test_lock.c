@@ -53,9 +53,8 @@ static pid_t start_holder(void)
     return child;
 }
 
-static void the_holder_is_named_and_dies_with_its_lock(void **state)
+TEST(the_holder_is_named_and_dies_with_its_lock)
 {
-    (void)state;
     struct lock lock;
     char text[256], expected[256];
     const pid_t child = start_holder();
@@ -73,9 +72,8 @@ static void the_holder_is_named_and_dies_with_its_lock(void **state)
     lock_release(&lock);
 }
 
-static void a_released_lock_is_free_and_anonymous(void **state)
+TEST(a_released_lock_is_free_and_anonymous)
 {
-    (void)state;
     struct lock first, second;
     char text[256];
     assert_int_equal(LOCK_TAKEN, lock_try(&first, path, "a longer command", text, sizeof text));
@@ -95,9 +93,8 @@ static void a_released_lock_is_free_and_anonymous(void **state)
     lock_release(&second);
 }
 
-static void children_do_not_inherit_it(void **state)
+TEST(children_do_not_inherit_it)
 {
-    (void)state;
     struct lock lock;
     char text[256];
     assert_int_equal(LOCK_TAKEN, lock_try(&lock, path, "parent", text, sizeof text));
@@ -123,9 +120,8 @@ static void children_do_not_inherit_it(void **state)
     waitpid(child, NULL, 0);
 }
 
-static void an_unusable_file_is_said_to_be(void **state)
+TEST(an_unusable_file_is_said_to_be)
 {
-    (void)state;
     struct lock lock;
     char text[256];
     assert_int_equal(LOCK_UNUSABLE, lock_try(&lock, "/nonexistent/lock", "me", text, sizeof text));
@@ -136,9 +132,8 @@ static void an_unusable_file_is_said_to_be(void **state)
     unlink(path);
 }
 
-static void the_machine_has_one_path(void **state)
+TEST(the_machine_has_one_path)
 {
-    (void)state;
     assert_true(strcmp(lock_path(), "/run/lock/attnbench.lock") == 0 ||
                 strcmp(lock_path(), "/tmp/attnbench.lock") == 0);
 }

@@ -7,9 +7,8 @@
 
 #include "base/printable.h"
 
-static void text_stays_and_controls_show(void **state)
+TEST(text_stays_and_controls_show)
 {
-    (void)state;
     static const struct {
         const char *from, *to;
     } table[] = {
@@ -35,18 +34,16 @@ static void text_stays_and_controls_show(void **state)
     }
 }
 
-static void zeros_show_too(void **state)
+TEST(zeros_show_too)
 {
-    (void)state;
     char text[16];
     printable("a\0b", 3, text, sizeof text);
     assert_string_equal(text, "a\\x00b");
 }
 
 /* No escape and no character is cut in two. */
-static void a_line_has_no_other_ends(void **state)
+TEST(a_line_has_no_other_ends)
 {
-    (void)state;
     char text[16];
     printable_line("a\n\tb\x1b\xc3", text, sizeof text);
     assert_string_equal(text, "a  b\\x1b\\xc3");
@@ -54,9 +51,8 @@ static void a_line_has_no_other_ends(void **state)
     assert_string_equal(text, "a  b");
 }
 
-static void what_does_not_fit_is_left_out(void **state)
+TEST(what_does_not_fit_is_left_out)
 {
-    (void)state;
     char text[6];
     assert_int_equal(printable("ab\x1b"
                                "c",

@@ -14,9 +14,8 @@ static float numbers[N], part[N];
 
 /* SplitMix64 with seed 1234567 prints these first five numbers (rosettacode.org, "Pseudo-random
  * numbers/Splitmix64"); a key is its state. */
-static void bits_are_splitmix64(void **state)
+TEST(bits_are_splitmix64)
 {
-    (void)state;
     static const uint64_t expected[] = {6457827717110365317u, 3203168211198807973u,
                                         9817491932198370423u, 4593380528125082431u,
                                         16408922859458223821u};
@@ -24,9 +23,8 @@ static void bits_are_splitmix64(void **state)
         assert_true(random_bits(1234567, n) == expected[n]);
 }
 
-static void any_part_is_the_same(void **state)
+TEST(any_part_is_the_same)
 {
-    (void)state;
     void (*const kinds[])(float *, size_t, uint64_t, uint64_t) = {random_normal, random_uniform};
     for (size_t k = 0; k < COUNT(kinds); k++) {
         kinds[k](numbers, 2000, 42, 0);
@@ -40,9 +38,8 @@ static void any_part_is_the_same(void **state)
     }
 }
 
-static void keys_and_streams_differ(void **state)
+TEST(keys_and_streams_differ)
 {
-    (void)state;
     assert_true(random_key(1, 0) != random_key(1, 1));
     assert_true(random_key(1, 0) != random_key(2, 0));
     assert_true(random_key(0, 1) != random_key(1, 0));
@@ -55,9 +52,8 @@ static void keys_and_streams_differ(void **state)
 }
 
 /* Moments within 5 standard errors, and the shares beyond 1, 2 and 3 standard deviations. */
-static void normal_is_normal(void **state)
+TEST(normal_is_normal)
 {
-    (void)state;
     random_normal(numbers, N, random_key(7, 0), 0);
     double moment[5] = {0}, neighbours = 0;
     size_t beyond[4] = {0};
@@ -81,9 +77,8 @@ static void normal_is_normal(void **state)
     }
 }
 
-static void uniform_is_uniform(void **state)
+TEST(uniform_is_uniform)
 {
-    (void)state;
     random_uniform(numbers, N, random_key(7, 1), 0);
     size_t bins[20] = {0};
     for (size_t n = 0; n < N; n++) {
@@ -95,9 +90,8 @@ static void uniform_is_uniform(void **state)
         assert_true(fabs((double)bins[k] - N / 20.0) < 5 * sqrt(N / 20.0));
 }
 
-static void integers_stay_below(void **state)
+TEST(integers_stay_below)
 {
-    (void)state;
     size_t seen[7] = {0};
     for (uint64_t n = 0; n < 7000; n++)
         seen[random_below(3, n, 7)]++;
@@ -107,9 +101,8 @@ static void integers_stay_below(void **state)
         assert_true(random_unit(3, n) >= 0 && random_unit(3, n) < 1);
 }
 
-static void tokens_differ(void **state)
+TEST(tokens_differ)
 {
-    (void)state;
     char one[RANDOM_TOKEN], other[RANDOM_TOKEN];
     assert_true(random_token(one) && random_token(other));
     assert_int_equal(strspn(one, "0123456789abcdef"), RANDOM_TOKEN - 1);

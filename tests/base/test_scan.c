@@ -15,9 +15,8 @@ static struct piece piece(const char *text)
     return (struct piece){text, strlen(text)};
 }
 
-static void splitting_keeps_empty_pieces(void **state)
+TEST(splitting_keeps_empty_pieces)
 {
-    (void)state;
     struct piece rest = piece(",a;b,");
     bool more;
     assert_true(piece_is(piece_split(&rest, ",;", &more), "") && more);
@@ -29,17 +28,15 @@ static void splitting_keeps_empty_pieces(void **state)
     assert_false(more);
 }
 
-static void trimming_takes_blanks_only(void **state)
+TEST(trimming_takes_blanks_only)
 {
-    (void)state;
     assert_true(piece_is(piece_trim(piece(" \t a \tb\n \t")), "a \tb\n"));
     assert_true(piece_is(piece_trim(piece(" \t ")), ""));
     assert_true(piece_is(piece_trim(piece("")), ""));
 }
 
-static void copies_fit_or_are_refused(void **state)
+TEST(copies_fit_or_are_refused)
 {
-    (void)state;
     char text[4] = "zzz";
     assert_false(piece_copy(piece("abcd"), text, sizeof text));
     assert_true(piece_copy(piece("abc"), text, sizeof text));
@@ -70,17 +67,15 @@ static const struct {
     {"\xff", false},
 };
 
-static void text_is_utf8_without_control_characters(void **state)
+TEST(text_is_utf8_without_control_characters)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(utf8); i++)
         if (piece_is_text(piece(utf8[i].bytes)) != utf8[i].text)
             fail_msg("number %zu", i);
 }
 
-static void numbers_are_read_up_to_their_limit(void **state)
+TEST(numbers_are_read_up_to_their_limit)
 {
-    (void)state;
     uint64_t n = 7;
     const char *why;
     assert_true(scan_number(piece("0018446744073709551615"), UINT64_MAX, &n, &why));
@@ -99,9 +94,8 @@ static void numbers_are_read_up_to_their_limit(void **state)
     assert_int_equal(n, 100);
 }
 
-static void counts_have_units(void **state)
+TEST(counts_have_units)
 {
-    (void)state;
     static const struct {
         const char *text;
         uint64_t value;
@@ -155,9 +149,8 @@ static const struct {
     {FLT_TRUE_MIN, "1e-45"},
 };
 
-static void floats_print_shortest_and_read_back(void **state)
+TEST(floats_print_shortest_and_read_back)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(floats); i++) {
         char text[SCAN_FLOAT];
         float value;
@@ -169,9 +162,8 @@ static void floats_print_shortest_and_read_back(void **state)
     }
 }
 
-static void quotes_escape_and_cut(void **state)
+TEST(quotes_escape_and_cut)
 {
-    (void)state;
     char text[SCAN_QUOTED];
     assert_string_equal(scan_quote(piece("a ~"), text), "'a ~'");
     assert_string_equal(scan_quote(piece("\x1f\x7f\xff"), text), "'\\x1f\\x7f\\xff'");
@@ -201,9 +193,8 @@ static const struct {
     {"aXb", "ab", 1},  {"flaw", "lawn", 2},
 };
 
-static void distances_count_edits_and_swaps(void **state)
+TEST(distances_count_edits_and_swaps)
 {
-    (void)state;
     char word[65];
     for (size_t i = 0; i < COUNT(distances); i++)
         assert_int_equal(scan_distance(piece(distances[i].given), distances[i].word),
@@ -228,9 +219,8 @@ static const struct {
     {"something", "words are tiny, short, a, bc, sq, skv"},
 };
 
-static void the_nearest_word_is_advised(void **state)
+TEST(the_nearest_word_is_advised)
 {
-    (void)state;
     static const char *const words[] = {"tiny", "short", "a", "bc", "sq", "skv"};
     for (size_t i = 0; i < COUNT(advices); i++) {
         struct scan_choice choice = {.given = piece(advices[i].given)};
@@ -255,9 +245,8 @@ static const struct {
     {"a \"b", NULL, NULL},
 };
 
-static void words_are_those_of_a_shell(void **state)
+TEST(words_are_those_of_a_shell)
 {
-    (void)state;
     static struct shell_words words;
     char text[200];
     for (size_t i = 0; i < COUNT(shell); i++) {

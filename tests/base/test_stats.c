@@ -20,9 +20,8 @@ static void assert_near(double got, double expected)
         fail_msg("got %.17g, expected %.17g", got, expected);
 }
 
-static void sorts_ascending(void **state)
+TEST(sorts_ascending)
 {
-    (void)state;
     static const double sorted[] = {0.5, 1.2, 2.0, 3.1, 4.4, 4.4, 5.9, 6.6, 7.25, 8.8, 9.7};
     double x[COUNT(eleven)];
     memcpy(x, eleven, sizeof x);
@@ -30,9 +29,8 @@ static void sorts_ascending(void **state)
     assert_memory_equal(x, sorted, sizeof x);
 }
 
-static void quantiles_are_type_7(void **state)
+TEST(quantiles_are_type_7)
 {
-    (void)state;
     static const struct {
         size_t n;
         double q, value;
@@ -49,26 +47,23 @@ static void quantiles_are_type_7(void **state)
     }
 }
 
-static void median_of_even_count_is_the_middle(void **state)
+TEST(median_of_even_count_is_the_middle)
 {
-    (void)state;
     static const double x[] = {1, 2, 4, 100};
     assert_near(stats_median(x, 4), 3);
     assert_near(stats_median(x, 3), 2);
 }
 
-static void median_of_leaves_its_input(void **state)
+TEST(median_of_leaves_its_input)
 {
-    (void)state;
     double x[COUNT(eleven)];
     memcpy(x, eleven, sizeof x);
     assert_near(stats_median_of(x, COUNT(x)), 4.4);
     assert_memory_equal(x, eleven, sizeof x);
 }
 
-static void ranks_are_exact(void **state)
+TEST(ranks_are_exact)
 {
-    (void)state;
     static const struct {
         size_t n, lo, hi; /* 1-based, as tables print them */
         double coverage;
@@ -100,9 +95,8 @@ static void ranks_are_exact(void **state)
 }
 
 /* tests/data/interval-ranks.csv, computed in whole numbers; tests/scripts holds the tools to it. */
-static void ranks_are_those_of_the_table(void **state)
+TEST(ranks_are_those_of_the_table)
 {
-    (void)state;
     FILE *table = fopen(TEST_DATA "/interval-ranks.csv", "r");
     assert_non_null(table);
     assert_int_equal(fscanf(table, "n,lo,hi,coverage"), 0);
@@ -118,9 +112,8 @@ static void ranks_are_those_of_the_table(void **state)
     assert_int_equal(next, 201);
 }
 
-static void no_interval_below_six(void **state)
+TEST(no_interval_below_six)
 {
-    (void)state;
     static const double x[] = {1, 2, 3, 4, 5, 6};
     double lo, hi;
     for (size_t n = 0; n < 6; n++)
@@ -130,9 +123,8 @@ static void no_interval_below_six(void **state)
     assert_near(hi, 6);
 }
 
-static void interval_takes_values_at_the_ranks(void **state)
+TEST(interval_takes_values_at_the_ranks)
 {
-    (void)state;
     static const double x[] = {10, 11, 12, 13, 14, 15, 16, 99};
     double lo, hi;
     assert_true(stats_median_ci95(x, 8, &lo, &hi));
@@ -146,9 +138,8 @@ static void interval_takes_values_at_the_ranks(void **state)
 
 /* [numpy]: exp of the median and of the 1st and 8th smallest of log(b / a); [scipy] of five values
  * t.interval(0.95, 4, mean, sem). */
-static void paired_ratio_is_by_round(void **state)
+TEST(paired_ratio_is_by_round)
 {
-    (void)state;
     static const double a[] = {1.00, 1.02, 0.99, 1.01, 1.05, 1.00, 0.98, 1.03};
     static const double b[] = {1.03, 1.04, 1.03, 1.05, 1.07, 1.02, 1.02, 1.05};
     const struct stats_ratio r = stats_paired_ratio(a, b, 8);
@@ -168,9 +159,8 @@ static void paired_ratio_is_by_round(void **state)
 }
 
 /* [numpy]: every one of the 6^6 and 7^7 resamples of the rounds listed, and 2e6 of the 9^9. */
-static void detectable_difference_by_resampling(void **state)
+TEST(detectable_difference_by_resampling)
 {
-    (void)state;
     static const double one[] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
     static const double six[] = {0.9919, 1.0062, 1.0113, 0.9989, 0.9916, 0.9918};
     static const double seven[] = {1.0065, 1.0074, 1.0054, 0.9933, 1.0023, 1.0012, 1.0022};
@@ -184,9 +174,8 @@ static void detectable_difference_by_resampling(void **state)
 }
 
 /* With many rounds an outlying round at either end no longer counts. */
-static void detectable_difference_forgets_rare_rounds(void **state)
+TEST(detectable_difference_forgets_rare_rounds)
 {
-    (void)state;
     double one[60], noisy[60];
     for (int i = 0; i < 60; i++) {
         one[i] = 1;

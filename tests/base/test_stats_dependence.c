@@ -12,9 +12,8 @@
 
 /* Ranks about their mean: -2.5, -0.5, 1.5, 2.5, 0.5, -1.5; products of neighbours 1.25, -0.75, 3.75,
  * 1.25, -0.75, together 4.75, squares 17.5: 6 * 4.75 / 17.5 + 1.  The sizes count for nothing. */
-static void evidence_is_of_ranks(void **state)
+TEST(evidence_is_of_ranks)
 {
-    (void)state;
     static const double x[] = {1, 3, 5, 1000, 4, 2};
     struct stats_dependence pool = {0};
     assert_true(stats_dependence_add(&pool, x, 6));
@@ -28,9 +27,8 @@ static void evidence_is_of_ranks(void **state)
 }
 
 /* Ranks -1.5, -1.5, 0, 1.5, 1.5, 0 of which pairs are equal: products 2.25, 0, 0, 2.25, 0. */
-static void equal_values_share_a_rank(void **state)
+TEST(equal_values_share_a_rank)
 {
-    (void)state;
     static const double x[] = {1, 1, 2, 3, 3, 2}, same[] = {7, 7, 7, 7, 7, 7};
     struct stats_dependence pool = {0};
     stats_dependence_add(&pool, x, 6);
@@ -41,9 +39,8 @@ static void equal_values_share_a_rank(void **state)
     assert_near(pool.freedom, 2);
 }
 
-static void estimate_is_within_bounds(void **state)
+TEST(estimate_is_within_bounds)
 {
-    (void)state;
     const struct {
         struct stats_dependence pool;
         double expected;
@@ -61,9 +58,8 @@ static void estimate_is_within_bounds(void **state)
     assert_true(isnan(stats_dependence_of(&(struct stats_dependence){4, 7.9})));
 }
 
-static void the_larger_estimate_counts(void **state)
+TEST(the_larger_estimate_counts)
 {
-    (void)state;
     const struct stats_dependence low = {2, 20}, high = {6, 20}, few = {9, 19}, all = {20, 100};
     assert_near(stats_dependence_taken(low, all).freedom, 100);
     assert_near(stats_dependence_taken(high, all).freedom, 20);
@@ -71,9 +67,8 @@ static void the_larger_estimate_counts(void **state)
 }
 
 /* Correlations of 6 values at distances of 1 to 5: 1/2 and each 0.85 of the one before; powers of 0.9. */
-static void width_follows_the_variance_of_a_mean(void **state)
+TEST(width_follows_the_variance_of_a_mean)
 {
-    (void)state;
     double v = 1 + 2 * 0.5 * (5 + 4 * 0.85 + 3 * 0.7225 + 2 * 0.614125 + 0.52200625) / 6;
     assert_near(stats_dependence_widens(6, 0.5), sqrt(v * (5 / 6.0) / (1 - v / 6)));
     v = 1 + 2 * (5 * 0.9 + 4 * 0.81 + 3 * 0.729 + 2 * 0.6561 + 0.59049) / 6;
@@ -85,9 +80,8 @@ static void width_follows_the_variance_of_a_mean(void **state)
             assert_true(stats_dependence_widens(n, rho) < stats_dependence_widens(n, rho + 0.01));
 }
 
-static void interval_grows_on_both_sides(void **state)
+TEST(interval_grows_on_both_sides)
 {
-    (void)state;
     static const double x[] = {80, 90, 100, 100, 100, 125};
     const double wider = stats_dependence_widens(6, 0.5);
     double lo, hi;

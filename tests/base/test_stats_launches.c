@@ -30,9 +30,8 @@ static const struct stats_launch launches[] = {
     {seventh, COUNT(seventh)},
 };
 
-static void centre_is_of_launch_medians(void **state)
+TEST(centre_is_of_launch_medians)
 {
-    (void)state;
     struct stats_launches s;
     assert_true(stats_of_launches(launches, 7, NAN, &s));
     assert_near(s.median, 102.34);
@@ -43,9 +42,8 @@ static void centre_is_of_launch_medians(void **state)
     assert_near(s.half_width, (104.11 - 100.105) / 2 / 102.34);
 }
 
-static void quantiles_are_of_all_samples(void **state)
+TEST(quantiles_are_of_all_samples)
 {
-    (void)state;
     struct stats_launches s;
     assert_true(stats_of_launches(launches, 7, NAN, &s));
     assert_int_equal(s.samples, 33);
@@ -54,9 +52,8 @@ static void quantiles_are_of_all_samples(void **state)
     assert_near(s.p95, 104.138); /* [scipy] */
 }
 
-static void variance_is_split_between_unequal_groups(void **state)
+TEST(variance_is_split_between_unequal_groups)
 {
-    (void)state;
     struct stats_launches s;
     assert_true(stats_of_launches(launches, 7, NAN, &s));
     assert_near(s.spread_within, 0.011281860931051735);  /* [scipy] */
@@ -65,9 +62,8 @@ static void variance_is_split_between_unequal_groups(void **state)
     assert_near(s.design_effect, 2.8884197903540527);    /* [scipy] */
 }
 
-static void equal_launches_have_nothing_between(void **state)
+TEST(equal_launches_have_nothing_between)
 {
-    (void)state;
     static const double x[] = {1, 2, 3};
     const struct stats_launch same[] = {{x, 3}, {x, 3}, {x, 3}};
     struct stats_launches s;
@@ -78,9 +74,8 @@ static void equal_launches_have_nothing_between(void **state)
     assert_true(s.design_effect == 1);
 }
 
-static void constant_launches_have_nothing_within(void **state)
+TEST(constant_launches_have_nothing_within)
 {
-    (void)state;
     static const double one[] = {1, 1}, e[] = {2.718281828459045, 2.718281828459045};
     const struct stats_launch apart[] = {{one, 2}, {e, 2}};
     struct stats_launches s;
@@ -91,9 +86,8 @@ static void constant_launches_have_nothing_within(void **state)
     assert_near(s.design_effect, 2); /* two samples know as much as one */
 }
 
-static void no_claims_without_data(void **state)
+TEST(no_claims_without_data)
 {
-    (void)state;
     struct stats_launches s;
     assert_true(stats_of_launches(launches, 5, NAN, &s));
     assert_false(s.interval);

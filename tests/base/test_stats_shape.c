@@ -18,9 +18,8 @@ static void assert_near(double got, double expected)
 
 static const double rising[] = {10.0, 10.2, 10.1, 10.4, 10.4, 10.3, 10.8, 10.7, 11.0, 10.9};
 
-static void outliers_are_far_and_above(void **state)
+TEST(outliers_are_far_and_above)
 {
-    (void)state;
     /* median 10.4, median deviation 0.3: the limit lies at 10.4 + 5 * 1.4826 * 0.3 = 12.62 */
     double x[] = {10.0, 10.2, 10.1, 10.4, 10.4, 10.3, 10.8, 10.7, 11.0, 12.5};
     assert_int_equal(stats_outliers(x, 10, 0.02), 0);
@@ -31,18 +30,16 @@ static void outliers_are_far_and_above(void **state)
     assert_int_equal(stats_outliers(x, 10, 0.5), 0);
 }
 
-static void quiet_series_have_no_outliers_within_least(void **state)
+TEST(quiet_series_have_no_outliers_within_least)
 {
-    (void)state;
     static const double x[] = {1, 1, 1, 1, 1, 1.015, 1.03};
     assert_int_equal(stats_outliers(x, 7, 0.02), 1);
     assert_int_equal(stats_outliers(x, 7, 0.01), 2);
     assert_int_equal(stats_outliers(x, 0, 0.01), 0);
 }
 
-static void modes_are_cut_where_they_part(void **state)
+TEST(modes_are_cut_where_they_part)
 {
-    (void)state;
     static const double x[] = {5.0, 5.1, 4.9, 5.2, 7.0, 5.05, 7.1, 4.95, 6.9, 5.15};
     const struct stats_modes m = stats_modes(x, COUNT(x));
     assert_near(m.distance, 21.361179742701516); /* [scipy] */
@@ -50,9 +47,8 @@ static void modes_are_cut_where_they_part(void **state)
     assert_near(m.minority, 0.3);
 }
 
-static void even_series_show_little_distance(void **state)
+TEST(even_series_show_little_distance)
 {
-    (void)state;
     double x[1000];
     for (int i = 0; i < 1000; i++)
         x[i] = 100 + i;
@@ -62,18 +58,16 @@ static void even_series_show_little_distance(void **state)
     assert_near(m.minority, 0.5);
 }
 
-static void constant_series_have_no_modes(void **state)
+TEST(constant_series_have_no_modes)
 {
-    (void)state;
     static const double same[] = {2, 2, 2, 2, 2}, two[] = {2, 2, 3, 3};
     assert_true(stats_modes(same, 5).distance == 0);
     assert_true(isinf(stats_modes(two, 4).distance));
     assert_near(stats_modes(two, 4).relative, 0.5);
 }
 
-static void trend_is_kendalls(void **state)
+TEST(trend_is_kendalls)
 {
-    (void)state;
     const struct stats_trend up = stats_trend(rising, COUNT(rising));
     assert_near(up.z, 2.963487483441786);      /* [scipy], one pair tied */
     assert_near(up.change, 0.086538461538462); /* [scipy] */

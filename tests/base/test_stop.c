@@ -11,18 +11,16 @@
 static const struct stats_dependence independent = {-8, 40}, unknown = {-8, 39}, half = {20, 40};
 
 /* Six values: the interval is [min, max]. */
-static void half_width_is_of_the_interval(void **state)
+TEST(half_width_is_of_the_interval)
 {
-    (void)state;
     static const double x[] = {1.02, 1.00, 0.98, 1.01, 0.99, 1.00};
     assert_true(fabs(stop_half_width(x, 6, 0) - 0.02) < 1e-12);
     assert_true(isnan(stop_half_width(x, 5, 0)));
     assert_true(isnan(stop_half_width(x, 0, 0)));
 }
 
-static void stops_at_one_percent(void **state)
+TEST(stops_at_one_percent)
 {
-    (void)state;
     static const double narrow[] = {1.0, 1.009, 0.991, 1.0, 1.0, 1.0};
     static const double wide[] = {1.0, 1.012, 0.988, 1.0, 1.0, 1.0};
     assert_int_equal(stop_decide(narrow, 6, 24, &independent), STOP_CI);
@@ -31,9 +29,8 @@ static void stops_at_one_percent(void **state)
 }
 
 /* More often would end a cell whenever chance makes its interval short. */
-static void looks_at_every_sixth_launch(void **state)
+TEST(looks_at_every_sixth_launch)
 {
-    (void)state;
     static const double x[] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
     for (size_t n = 7; n < 12; n++)
         assert_int_equal(stop_decide(x, n, 24, &independent), STOP_NOT);
@@ -41,9 +38,8 @@ static void looks_at_every_sixth_launch(void **state)
 }
 
 /* Two modes 20 % apart: no number of launches narrows the interval. */
-static void stops_at_a_plateau(void **state)
+TEST(stops_at_a_plateau)
 {
-    (void)state;
     double x[14];
     for (size_t i = 0; i < COUNT(x); i++)
         x[i] = i % 2 ? 1.2 : 1.0;
@@ -52,16 +48,14 @@ static void stops_at_a_plateau(void **state)
 }
 
 /* An interval that still shrinks is no plateau. */
-static void goes_on_while_it_gets_better(void **state)
+TEST(goes_on_while_it_gets_better)
 {
-    (void)state;
     static const double x[] = {1.0, 1.3, 0.7, 1.25, 0.8, 1.1, 1.02, 0.98, 1.03, 0.97, 1.01, 0.99};
     assert_int_equal(stop_decide(x, COUNT(x), 24, &independent), STOP_NOT);
 }
 
-static void stops_at_the_cap(void **state)
+TEST(stops_at_the_cap)
 {
-    (void)state;
     static const double x[] = {1.0, 1.3, 0.7, 1.25, 0.8, 1.1};
     assert_int_equal(stop_decide(x, 3, 3, &independent), STOP_CAP);
     assert_int_equal(stop_decide(x, 6, 6, &independent), STOP_CAP);
@@ -70,9 +64,8 @@ static void stops_at_the_cap(void **state)
 }
 
 /* As long as nobody knows how much neighbours resemble each other, a short interval may be luck. */
-static void goes_on_while_dependence_is_unknown(void **state)
+TEST(goes_on_while_dependence_is_unknown)
 {
-    (void)state;
     static const double x[] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
     assert_int_equal(stop_decide(x, 6, 24, &unknown), STOP_NOT);
     assert_int_equal(stop_decide(x, 12, 24, &unknown), STOP_NOT);
@@ -80,9 +73,8 @@ static void goes_on_while_dependence_is_unknown(void **state)
 }
 
 /* Ranks 2 and 9 of twelve: 1 +- 0.9 %. */
-static void half_width_grows_with_dependence(void **state)
+TEST(half_width_grows_with_dependence)
 {
-    (void)state;
     static const double x[] = {0.88, 0.92, 0.991, 1, 1, 1, 1, 1, 1, 1.009, 1.08, 1.12};
     assert_true(fabs(stop_half_width(x, 12, 0) - 0.009) < 1e-12);
     const double wider = stats_dependence_widens(12, 0.6);

@@ -42,9 +42,8 @@ static void assert_prints(size_t width, bool color, const char *expected)
     assert_printed(&table, width, color, expected);
 }
 
-static void wide_tables_have_all_columns(void **state)
+TEST(wide_tables_have_all_columns)
 {
-    (void)state;
     assert_prints(80, false,
                   "name      time  extra   %\n"
                   "a       1.5 ms  first  99\n"
@@ -52,9 +51,8 @@ static void wide_tables_have_all_columns(void **state)
 }
 
 /* `extra` has the highest number of those that are shown. */
-static void narrow_tables_drop_by_priority(void **state)
+TEST(narrow_tables_drop_by_priority)
 {
-    (void)state;
     assert_prints(22, false,
                   "name      time   %\n"
                   "a       1.5 ms  99\n"
@@ -64,9 +62,8 @@ static void narrow_tables_drop_by_priority(void **state)
 }
 
 /* A column goes before others are moved together; those that are needed are, at last. */
-static void narrower_tables_close_up(void **state)
+TEST(narrower_tables_close_up)
 {
-    (void)state;
     assert_prints(16, false,
                   "name      time\n"
                   "a       1.5 ms\n"
@@ -83,9 +80,8 @@ static void narrower_tables_close_up(void **state)
 }
 
 /* Equal texts behind each other are one title, and what a row has beside it begins anew. */
-static void the_first_column_may_be_titles(void **state)
+TEST(the_first_column_may_be_titles)
 {
-    (void)state;
     struct table_row three[] = {rows[0], rows[0], rows[1]};
     const struct table titled = {.columns = columns,
                                  .column_count = COUNT(columns),
@@ -112,9 +108,8 @@ static void the_first_column_may_be_titles(void **state)
 }
 
 /* Whoever shows it cuts the line. */
-static void notes_may_stay_on_their_line(void **state)
+TEST(notes_may_stay_on_their_line)
 {
-    (void)state;
     struct table lines = table;
     lines.one_line = true;
     assert_printed(&lines, 22, false,
@@ -123,18 +118,16 @@ static void notes_may_stay_on_their_line(void **state)
                    "longer   20 us   7  went wrong somewhere\n");
 }
 
-static void colors_stand_around_the_row(void **state)
+TEST(colors_stand_around_the_row)
 {
-    (void)state;
     assert_prints(80, true,
                   "name      time  extra   %\n"
                   "\033[1ma       1.5 ms  first  99\033[0m\n"
                   "\033[31mlonger   20 us          7\033[0m  went wrong somewhere\n");
 }
 
-static void wraps_at_words(void **state)
+TEST(wraps_at_words)
 {
-    (void)state;
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
@@ -144,9 +137,8 @@ static void wraps_at_words(void **state)
     free(text);
 }
 
-static void units_have_four_digits(void **state)
+TEST(units_have_four_digits)
 {
-    (void)state;
     static const struct {
         void (*print)(double, char *);
         double x;
@@ -178,9 +170,8 @@ static void units_have_four_digits(void **state)
 }
 
 /* A time has the digits that its interval supports, and two where it has none. */
-static void a_time_has_the_digits_that_are_known(void **state)
+TEST(a_time_has_the_digits_that_are_known)
 {
-    (void)state;
     static const struct {
         double x, half;
         const char *text;
@@ -197,9 +188,8 @@ static void a_time_has_the_digits_that_are_known(void **state)
 
 /* tests/data/units.csv, to which scripts/attntools/units.py is held too: the same prefixes and units,
  * one digit more here. */
-static void units_are_those_of_the_tools(void **state)
+TEST(units_are_those_of_the_tools)
 {
-    (void)state;
     FILE *file = fopen(TEST_DATA "/units.csv", "r");
     assert_non_null(file);
     char line[128], kind[16], value[32], expected[32], text[UNITS_TEXT];

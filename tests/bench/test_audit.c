@@ -7,9 +7,8 @@
 
 #include "bench/audit.h"
 
-static void sums_are_accounted_for(void **state)
+TEST(sums_are_accounted_for)
 {
-    (void)state;
     static const struct {
         struct audit sums;
         bool holds;
@@ -42,9 +41,8 @@ static void sums_are_accounted_for(void **state)
     }
 }
 
-static void single_calls_bound_many(void **state)
+TEST(single_calls_bound_many)
 {
-    (void)state;
     static const struct {
         double per_call_s, single_s;
         bool agrees;
@@ -60,9 +58,8 @@ static void single_calls_bound_many(void **state)
     }
 }
 
-static void more_calls_take_longer(void **state)
+TEST(more_calls_take_longer)
 {
-    (void)state;
     static const struct {
         double few_s, many_s;
         bool grows;

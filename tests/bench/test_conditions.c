@@ -140,9 +140,8 @@ static void a_lost_binding_is_a_migration(void **state)
     machine_close(machine);
 }
 
-static void cold_sets_outgrow_the_caches(void **state)
+TEST(cold_sets_outgrow_the_caches)
 {
-    (void)state;
     char message[256];
     struct machine *machine = machine_open(NULL, message, sizeof message);
     assert_non_null(machine);
@@ -157,9 +156,8 @@ static void cold_sets_outgrow_the_caches(void **state)
 }
 
 /* No claim about speed: only that both readings happened, in cold mode alone. */
-static void cold_mode_is_probed(void **state)
+TEST(cold_mode_is_probed)
 {
-    (void)state;
     static const struct tensors_layout layout = {.guard = TENSORS_TIMING};
     struct attn_problem problem;
     struct attn_plan plan;

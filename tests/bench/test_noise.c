@@ -22,9 +22,8 @@ static const struct bench_disturbance quiet = {
     .probe_after_gflops = 101,
 };
 
-static void one_launch_shows_what_was_counted(void **state)
+TEST(one_launch_shows_what_was_counted)
 {
-    (void)state;
     const struct {
         struct bench_disturbance change;
         unsigned flags;
@@ -68,9 +67,8 @@ static void one_launch_shows_what_was_counted(void **state)
     }
 }
 
-static void a_launch_is_held_against_the_usual_rate(void **state)
+TEST(a_launch_is_held_against_the_usual_rate)
 {
-    (void)state;
     const struct noise_launch launch = {.threads = 2, .disturbance = quiet};
     assert_int_equal(noise_of_launch(&launch, 100), 0);
     assert_int_equal(noise_of_launch(&launch, 107), NOISE_FREQUENCY);
@@ -83,9 +81,8 @@ static void a_launch_is_held_against_the_usual_rate(void **state)
 }
 
 /* Where cycles were counted the probes say nothing more about the clock. */
-static void cycles_outrank_the_probes(void **state)
+TEST(cycles_outrank_the_probes)
 {
-    (void)state;
     struct noise_launch launch = {.threads = 2, .disturbance = quiet};
     assert_true(noise_clock(&launch.disturbance) == 100);
     launch.disturbance.clock_ghz = 3.5;
@@ -96,9 +93,8 @@ static void cycles_outrank_the_probes(void **state)
     assert_int_equal(noise_of_launch(&launch, 3.3), NOISE_FREQUENCY);
 }
 
-static void only_what_may_pass_is_repeated(void **state)
+TEST(only_what_may_pass_is_repeated)
 {
-    (void)state;
     assert_true(noise_repeat(NOISE_PREEMPTED));
     assert_true(noise_repeat(NOISE_MIGRATED | NOISE_OUTLIERS));
     assert_true(noise_repeat(NOISE_HALTED));
@@ -108,9 +104,8 @@ static void only_what_may_pass_is_repeated(void **state)
 }
 
 /* Two at once, one more for every four launches that count. */
-static void repeats_are_not_for_ever(void **state)
+TEST(repeats_are_not_for_ever)
 {
-    (void)state;
     assert_true(noise_may_repeat(0, 1));
     assert_false(noise_may_repeat(0, 2));
     assert_false(noise_may_repeat(3, 2));
@@ -165,9 +160,8 @@ static void fill(struct cell *cell, double (*draw)(uint64_t, uint64_t *), uint64
     fill_noisy(cell, draw, key, 0.005);
 }
 
-static void quiet_cells_are_seldom_flagged(void **state)
+TEST(quiet_cells_are_seldom_flagged)
 {
-    (void)state;
     static double (*const draws[])(uint64_t, uint64_t *) = {normal, exponential, uniform, heavy};
     static const double scales[] = {0.002, 0.005, 0.03};
     static struct cell cell;
@@ -184,9 +178,8 @@ static void quiet_cells_are_seldom_flagged(void **state)
     assert_in_range(flagged, 0, (int)(COUNT(draws) * COUNT(scales) * CELLS * 2 / 100)); /* 2 % */
 }
 
-static void shapes_are_recognised(void **state)
+TEST(shapes_are_recognised)
 {
-    (void)state;
     static struct cell cell;
     for (uint64_t key = 0; key < 50; key++) {
         uint64_t i = 0;
@@ -224,9 +217,8 @@ static void shapes_are_recognised(void **state)
 }
 
 /* Trends and modes that are there, but too small for an interval of 1 % to feel. */
-static void small_shapes_are_let_be(void **state)
+TEST(small_shapes_are_let_be)
 {
-    (void)state;
     static struct cell cell;
     fill_noisy(&cell, normal, 5, 0.0003);
     for (size_t l = 0; l < LAUNCHES; l++)
@@ -240,9 +232,8 @@ static void small_shapes_are_let_be(void **state)
     assert_int_equal(noise_of_cell(cell.launches, LAUNCHES), 0);
 }
 
-static void a_cell_needs_enough_disturbed_launches(void **state)
+TEST(a_cell_needs_enough_disturbed_launches)
 {
-    (void)state;
     static struct cell cell;
     fill(&cell, normal, 3);
     cell.launches[0].disturbance.involuntary_switches = 1000;
@@ -263,9 +254,8 @@ static void a_cell_needs_enough_disturbed_launches(void **state)
     assert_int_equal(noise_of_cell(cell.launches, LAUNCHES), NOISE_FREQUENCY);
 }
 
-static void few_launches_are_said_to_be_few(void **state)
+TEST(few_launches_are_said_to_be_few)
 {
-    (void)state;
     static struct cell cell;
     fill(&cell, normal, 4);
     assert_int_equal(noise_of_cell(cell.launches, 5), NOISE_NO_INTERVAL);
@@ -273,9 +263,8 @@ static void few_launches_are_said_to_be_few(void **state)
     assert_int_equal(noise_of_cell(cell.launches, 0), NOISE_NO_INTERVAL);
 }
 
-static void words_are_complete_and_distinct(void **state)
+TEST(words_are_complete_and_distinct)
 {
-    (void)state;
     json_t *words = noise_json(~0u), *none = noise_json(0), *one = noise_json(NOISE_DRIFT);
     assert_int_equal(json_array_size(words), noise_word_count);
     assert_int_equal(json_array_size(none), 0);

@@ -8,9 +8,8 @@
 #include "experiments/parts.h"
 #include "base/random.h"
 
-static void rescales_of_known_rows(void **state)
+TEST(rescales_of_known_rows)
 {
-    (void)state;
     /* In powers of 2: 0, 1, 1, 4, 3, 6. */
     const float unit = 0.693147181f;
     const float x[] = {0, unit, unit, 4 * unit, 3 * unit, 6 * unit};
@@ -23,9 +22,8 @@ static void rescales_of_known_rows(void **state)
 }
 
 /* The k-th key of a random order is a new maximum with probability 1/k. */
-static void random_rows_rescale_as_records_come(void **state)
+TEST(random_rows_rescale_as_records_come)
 {
-    (void)state;
     enum { KEYS = 500, ROWS = 2000 };
     float x[KEYS];
     double total = 0, expected = 0;
@@ -38,9 +36,8 @@ static void random_rows_rescale_as_records_come(void **state)
     assert_true(fabs(total / ROWS - expected) < 0.15); /* s.e. 0.05 */
 }
 
-static void sorted_rows_rescale_always_or_never(void **state)
+TEST(sorted_rows_rescale_always_or_never)
 {
-    (void)state;
     float x[64];
     rescale_draw("ascending", x, 64, 3);
     assert_int_equal(rescale_count(x, 64, 1, 0), 63);
@@ -50,9 +47,8 @@ static void sorted_rows_rescale_always_or_never(void **state)
 }
 
 /* A kernel whose results were moved by a known amount. */
-static void errors_are_those_that_were_made(void **state)
+TEST(errors_are_those_that_were_made)
 {
-    (void)state;
     struct problem_case c = {.name = "errors", .input = {.kind = INPUT_NORMAL, .seed = 3}};
     struct kernel_call call;
     struct error_growth before, after;
@@ -82,9 +78,8 @@ static void errors_are_those_that_were_made(void **state)
 }
 
 /* A degree more is 5 to 40 times as exact, until float32 itself is all that is left. */
-static void polynomials_come_closer(void **state)
+TEST(polynomials_come_closer)
 {
-    (void)state;
     double before = 1;
     for (size_t degree = 1; degree <= EXP_DEGREES; degree++) {
         const double error = exp_degree_error(degree);
@@ -96,9 +91,8 @@ static void polynomials_come_closer(void **state)
     assert_true(fabs(exp_degree_error(2) - 0.0035) < 0.0025);
 }
 
-static void whole_powers_are_exact_and_others_near(void **state)
+TEST(whole_powers_are_exact_and_others_near)
 {
-    (void)state;
     float c[EXP_DEGREES];
     for (size_t degree = 1; degree <= EXP_DEGREES; degree++) {
         const double error = exp_degree_error(degree);

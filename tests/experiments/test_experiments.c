@@ -18,9 +18,8 @@
             fail_msg("%s = %.9g, expected %.9g", #got, got_, expected_); \
     } while (0)
 
-static void every_experiment_says_what_it_is(void **state)
+TEST(every_experiment_says_what_it_is)
 {
-    (void)state;
     const struct experiment *e;
     for (size_t i = 0; (e = experiment_at(i)); i++) {
         assert_ptr_equal(experiment_find(e->name), e);
@@ -36,9 +35,8 @@ static void every_experiment_says_what_it_is(void **state)
 
 /* ---- steps, rows and tables ------------------------------------------------------------------ */
 
-static void steps_are_every_combination(void **state)
+TEST(steps_are_every_combination)
 {
-    (void)state;
     static const char *const kernels[] = {"a", "b", NULL};
     json_t *steps = json_array(), *asked = json_pack("{s:[i, i], s:i}", "d", 1, 2, "rows", 3);
     experiment_steps(steps, experiment_pick(json_object(), asked, "rows absent"),
@@ -55,9 +53,8 @@ static void steps_are_every_combination(void **state)
     json_decref(expected);
 }
 
-static void rows_are_listed_by_key(void **state)
+TEST(rows_are_listed_by_key)
 {
-    (void)state;
     char text[512];
     json_t *rows = json_array();
     json_t *values = json_pack("{s:f, s:[f, f], s:n, s:b, s:f}", "rms", 0.012345678, "ci95", 0.5,
@@ -82,9 +79,8 @@ static void rows_are_listed_by_key(void **state)
 
 /* At full width all columns; else those with a question mark go, from the last on, and the texts of
  * the first become lines. */
-static void a_wide_listing_gives_way(void **state)
+TEST(a_wide_listing_gives_way)
 {
-    (void)state;
     char text[512];
     json_t *rows = json_array();
     for (int d = 1; d <= 2; d++)
@@ -121,9 +117,8 @@ static void square(void *context, size_t index, void *scratch)
     out[index] = *mine;
 }
 
-static void every_block_is_computed_once(void **state)
+TEST(every_block_is_computed_once)
 {
-    (void)state;
     size_t out[100] = {0};
     assert_true(experiment_blocks(100, 3, sizeof *out, square, out));
     for (size_t i = 0; i < 100; i++)
@@ -132,9 +127,8 @@ static void every_block_is_computed_once(void **state)
 
 /* ---- moments --------------------------------------------------------------------------------- */
 
-static void variance_of_a_known_sample(void **state)
+TEST(variance_of_a_known_sample)
 {
-    (void)state;
     struct moments a = {0}, b = {0};
     const double x[] = {2, 4, 4, 4, 5, 5, 7, 9};
     for (size_t i = 0; i < COUNT(x); i++)
@@ -149,9 +143,8 @@ static void variance_of_a_known_sample(void **state)
 }
 
 /* Over 500 streams the interval holds the exact variance in 95 %, but for the chance of 500. */
-static void intervals_cover_the_exact_variance(void **state)
+TEST(intervals_cover_the_exact_variance)
 {
-    (void)state;
     const size_t dims[] = {10};
     size_t held = 0;
     for (uint64_t stream = 0; stream < 500; stream++) {
@@ -165,9 +158,8 @@ static void intervals_cover_the_exact_variance(void **state)
 
 /* ---- inner products -------------------------------------------------------------------------- */
 
-static void moments_are_those_of_the_distribution(void **state)
+TEST(moments_are_those_of_the_distribution)
 {
-    (void)state;
     const size_t dims[] = {1, 64};
     for (int d = 0; d < DISTRIBUTION_COUNT; d++) {
         struct moments m[2] = {0};
@@ -184,9 +176,8 @@ static void moments_are_those_of_the_distribution(void **state)
 }
 
 /* Fewer dimensions are a beginning of more, odd ones too. */
-static void inner_products_are_sums_of_the_first_dimensions(void **state)
+TEST(inner_products_are_sums_of_the_first_dimensions)
 {
-    (void)state;
     static const size_t dims[] = {1, 2, 3, 7, 8, 31};
     float all[COUNT(dims) * DOTS_TRIALS], one[DOTS_TRIALS];
     for (int d = 0; d < DISTRIBUTION_COUNT; d++) {
@@ -199,9 +190,8 @@ static void inner_products_are_sums_of_the_first_dimensions(void **state)
     }
 }
 
-static void every_instruction_set_draws_the_same(void **state)
+TEST(every_instruction_set_draws_the_same)
 {
-    (void)state;
     static const size_t dims[] = {1, 33};
     float expected[2 * DOTS_TRIALS], got[2 * DOTS_TRIALS];
     for (int d = 0; d < DISTRIBUTION_COUNT; d++) {
@@ -216,9 +206,8 @@ static void every_instruction_set_draws_the_same(void **state)
     }
 }
 
-static void threads_change_nothing(void **state)
+TEST(threads_change_nothing)
 {
-    (void)state;
     static const size_t dims[] = {3, 16};
     struct moments one[2] = {0}, three[2] = {0};
     assert_true(dots_moments(DISTRIBUTION_HEAVY, 11, 20001, dims, 2, 1, one));

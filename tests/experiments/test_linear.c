@@ -15,9 +15,8 @@ static const float x[] = {1, 2, 3, -1, 0, 2};
 static const float w[] = {1, 0, 2, 1, 0, 1, 3, -1, 2, 2, 1, 0};
 static const float y[] = {7, 8, 11, -1, 3, 4, 0, -1};
 
-static void every_way_computes_the_product_in_both_layouts(void **state)
+TEST(every_way_computes_the_product_in_both_layouts)
 {
-    (void)state;
     float stored[12], got[8];
     linear_transpose(w, 3, 4, stored);
     const float *const weights[LINEAR_LAYOUTS] = {w, stored};
@@ -32,9 +31,8 @@ static void every_way_computes_the_product_in_both_layouts(void **state)
         }
 }
 
-static void weights_larger_than_a_tile_are_transposed(void **state)
+TEST(weights_larger_than_a_tile_are_transposed)
 {
-    (void)state;
     enum { IN = 37, OUT = 70 };
     float a[IN * OUT], b[IN * OUT];
     for (size_t i = 0; i < sizeof a / sizeof *a; i++)
@@ -46,9 +44,8 @@ static void weights_larger_than_a_tile_are_transposed(void **state)
 }
 
 /* Of token 1 and output 2: 2 * 3 u / (1 - 3 u) * (2 + 0 + 2). */
-static void the_bound_is_of_two_orders_of_summation(void **state)
+TEST(the_bound_is_of_two_orders_of_summation)
 {
-    (void)state;
     float stored[12];
     linear_transpose(w, 3, 4, stored);
     assert_true(fabs(linear_bound(&shape, x, stored, 1, 2) / (24 * 0x1p-24) - 1) < 1e-6);
@@ -66,9 +63,8 @@ static bool judged(const char *sums, double difference, double over_bound, doubl
     return right;
 }
 
-static void a_difference_beyond_rounding_is_a_mismatch(void **state)
+TEST(a_difference_beyond_rounding_is_a_mismatch)
 {
-    (void)state;
     report_open(true); /* what tests print is on standard error */
     assert_true(judged("rounded", 1e-6, 1, 1e-7));
     assert_false(judged("rounded", 1e-6, 1.001, 1e-7));

@@ -6,9 +6,8 @@
 #include "experiments/shared/mt19937.h"
 
 /* ISO C++ [rand.predef]: the 10000th word of the generator with its standard seed. */
-static void the_ten_thousandth_word(void **state)
+TEST(the_ten_thousandth_word)
 {
-    (void)state;
     struct mt19937 g;
     mt19937_seed(&g, 5489);
     assert_int_equal(mt19937_next(&g), 3499211612u);
@@ -18,9 +17,8 @@ static void the_ten_thousandth_word(void **state)
 }
 
 /* Low 24 bits, stretched in float32. */
-static void uniform_numbers_are_words(void **state)
+TEST(uniform_numbers_are_words)
 {
-    (void)state;
     struct mt19937 words, numbers;
     float x[100];
     mt19937_seed(&words, 7);
@@ -33,9 +31,8 @@ static void uniform_numbers_are_words(void **state)
 }
 
 /* Drawn as (out, in), kept as (in, out), the bias behind. */
-static void a_linear_layer_is_transposed(void **state)
+TEST(a_linear_layer_is_transposed)
 {
-    (void)state;
     enum { IN = 4, OUT = 3 };
     struct mt19937 a, b;
     float w[IN * OUT], bias[OUT], drawn[IN * OUT + OUT];

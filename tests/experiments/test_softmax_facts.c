@@ -57,9 +57,8 @@ static double frobenius_norm(const double *p)
     return sqrt(sum);
 }
 
-static void facts_are_those_of_the_matrix(void **state)
+TEST(facts_are_those_of_the_matrix)
 {
-    (void)state;
     for (int row = 0; row < 20; row++) {
         float z[KEYS];
         double x[KEYS], p[KEYS], entropy = 0;
@@ -79,9 +78,8 @@ static void facts_are_those_of_the_matrix(void **state)
 }
 
 /* Two keys 50 apart: q = e^-50 / (1 + e^-50) is lost in 1 - p, and J = p q (1, -1; -1, 1). */
-static void saturated_rows_keep_their_digits(void **state)
+TEST(saturated_rows_keep_their_digits)
 {
-    (void)state;
     const double x[] = {50, 0}, small = exp(-50) / (1 + exp(-50));
     double p[2];
     const struct softmax_facts facts = softmax_facts(x, 2, p);
@@ -90,9 +88,8 @@ static void saturated_rows_keep_their_digits(void **state)
     assert_ratio(facts.entropy, small * 51, 1e-9);
 }
 
-static void equal_logits_are_known(void **state)
+TEST(equal_logits_are_known)
 {
-    (void)state;
     const double x[] = {3, 3, 3, 3};
     double p[4];
     const struct softmax_facts facts = softmax_facts(x, 4, p);
@@ -122,9 +119,8 @@ static double gradient_norm(const struct softmax_head *head, size_t i, double sc
     return scale * sqrt(sum);
 }
 
-static void gradients_are_those_of_the_matrix(void **state)
+TEST(gradients_are_those_of_the_matrix)
 {
-    (void)state;
     float q[ROWS * DIM], k[KEYS * DIM];
     distribution_draw(DISTRIBUTION_HEAVY, q, ROWS * DIM, 1, 0);
     distribution_draw(DISTRIBUTION_NORMAL, k, KEYS * DIM, 2, 0);
@@ -137,9 +133,8 @@ static void gradients_are_those_of_the_matrix(void **state)
         assert_ratio(one[i].gradient, gradient_norm(&head, i, 0.75), 1e-10);
 }
 
-static void drawn_elements_have_their_moments(void **state)
+TEST(drawn_elements_have_their_moments)
 {
-    (void)state;
     enum { N = 200000 };
     float *x = malloc(N * sizeof *x);
     assert_non_null(x);

@@ -40,9 +40,8 @@ static void expect(const double p[N * N], bool causal, const char *text)
     assert_string_equal(looks.text, text);
 }
 
-static void one_place_is_named_with_its_weight(void **state)
+TEST(one_place_is_named_with_its_weight)
 {
-    (void)state;
     double p[N * N];
     struct looks looks;
     plant(p, false, 0.8, -1, -1);
@@ -82,9 +81,8 @@ static void one_place_is_named_with_its_weight(void **state)
            "rows; a row uses 2.2 of 5 keys");
 }
 
-static void even_rows_spread(void **state)
+TEST(even_rows_spread)
 {
-    (void)state;
     double p[N * N];
     struct looks looks;
     plant(p, false, 0.2, 0, 0);
@@ -109,9 +107,8 @@ static void even_rows_spread(void **state)
            "'cat', 0.35 (uniform: 0.2)");
 }
 
-static void equal_tokens_and_a_second_place(void **state)
+TEST(equal_tokens_and_a_second_place)
 {
-    (void)state;
     double p[N * N] = {0};
     struct looks looks;
     for (int i = 0; i < N; i++)

@@ -71,9 +71,8 @@ static void write_line(struct journal *journal, json_t *line)
     assert_true(journal_write(journal, line, message, sizeof message));
 }
 
-static void the_last_row_of_a_cell_wins(void **state)
+TEST(the_last_row_of_a_cell_wins)
 {
-    (void)state;
     char identity[JOURNAL_IDENTITY];
     struct journal *journal = created();
     write_line(journal, session("a"));
@@ -93,9 +92,8 @@ static void the_last_row_of_a_cell_wins(void **state)
     journal_close(journal);
 }
 
-static void launches_of_another_build_do_not_count(void **state)
+TEST(launches_of_another_build_do_not_count)
 {
-    (void)state;
     static const char identity[] = "flash|avx2|b=1|normal:1|2|cores|warm|";
     struct journal *journal = created();
     write_line(journal, session("a"));
@@ -114,9 +112,8 @@ static void launches_of_another_build_do_not_count(void **state)
     journal_close(journal);
 }
 
-static void an_unfinished_line_is_cut_off(void **state)
+TEST(an_unfinished_line_is_cut_off)
 {
-    (void)state;
     struct journal *journal = created();
     write_line(journal, session("a"));
     write_line(journal, cell("cell", "flash", 2, 1.0));
@@ -135,9 +132,8 @@ static void an_unfinished_line_is_cut_off(void **state)
     journal_close(journal);
 }
 
-static void damage_is_named_by_its_line(void **state)
+TEST(damage_is_named_by_its_line)
 {
-    (void)state;
     struct journal *journal = created();
     write_line(journal, session("a"));
     journal_close(journal);
@@ -146,9 +142,8 @@ static void damage_is_named_by_its_line(void **state)
     assert_non_null(strstr(message, "line 2 is damaged"));
 }
 
-static void texts_are_fit_for_a_terminal(void **state)
+TEST(texts_are_fit_for_a_terminal)
 {
-    (void)state;
     struct journal *journal = created();
     json_t *row = cell("cell", "naive", 1, 1), *first = session("a");
     json_object_set_new(first, "command", json_pack("[s]", "run\x1b[2J"));
@@ -167,9 +162,8 @@ static void texts_are_fit_for_a_terminal(void **state)
     journal_close(journal);
 }
 
-static void foreign_files_are_refused(void **state)
+TEST(foreign_files_are_refused)
 {
-    (void)state;
     assert_null(journal_resume(path, message, sizeof message));
     assert_non_null(strstr(message, "is no results file"));
     append("{\"type\":\"session\",\"schema\":\"something/9\"}\n");
@@ -183,9 +177,8 @@ static void foreign_files_are_refused(void **state)
     assert_non_null(strstr(message, "No such file or directory"));
 }
 
-static void a_file_is_replaced_where_that_is_asked_for(void **state)
+TEST(a_file_is_replaced_where_that_is_asked_for)
 {
-    (void)state;
     append("something else, and longer than what follows\n");
     struct journal *journal = journal_create(path, JOURNAL_REPLACE, message, sizeof message);
     assert_non_null(journal);
@@ -197,9 +190,8 @@ static void a_file_is_replaced_where_that_is_asked_for(void **state)
     journal_close(journal);
 }
 
-static void one_session_writes_at_a_time(void **state)
+TEST(one_session_writes_at_a_time)
 {
-    (void)state;
     struct journal *journal = created();
     write_line(journal, session("a"));
     assert_null(journal_resume(path, message, sizeof message));
@@ -207,9 +199,8 @@ static void one_session_writes_at_a_time(void **state)
     journal_close(journal);
 }
 
-static void a_full_disk_is_an_error(void **state)
+TEST(a_full_disk_is_an_error)
 {
-    (void)state;
     struct journal *journal = journal_create("/dev/full", JOURNAL_REPLACE, message, sizeof message);
     assert_non_null(journal);
     assert_false(journal_write(journal, session("a"), message, sizeof message));
@@ -219,9 +210,8 @@ static void a_full_disk_is_an_error(void **state)
     journal_close(journal);
 }
 
-static void numbers_that_json_lacks_are_null(void **state)
+TEST(numbers_that_json_lacks_are_null)
 {
-    (void)state;
     const double strange[] = {NAN, INFINITY, -INFINITY};
     for (size_t i = 0; i < 3; i++) {
         json_t *value = number_json(strange[i]);

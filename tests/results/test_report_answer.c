@@ -59,9 +59,8 @@ static struct report_answer answer_of(char *line)
     return a;
 }
 
-static void sentences_are_those_of_the_tools(void **state)
+TEST(sentences_are_those_of_the_tools)
 {
-    (void)state;
     char line[512], expected[512], text[1024];
     size_t sentences = 0;
     FILE *file = fopen(TEST_DATA "/answers.txt", "r");
@@ -123,9 +122,8 @@ static const char *printed(const struct cell *cells, size_t count)
     return text;
 }
 
-static void each_number_of_threads_has_a_sentence(void **state)
+TEST(each_number_of_threads_has_a_sentence)
 {
-    (void)state;
     struct cell cells[] = {cell_of("flash", 1, 0.010, 0.1),  cell_of("tiled", 1, 0.012, -0.1),
                            cell_of("online", 1, 0.015, 0.1), cell_of("naive", 1, 0.020, 0.1),
                            cell_of("split_kv", 2, 0.005, 0), cell_of("flash", 2, 0.006, 0.1)};
@@ -150,9 +148,8 @@ static void each_number_of_threads_has_a_sentence(void **state)
 
 /* The rows of tests/data/rounds.jsonl come to the sentence on its first line; the tools say the same of them.
  * Their intervals overlap, as the machine grew slower, but round by round one is behind. */
-static void ties_are_those_of_the_tools(void **state)
+TEST(ties_are_those_of_the_tools)
 {
-    (void)state;
     struct cell cells[8];
     size_t count = 0;
     json_error_t error;
@@ -182,9 +179,8 @@ static void ties_are_those_of_the_tools(void **state)
 }
 
 /* What an earlier session measured shared no round with this one's. */
-static void rows_of_two_sessions_are_not_told_apart(void **state)
+TEST(rows_of_two_sessions_are_not_told_apart)
 {
-    (void)state;
     struct cell cells[] = {cell_of("flash", 1, 0.010, 0.1), cell_of("tiled", 1, 0.020, 0.1),
                            cell_of("naive", 1, 0.030, 0.1)};
     json_array_append_new(cells[2].launches, json_object());
@@ -196,9 +192,8 @@ static void rows_of_two_sessions_are_not_told_apart(void **state)
 }
 
 /* The choice alone beats nothing, and what has no time is not compared. */
-static void a_choice_is_compared_with_what_was_measured(void **state)
+TEST(a_choice_is_compared_with_what_was_measured)
 {
-    (void)state;
     struct cell cells[] = {cell_of("flash", 1, 0.010, 0.1), cell_of("tiled", 1, 0.012, -0.1)};
     const struct cell *chosen, *fastest;
     json_object_set_new(cells[1].row, "chosen", json_true());
@@ -216,9 +211,8 @@ static void a_choice_is_compared_with_what_was_measured(void **state)
 }
 
 /* Of the ceiling that binds, and of K and V where they lie if that was measured. */
-static void a_share_is_of_what_binds(void **state)
+TEST(a_share_is_of_what_binds)
 {
-    (void)state;
     struct cell cell = cell_of("flash", 1, 0.010, 0.001);
     assert_true(fabs(report_share(cell.row) - 0.5) < 1e-9);
     json_object_set_new(cell.row, "bound_by", json_string("bandwidth"));

@@ -2,12 +2,7 @@
  * report_settings: the verdicts of tests/data/verdicts.txt, to which the tools are held too, and what is said
  * of two settings.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -17,9 +12,8 @@
 #include "results/report_rows.h"
 #include "results/report_settings.h"
 
-static void verdicts_are_those_of_the_tools(void **state)
+TEST(verdicts_are_those_of_the_tools)
 {
-    (void)state;
     char line[256], why[128], expected[160], said[160];
     size_t verdicts = 0;
     FILE *file = fopen(TEST_DATA "/verdicts.txt", "r");
@@ -86,9 +80,8 @@ static const char *printed(void (*report)(const struct cell *, size_t), const st
 }
 
 /* Launch by launch, new takes 5 % longer: how launches differ from each other says nothing. */
-static void launches_are_compared_in_pairs(void **state)
+TEST(launches_are_compared_in_pairs)
 {
-    (void)state;
     struct cell cells[] = {cell_of("flash", BASE, 6, 1), cell_of("flash", NEW, 7, 1.05),
                            cell_of("tiled", BASE, 6, 1), cell_of("tiled", NEW, 6, 1),
                            cell_of("naive", BASE, 2, 1), cell_of("naive", NEW, 2, 1.5)};
@@ -106,9 +99,8 @@ static void launches_are_compared_in_pairs(void **state)
         cell_free(&cells[i]);
 }
 
-static void a_cell_without_a_time_is_not_compared(void **state)
+TEST(a_cell_without_a_time_is_not_compared)
 {
-    (void)state;
     struct cell cells[] = {cell_of("flash", BASE, 6, 1), cell_of("flash", NEW, 6, 1)};
     json_object_set_new(cells[1].row, "state", json_string("failed"));
     assert_string_equal(printed(report_settings, cells, 2), "");
@@ -118,9 +110,8 @@ static void a_cell_without_a_time_is_not_compared(void **state)
 }
 
 /* A choice of the library is compared with what was measured under the same setting. */
-static void regret_is_under_one_setting(void **state)
+TEST(regret_is_under_one_setting)
 {
-    (void)state;
     struct cell cells[] = {cell_of("flash", BASE, 6, 1), cell_of("flash", NEW, 6, 0.5),
                            cell_of("gemm", BASE, 6, 0.8), cell_of("gemm", NEW, 6, 0.25)};
     const struct cell *chosen, *fastest;

@@ -68,9 +68,8 @@ static bool elsewhere(bool huge_pages, bool in_place, int huge_bytes)
     return said;
 }
 
-static void a_request_that_gave_nothing_is_flagged(void **state)
+TEST(a_request_that_gave_nothing_is_flagged)
 {
-    (void)state;
     assert_false(elsewhere(false, true, 0));
     assert_false(elsewhere(true, true, 2 << 20));
     assert_true(elsewhere(true, true, 0));
@@ -79,9 +78,8 @@ static void a_request_that_gave_nothing_is_flagged(void **state)
 }
 
 /* A worker may say anything. */
-static void a_size_that_no_integer_holds_is_null(void **state)
+TEST(a_size_that_no_integer_holds_is_null)
 {
-    (void)state;
     static const double sizes[] = {4096, 0x1p62, 0x1p63, 7e66, -7e66};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         struct problem_case c = {.name = "a"};
@@ -100,16 +98,14 @@ static void a_size_that_no_integer_holds_is_null(void **state)
     }
 }
 
-static void faster_than_the_best_probe_is_implausible(void **state)
+TEST(faster_than_the_best_probe_is_implausible)
 {
-    (void)state;
     assert_int_equal(state_between(950, 950), CELL_OK);
     assert_int_equal(state_between(870, 870), CELL_IMPLAUSIBLE);
 }
 
-static void a_disturbed_probe_accuses_nobody(void **state)
+TEST(a_disturbed_probe_accuses_nobody)
 {
-    (void)state;
     assert_int_equal(state_between(400, 1050), CELL_OK);
     assert_int_equal(state_between(1050, 400), CELL_OK);
     assert_int_equal(state_between(400, 870), CELL_IMPLAUSIBLE);
@@ -124,9 +120,8 @@ static enum cell_state state_of(const char *kernel, double own, double host)
 }
 
 /* A library is free to use a matrix unit; a variant of ours that does more than its name says is wrong. */
-static void guests_may_use_the_whole_host(void **state)
+TEST(guests_may_use_the_whole_host)
 {
-    (void)state;
     static const struct attn_kernel plugin = {
         .size = sizeof plugin, .name = "of_a_plugin", .isa = ATTN_ISA_BASELINE};
     static const struct attn_kernel *const added[] = {&plugin};
@@ -152,9 +147,8 @@ static enum cell_state state_reading(double elsewhere, double in_place, double a
 }
 
 /* As where a kernel returns results that it has kept. */
-static void faster_than_memory_is_implausible(void **state)
+TEST(faster_than_memory_is_implausible)
 {
-    (void)state;
     assert_int_equal(state_reading(1.9, 1.5, 0), CELL_OK);
     assert_int_equal(state_reading(1.5, 1.9, 0), CELL_OK);
     assert_int_equal(state_reading(1.7, 1.7, 0), CELL_IMPLAUSIBLE);
@@ -163,9 +157,8 @@ static void faster_than_memory_is_implausible(void **state)
 }
 
 /* Work that was counted in the operands, not what the problem would ask for without its mask. */
-static void rates_are_of_counted_work(void **state)
+TEST(rates_are_of_counted_work)
 {
-    (void)state;
     struct problem_case c = {.name = "a"};
     struct parse_error error;
     struct cell cell;

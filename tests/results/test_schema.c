@@ -72,9 +72,8 @@ static bool is_number(const json_t *definition)
            (type && (strcmp(type, "number") == 0 || strcmp(type, "integer") == 0));
 }
 
-static void fields_are_those_of_the_schema(void **state)
+TEST(fields_are_those_of_the_schema)
 {
-    (void)state;
     for (int f = FIELD_NONE + 1; f < FIELD_COUNT; f++) {
         const json_t *all = numbers(field_object((enum field)f));
         if (!is_number(json_object_get(all, field_name((enum field)f))))
@@ -128,9 +127,8 @@ static json_t *other(const json_t *value)
     return json_is_boolean(value) ? json_boolean(!json_is_true(value)) : json_string("other");
 }
 
-static void a_cell_is_told_apart_by_the_key_alone(void **state)
+TEST(a_cell_is_told_apart_by_the_key_alone)
 {
-    (void)state;
     char before[JOURNAL_IDENTITY], after[JOURNAL_IDENTITY];
     const json_t *key = list("identity", "key");
     json_t *identity = identity_of_a_cell();
@@ -158,9 +156,8 @@ static void a_cell_is_told_apart_by_the_key_alone(void **state)
 }
 
 /* So that files from before a field came can be gone on with. */
-static void a_field_that_may_be_missing_has_its_default(void **state)
+TEST(a_field_that_may_be_missing_has_its_default)
 {
-    (void)state;
     char before[JOURNAL_IDENTITY], after[JOURNAL_IDENTITY];
     const json_t *required = list("identity", "required"), *key = list("identity", "key");
     const json_t *definition = json_object_get(json_object_get(schema, "$defs"), "identity");
@@ -185,18 +182,16 @@ static void a_field_that_may_be_missing_has_its_default(void **state)
     assert_int_equal(optional, 4);
 }
 
-static void states_are_those_of_the_schema(void **state)
+TEST(states_are_those_of_the_schema)
 {
-    (void)state;
     const json_t *states = list("state", "enum");
     assert_int_equal(json_array_size(states), CELL_STATE_COUNT);
     for (size_t i = 0; i < CELL_STATE_COUNT; i++)
         assert_string_equal(cell_state_name((enum cell_state)i), word(states, i));
 }
 
-static void flags_are_those_of_the_schema(void **state)
+TEST(flags_are_those_of_the_schema)
 {
-    (void)state;
     const json_t *flags = list("flag", "enum");
     assert_int_equal(json_array_size(flags), noise_word_count);
     for (size_t i = 0; i < noise_word_count; i++)
@@ -209,9 +204,8 @@ static void flags_are_those_of_the_schema(void **state)
     assert_int_equal(json_array_size(disturbances), n);
 }
 
-static void exit_codes_are_those_of_the_schema(void **state)
+TEST(exit_codes_are_those_of_the_schema)
 {
-    (void)state;
     static const struct {
         const char *name;
         int code;

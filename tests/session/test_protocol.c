@@ -47,9 +47,8 @@ static struct protocol_request sample(void)
     return r;
 }
 
-static void a_request_reads_as_it_was_printed(void **state)
+TEST(a_request_reads_as_it_was_printed)
 {
-    (void)state;
     const struct protocol_request sent = sample();
     struct protocol_request got;
     char message[256] = "";
@@ -92,9 +91,8 @@ static void a_request_reads_as_it_was_printed(void **state)
 }
 
 /* A valid request with one key replaced by something wrong, or without it. */
-static void bad_requests_are_named(void **state)
+TEST(bad_requests_are_named)
 {
-    (void)state;
     static const struct {
         const char *key, *value; /* NULL: none */
     } bad[] = {
@@ -124,9 +122,8 @@ static void bad_requests_are_named(void **state)
     free(line);
 }
 
-static void answers_need_version_state_and_token(void **state)
+TEST(answers_need_version_state_and_token)
 {
-    (void)state;
     static const struct {
         const char *line, *message;
     } bad[] = {

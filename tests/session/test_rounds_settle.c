@@ -1,12 +1,7 @@
 /*
  * When cells have launches enough.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include "base/random.h"
 #include "session/rounds_private.h"
@@ -38,9 +33,8 @@ static struct cell cell_of(const char *kernel, const char *setting, size_t launc
 }
 
 /* A cell whose interval is narrow goes on beside its partner, whose is not: each launch has its pair. */
-static void both_settings_end_together(void **state)
+TEST(both_settings_end_together)
 {
-    (void)state;
     struct parse_error error;
     assert_true(parse_problem("s=64", &problem.problem, &error));
     static const struct options options = {.launches = 61};

@@ -36,9 +36,8 @@ static double share_of(size_t which, double left)
 }
 
 /* With too little for all, the cheap case has what it needs and the dear one the rest. */
-static void the_cheap_are_served_first(void **state)
+TEST(the_cheap_are_served_first)
 {
-    (void)state;
     const double need = share_of(0, 12);
     assert_true(need > 0 && fabs(share_of(0, 8) - need) < 1e-9);
     assert_true(fabs(share_of(0, 2) - 2 * (double)CHEAP / (CHEAP + DEAR)) < 1e-9); /* alike */
@@ -49,9 +48,8 @@ static void the_cheap_are_served_first(void **state)
 }
 
 /* What is over goes to each by its need: twice the needs of all give each twice its own. */
-static void the_rest_is_shared_by_need(void **state)
+TEST(the_rest_is_shared_by_need)
 {
-    (void)state;
     const double need = share_of(0, 12), all = 1000 * need / share_of(0, 1000);
     const double dear = (all - need) / DEAR;
     assert_true(12 < all && all < 1000 && dear > need / CHEAP);
@@ -68,9 +66,8 @@ static void the_rest_is_shared_by_need(void **state)
 }
 
 /* A program is started and loads its library in each launch and in the check, and operands are copied to it. */
-static void programs_start_and_are_given_copies(void **state)
+TEST(programs_start_and_are_given_copies)
 {
-    (void)state;
     static struct guest program = {.program = true, .start_s = 3};
     static struct options options = {.command = COMMAND_RUN, .checked = CHECKED_FULL};
     session.options = &options;

@@ -1,12 +1,7 @@
 /*
  * The settings of a session from its options.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "testing.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -30,9 +25,8 @@ static bool reads(const char *const *words, int count)
     reads((const char *const[]){"run", __VA_ARGS__}, \
           (int)(sizeof((const char *const[]){"run", __VA_ARGS__}) / sizeof(char *)))
 
-static void a_session_has_its_own(void **state)
+TEST(a_session_has_its_own)
 {
-    (void)state;
     assert_true(READS("--placement", "none", "--huge-pages"));
     assert_int_equal(session.setting_count, 1);
     assert_null(session.settings[0].name);
@@ -46,9 +40,8 @@ static void a_session_has_its_own(void **state)
 }
 
 /* What a side does not say is as for the session; what was said first of a variable is not counted. */
-static void sides_differ_in_what_they_say(void **state)
+TEST(sides_differ_in_what_they_say)
 {
-    (void)state;
     assert_true(READS("--placement", "none", "--base-options", "", "--new-options",
                       "_A=1 B= _A=3 --memory bind --placement threads --cold"));
     assert_int_equal(session.setting_count, 2);
@@ -69,9 +62,8 @@ static void sides_differ_in_what_they_say(void **state)
 }
 
 /* One side is enough. */
-static void the_other_side_is_the_session(void **state)
+TEST(the_other_side_is_the_session)
 {
-    (void)state;
     assert_true(READS("--base-options", "--huge-pages"));
     assert_true(session.settings[0].huge_pages && !session.settings[1].huge_pages);
     assert_true(READS("--new-options", "A=1"));
@@ -79,9 +71,8 @@ static void the_other_side_is_the_session(void **state)
     assert_string_equal(session.settings[1].environment, "A=1");
 }
 
-static void equal_settings_are_refused(void **state)
+TEST(equal_settings_are_refused)
 {
-    (void)state;
     static const char same[] = "--base-options and --new-options are the same setting";
     assert_false(READS("--base-options", "", "--new-options", "--placement cores"));
     assert_string_equal(message, same);

@@ -7,9 +7,8 @@
 
 #include "session/share.h"
 
-static void levels_share_what_fast_cells_leave(void **state)
+TEST(levels_share_what_fast_cells_leave)
 {
-    (void)state;
     const struct {
         double needs[4], total, level;
         size_t count;

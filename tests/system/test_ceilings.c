@@ -30,18 +30,16 @@ static void assert_close(double got, double expected, double tolerance)
         fail_msg("got %.9g, expected %.9g", got, expected);
 }
 
-static void baseline_is_there(void **state)
+TEST(baseline_is_there)
 {
-    (void)state;
     assert_true(probe_count >= 1);
     assert_int_equal(probes[0]->isa, attn_find("naive", ATTN_ISA_BASELINE)->isa);
 }
 
 /* From 1, n-fold, exact in float: x * 1/2 + 1 gives 2 - 2^-n; apart, x * 1/2 gives 2^-n and x + 1
  * gives 1 + n.  A chain left out, or done twice, shows. */
-static void every_chain_runs_every_round(void **state)
+TEST(every_chain_runs_every_round)
 {
-    (void)state;
     size_t at = 0;
     for (const struct probe *probe; (probe = next_probe(&at));)
         for (size_t n = 0; n <= 20; n++) {
@@ -56,9 +54,8 @@ static void every_chain_runs_every_round(void **state)
 }
 
 /* The same in double, half as many lanes; so many rounds that float would not hold them. */
-static void every_chain_runs_every_round_in_f64(void **state)
+TEST(every_chain_runs_every_round_in_f64)
 {
-    (void)state;
     size_t at = 0;
     for (const struct probe *probe; (probe = next_probe(&at));)
         for (size_t n = 0; n <= 40; n++) {
@@ -71,9 +68,8 @@ static void every_chain_runs_every_round_in_f64(void **state)
         }
 }
 
-static void each_product_of_bf16_counts_two(void **state)
+TEST(each_product_of_bf16_counts_two)
 {
-    (void)state;
     size_t at = 0;
     for (const struct probe *probe; (probe = next_probe(&at));)
         if (probe->fma_bf16) {
@@ -86,9 +82,8 @@ static void each_product_of_bf16_counts_two(void **state)
 }
 
 /* Of small integers, so exactly. */
-static void a_product_from_l1_is_that_of_its_operands(void **state)
+TEST(a_product_from_l1_is_that_of_its_operands)
 {
-    (void)state;
     _Alignas(64) float b[PROBE_DEPTH * PROBE_COLUMNS];
     float a[PROBE_DEPTH * PROBE_ROWS], c[PROBE_ROWS * PROBE_COLUMNS];
     for (int i = 0; i < PROBE_DEPTH * PROBE_COLUMNS; i++)
@@ -143,9 +138,8 @@ static void multiply_i8(const int8_t operands[4][SIDE][64], double c[4][SIDE][SI
                     c[t][m][n] += operands[t / 2][m][k] * operands[2 + t % 2][k / 4][4 * n + k % 4];
 }
 
-static void tiles_multiply_what_they_are_given(void **state)
+TEST(tiles_multiply_what_they_are_given)
 {
-    (void)state;
     static _Alignas(64) uint16_t steps[PROBE_TILE_DEPTH][4][SIDE][32];
     const uint16_t(*operands)[SIDE][32] = steps[0];
     _Alignas(64) float floats[4][SIDE][SIDE];
@@ -179,9 +173,8 @@ static void tiles_multiply_what_they_are_given(void **state)
     }
 }
 
-static void exp2_is_good_to_three_units(void **state)
+TEST(exp2_is_good_to_three_units)
 {
-    (void)state;
     size_t at = 0;
     for (const struct probe *probe; (probe = next_probe(&at));)
         for (float x = -126; x <= 0; x += 0.37f) {
@@ -198,9 +191,8 @@ static void fill(uint32_t *words, size_t n)
         words[i] = (uint32_t)i * 2654435761u ^ (uint32_t)(i >> 7);
 }
 
-static void read_sees_every_word(void **state)
+TEST(read_sees_every_word)
 {
-    (void)state;
     enum { BYTES = 16384, WORDS = BYTES / 4 };
     uint32_t *words = aligned_alloc(64, 2 * BYTES);
     assert_non_null(words);
@@ -221,9 +213,8 @@ static void read_sees_every_word(void **state)
     free(words);
 }
 
-static void a_copy_has_the_same_words(void **state)
+TEST(a_copy_has_the_same_words)
 {
-    (void)state;
     enum { BYTES = 16384, WORDS = BYTES / 4 };
     uint32_t *from = aligned_alloc(64, BYTES), *to = aligned_alloc(64, BYTES);
     assert_non_null(from);
@@ -243,9 +234,8 @@ static void a_copy_has_the_same_words(void **state)
 }
 
 /* No bounds on speed: only that each rate exists, and 0 where the host lacks the ISA. */
-static void rates_are_positive_and_finite(void **state)
+TEST(rates_are_positive_and_finite)
 {
-    (void)state;
     for (int isa = 0; isa < ATTN_ISA_COUNT; isa++) {
         const double fma = ceilings_fma((enum attn_isa)isa, ATTN_F32, 2, 1e-3);
         const double f64 = ceilings_fma((enum attn_isa)isa, ATTN_F64, 2, 1e-3);
@@ -294,9 +284,8 @@ static double waits_at_first(const void *context, size_t amount, int thread, int
     return (double)amount;
 }
 
-static void one_interruption_is_not_the_rate(void **state)
+TEST(one_interruption_is_not_the_rate)
 {
-    (void)state;
     int calls, *counter = &calls;
     calls = 0;
     rate_apart(waits_at_first, &counter, 1, 0.4);
@@ -322,9 +311,8 @@ static double no_tiles(size_t rounds, const void *operands, void *results)
 }
 
 /* Of hosts made up of these, in their order of preference: where they have f32's and bf16's best rate. */
-static void best_rates_are_not_measured_twice(void **state)
+TEST(best_rates_are_not_measured_twice)
 {
-    (void)state;
     static const struct probe baseline = {.isa = ATTN_ISA_BASELINE, .vector_bytes = 16},
                               avx2 = {.isa = ATTN_ISA_AVX2, .vector_bytes = 32},
                               avx512 = {.isa = ATTN_ISA_AVX512, .vector_bytes = 64},
@@ -375,9 +363,8 @@ static void best_rates_are_not_measured_twice(void **state)
     }
 }
 
-static void footprint_stops_growing(void **state)
+TEST(footprint_stops_growing)
 {
-    (void)state;
     char message[256];
     struct machine *machine = machine_open(NULL, message, sizeof message);
     assert_non_null(machine);
@@ -388,9 +375,8 @@ static void footprint_stops_growing(void **state)
     machine_close(machine);
 }
 
-static void roofline_names_what_binds(void **state)
+TEST(roofline_names_what_binds)
 {
-    (void)state;
     /* 100 GFLOP/s and 20 GB/s meet at 5 flop per byte */
     const struct roofline low = ceilings_roofline(4e9, 1e9, 100, 20);
     assert_false(low.compute_bound);

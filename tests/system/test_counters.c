@@ -21,9 +21,8 @@ static void work(long n)
         ;
 }
 
-static void counts_or_says_why_not(void **state)
+TEST(counts_or_says_why_not)
 {
-    (void)state;
     enum { STEPS = 1000000, THREADS = 2 };
     struct counters *counters = counters_open(THREADS);
     struct counter_values values;
@@ -52,17 +51,15 @@ static void counts_or_says_why_not(void **state)
     counters_close(counters);
 }
 
-static void nothing_to_count_with_is_no_error(void **state)
+TEST(nothing_to_count_with_is_no_error)
 {
-    (void)state;
     counters_start(NULL);
     counters_stop(NULL);
     counters_close(NULL);
 }
 
-static void values_become_json_per_call(void **state)
+TEST(values_become_json_per_call)
 {
-    (void)state;
     struct counter_values values = {{1000, 4000, NAN, 20}, 0.5, "no cache events"};
     json_t *object = counters_json(&values, 10);
     assert_true(json_real_value(json_object_get(object, "cycles")) == 100);
@@ -89,9 +86,8 @@ static void write_text(const char *directory, const char *name, const char *text
 }
 
 /* Two packages; the second one's counter wraps at 10 J. */
-static void energy_is_summed_over_packages(void **state)
+TEST(energy_is_summed_over_packages)
 {
-    (void)state;
     char root[] = "/tmp/attnbench-rapl-XXXXXX", zones[2][64], path[256];
     assert_non_null(mkdtemp(root));
     for (int z = 0; z < 2; z++) {

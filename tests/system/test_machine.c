@@ -15,9 +15,8 @@
 #include "machines.h"
 #include "system/machine_private.h"
 
-static void counts_and_caches(void **state)
+TEST(counts_and_caches)
 {
-    (void)state;
     struct machine *machine = made_up(TWO_NODES);
     assert_int_equal(machine_cores(machine), 6);
     assert_int_equal(machine_threads(machine), 12);
@@ -31,9 +30,8 @@ static void counts_and_caches(void **state)
     machine_close(machine);
 }
 
-static void places_follow_the_placement(void **state)
+TEST(places_follow_the_placement)
 {
-    (void)state;
     static const struct {
         enum placement placement;
         int threads;
@@ -55,9 +53,8 @@ static void places_follow_the_placement(void **state)
     machine_close(machine);
 }
 
-static void the_fastest_cores_come_first(void **state)
+TEST(the_fastest_cores_come_first)
 {
-    (void)state;
     static const int known[6] = {4, 5, 0, 1, 2, 3};
     struct machine *machine = made_up_of("core:6 pu:1", "0-3", "4-5");
     char message[256];
@@ -104,9 +101,8 @@ static json_t *processor(const char *maker, const char *part)
 }
 
 /* Numbers name them, and two with different numbers are two machines. */
-static void processors_of_arm_have_names(void **state)
+TEST(processors_of_arm_have_names)
 {
-    (void)state;
     static const char *const known[][2] = {
         {"vendor", "0x41"}, {"family", "8"}, {"model", "0xd4f"}, {"stepping", "r1p2"}};
     json_t *v2 = processor("0x41", "0xd4f"), *v1 = processor("0x41", "0xd40"),
@@ -124,9 +120,8 @@ static void processors_of_arm_have_names(void **state)
 }
 
 /* Those of an Intel Xeon and of a Neoverse V1, shortened. */
-static void flags_are_those_of_vectors_and_matrices(void **state)
+TEST(flags_are_those_of_vectors_and_matrices)
 {
-    (void)state;
     static const char *const known[][2] = {
         {"fpu vme sse sse2 fma cx16 sse4_1 avx f16c hypervisor bmi1 smep avx2 avx512f avx512_bf16 "
          "avx_vnni "
@@ -149,9 +144,8 @@ static void flags_are_those_of_vectors_and_matrices(void **state)
     }
 }
 
-static void too_many_threads_are_refused(void **state)
+TEST(too_many_threads_are_refused)
 {
-    (void)state;
     struct machine *machine = made_up(TWO_NODES);
     char message[256];
     int cpus[16];
@@ -164,9 +158,8 @@ static void too_many_threads_are_refused(void **state)
 
 /* Share 2 of two threads gets what the two before it leave, share 6 of one the first core again.  Where threads
  * land is another question: this machine need not have those CPUs. */
-static void shares_of_numa_are_dealt_out_to_the_nodes(void **state)
+TEST(shares_of_numa_are_dealt_out_to_the_nodes)
 {
-    (void)state;
     static const struct {
         int share, threads;
         int cpus[3];
@@ -186,9 +179,8 @@ static void shares_of_numa_are_dealt_out_to_the_nodes(void **state)
     machine_close(machine);
 }
 
-static void binding_lands_and_holds(void **state)
+TEST(binding_lands_and_holds)
 {
-    (void)state;
     struct machine *machine = this_one();
     const int threads = machine_cores(machine);
     char message[256] = "";
@@ -213,9 +205,8 @@ static void binding_lands_and_holds(void **state)
     machine_close(machine);
 }
 
-static void no_placement_binds_nothing(void **state)
+TEST(no_placement_binds_nothing)
 {
-    (void)state;
     struct machine *machine = this_one();
     char message[256];
     cpu_set_t before, after;
@@ -228,9 +219,8 @@ static void no_placement_binds_nothing(void **state)
 }
 
 /* A process that may use one CPU only sees a machine of one core. */
-static void works_inside_a_smaller_cpuset(void **state)
+TEST(works_inside_a_smaller_cpuset)
 {
-    (void)state;
     unless_emulated("has threads of its own, which stay on their CPUs");
     const pid_t child = fork();
     if (child == 0) {
@@ -254,9 +244,8 @@ static void works_inside_a_smaller_cpuset(void **state)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-static void topology_survives_the_hand_over(void **state)
+TEST(topology_survives_the_hand_over)
 {
-    (void)state;
     struct machine *machine = this_one();
     char message[256], *xml = machine_export(machine);
     assert_non_null(xml);
@@ -279,9 +268,8 @@ static void topology_survives_the_hand_over(void **state)
 }
 
 /* What a plug-in of hwloc loads is loaded into every worker. */
-static void no_plugin_is_loaded(void **state)
+TEST(no_plugin_is_loaded)
 {
-    (void)state;
     struct machine *machine = this_one();
     FILE *maps = fopen("/proc/self/maps", "r");
     char line[512];
@@ -293,18 +281,16 @@ static void no_plugin_is_loaded(void **state)
     machine_close(machine);
 }
 
-static void bad_xml_is_refused(void **state)
+TEST(bad_xml_is_refused)
 {
-    (void)state;
     char message[256] = "";
     setenv("HWLOC_XML_VERBOSE", "0", 1);
     assert_null(machine_open("<topology", message, sizeof message));
     assert_string_equal(message, "hwloc cannot read the topology that was handed over");
 }
 
-static void description_tells_machines_apart(void **state)
+TEST(description_tells_machines_apart)
 {
-    (void)state;
     struct machine *machine = this_one(), *other = made_up(TWO_NODES);
     json_t *a = machine_describe(machine), *b = machine_describe(other);
     static const char *const keys[] = {

@@ -20,9 +20,8 @@
 
 #define NO_POLICIES "has no calls about the memory of nodes"
 
-static void usage_counts_faults(void **state)
+TEST(usage_counts_faults)
 {
-    (void)state;
     enum { PAGES = 64 };
     struct machine *machine = this_one();
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -44,9 +43,8 @@ static void usage_counts_faults(void **state)
     machine_close(machine);
 }
 
-static void memory_policies_are_accepted(void **state)
+TEST(memory_policies_are_accepted)
 {
-    (void)state;
     unless_emulated(NO_POLICIES);
     struct machine *machine = this_one();
     const size_t bytes = 16u << 20;
@@ -80,9 +78,8 @@ static bool pages_are_located(char *memory)
 }
 
 /* On a machine of two nodes (made up; the pages are real, and all on one) nothing is interleaved. */
-static void pages_elsewhere_are_found_out(void **state)
+TEST(pages_elsewhere_are_found_out)
 {
-    (void)state;
     unless_emulated(NO_POLICIES);
     struct machine *two = made_up(TWO_NODES);
     struct machine *one = this_one();
@@ -105,9 +102,8 @@ static void pages_elsewhere_are_found_out(void **state)
 }
 
 /* Where transparent huge pages are off altogether, nothing may be claimed. */
-static void huge_pages_are_read_back(void **state)
+TEST(huge_pages_are_read_back)
 {
-    (void)state;
     const size_t bytes = 8u << 20;
     char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(memory != MAP_FAILED);
@@ -147,9 +143,8 @@ static int remove_one(const char *path, const struct stat *status, int kind, str
 }
 
 /* The least of a group and all above it; a container sees its own group as the root, by whatever path. */
-static void limits_are_those_of_the_own_group(void **state)
+TEST(limits_are_those_of_the_own_group)
 {
-    (void)state;
     static const struct {
         const char *group;
         const char *files[8][2];

@@ -127,9 +127,8 @@ static const struct child_try tries[] = {{"print", print_little},
 
 static const struct process_spec none = {.files = NULL};
 
-static void what_is_printed_is_kept(void **state)
+TEST(what_is_printed_is_kept)
 {
-    (void)state;
     struct process_outcome outcome = run("print", none);
     assert_string_equal(outcome.printed, "out \\x1b[31m\nerr\n");
     release(&outcome);
@@ -138,9 +137,8 @@ static void what_is_printed_is_kept(void **state)
     release(&outcome);
 }
 
-static void the_end_of_much_is_kept(void **state)
+TEST(the_end_of_much_is_kept)
 {
-    (void)state;
     struct process_outcome outcome = run("print much", none);
     assert_int_equal(outcome.end, PROCESS_ANSWERED);
     const char note[] = "[1095904 bytes came before these]\n"; /* 100000 * 11 - 4096 */
@@ -150,9 +148,8 @@ static void the_end_of_much_is_kept(void **state)
     release(&outcome);
 }
 
-static void a_killed_child_is_not_registered(void **state)
+TEST(a_killed_child_is_not_registered)
 {
-    (void)state;
     struct process_outcome outcome = run_for("stay registered", 2, none);
     assert_int_equal(outcome.end, PROCESS_TIMEOUT);
     assert_non_null(outcome.printed);
@@ -163,9 +160,8 @@ static void a_killed_child_is_not_registered(void **state)
 }
 
 /* The next pids are registered, one of which the child has. */
-static void a_child_finds_no_registration_of_another(void **state)
+TEST(a_child_finds_no_registration_of_another)
 {
-    (void)state;
     enum { NEXT = 200 };
     const pid_t first = fork();
     if (first == 0)
@@ -182,9 +178,8 @@ static void a_child_finds_no_registration_of_another(void **state)
 }
 
 /* Others have most of every CPU. */
-static void waiting_for_a_cpu_is_not_the_childs_time(void **state)
+TEST(waiting_for_a_cpu_is_not_the_childs_time)
 {
-    (void)state;
     enum { OTHERS = 4, MOST = 1024 };
     static pid_t others[MOST];
     cpu_set_t cpus;
@@ -210,18 +205,16 @@ static void waiting_for_a_cpu_is_not_the_childs_time(void **state)
     release(&outcome);
 }
 
-static void who_prints_for_ever_meets_the_deadline(void **state)
+TEST(who_prints_for_ever_meets_the_deadline)
 {
-    (void)state;
     struct process_outcome outcome = run_for("print on", 0.5, none);
     assert_int_equal(outcome.end, PROCESS_TIMEOUT);
     assert_non_null(strstr(outcome.printed, "bytes came before these]\n"));
     release(&outcome);
 }
 
-static void an_answer_before_a_crash_does_not_count(void **state)
+TEST(an_answer_before_a_crash_does_not_count)
 {
-    (void)state;
     unless_emulated("prints a line of its own about a crash");
     struct process_outcome outcome = run("abort late", none);
     assert_int_equal(outcome.end, PROCESS_ENDED_BADLY);
@@ -231,16 +224,14 @@ static void an_answer_before_a_crash_does_not_count(void **state)
     release(&outcome);
 }
 
-static void the_parent_alone_decides_to_end(void **state)
+TEST(the_parent_alone_decides_to_end)
 {
-    (void)state;
     assert_answers("asked to end", none, "still here");
 }
 
 /* Up to its end of line, whatever it holds. */
-static void garbage_is_an_answer(void **state)
+TEST(garbage_is_an_answer)
 {
-    (void)state;
     assert_answers("garbage", none, "a");
 }
 

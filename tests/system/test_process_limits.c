@@ -132,18 +132,16 @@ static const struct child_try tries[] = {{"fork", try_fork},       {"thread", tr
 
 static const struct process_spec may_start = {.limits = &(struct limits){.processes = true}};
 
-static void threads_start_and_processes_do_not(void **state)
+TEST(threads_start_and_processes_do_not)
 {
-    (void)state;
     unless_emulated("has no seccomp()");
     const struct process_spec none = {.limits = &(struct limits){.processes = false}};
     assert_answers("fork", none, "-1 1 trying; it was refused to start a process");
     assert_answers("thread", none, "0 1");
 }
 
-static void nothing_is_left_behind(void **state)
+TEST(nothing_is_left_behind)
 {
-    (void)state;
     unless_emulated(NO_ORPHANS);
     struct process_outcome outcome = run("daemon", may_start);
     assert_int_equal(outcome.end, PROCESS_ANSWERED);
@@ -155,9 +153,8 @@ static void nothing_is_left_behind(void **state)
 }
 
 /* A child that this process had before is none of its workers'. */
-static void other_children_stay(void **state)
+TEST(other_children_stay)
 {
-    (void)state;
     unless_emulated(NO_ORPHANS);
     const pid_t other = fork();
     if (other == 0)
@@ -170,9 +167,8 @@ static void other_children_stay(void **state)
     release(&outcome);
 }
 
-static void memory_and_core_dumps_are_limited(void **state)
+TEST(memory_and_core_dumps_are_limited)
 {
-    (void)state;
     unless_emulated("keeps no limit of memory");
     if (!limits_memory()) /* under a sanitizer there is no such limit */
         assert_answers("limits",
@@ -184,17 +180,15 @@ static void memory_and_core_dumps_are_limited(void **state)
                        "0 512 1");
 }
 
-static void the_limit_is_below_what_is_available(void **state)
+TEST(the_limit_is_below_what_is_available)
 {
-    (void)state;
     const size_t available = machine_memory_available();
     if (limits_memory())
         assert_in_range(limits_memory(), available / 4, available);
 }
 
-static void only_lent_files_are_open(void **state)
+TEST(only_lent_files_are_open)
 {
-    (void)state;
     const int file = memory_file_create("test");
     const int files[] = {file, -1, file};
     for (int fd = 6; fd < 60; fd++)
@@ -208,9 +202,8 @@ static void only_lent_files_are_open(void **state)
 }
 
 /* Three files and two pipes have their places, and wait behind them. */
-static void few_descriptors_do_or_are_named(void **state)
+TEST(few_descriptors_do_or_are_named)
 {
-    (void)state;
     closefrom(STDERR_FILENO + 1); /* what whoever runs the tests left open */
     const int file = open("/dev/null", O_RDONLY | O_CLOEXEC);
     const int files[] = {file, file, file};
@@ -231,9 +224,8 @@ static void few_descriptors_do_or_are_named(void **state)
     close(file);
 }
 
-static void frozen_files_cannot_be_written(void **state)
+TEST(frozen_files_cannot_be_written)
 {
-    (void)state;
     const int file = memory_file_create("test");
     assert_int_equal(pwrite(file, "a", 1, 0), 1);
     char *map = mmap(NULL, 1, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
@@ -248,9 +240,8 @@ static void frozen_files_cannot_be_written(void **state)
     close(lent);
 }
 
-static void room_is_limited(void **state)
+TEST(room_is_limited)
 {
-    (void)state;
     const int file = memory_file_of_size("test", NUMBER);
     assert_answers("room", (struct process_spec){.files = &file, .file_count = 1}, "1 0 0");
     close(file);

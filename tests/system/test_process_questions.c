@@ -38,9 +38,8 @@ static void assert_says(struct process *child, const char *request, const char *
     assert_string_equal(answer, expected);
 }
 
-static void lines_are_answered(void **state)
+TEST(lines_are_answered)
 {
-    (void)state;
     struct process *child = start("while IFS= read -r line <&3; do echo \"got $line\" >&4; done",
                                   (struct process_spec){.files = NULL});
     assert_says(child, "line 0", "got line 0");
@@ -51,18 +50,16 @@ static void lines_are_answered(void **state)
     process_close(child);
 }
 
-static void waiting_is_a_part_of_the_time_since_boot(void **state)
+TEST(waiting_is_a_part_of_the_time_since_boot)
 {
-    (void)state;
     const double before = task_all_waited_s();
     assert_true(before >= 0);
     assert_true(task_all_waited_s() >= before);
     assert_true(before <= clock_now()); /* which Linux counts from boot */
 }
 
-static void answers_in_pieces_and_together(void **state)
+TEST(answers_in_pieces_and_together)
 {
-    (void)state;
     struct process *child = start("read x <&3; printf 'on' >&4; sleep 0.05; "
                                   "printf 'e\\ntwo\\n' >&4; read x <&3",
                                   (struct process_spec){.files = NULL});
@@ -71,7 +68,7 @@ static void answers_in_pieces_and_together(void **state)
     process_close(child);
 }
 
-static void ends_are_told(void **state)
+TEST(ends_are_told)
 {
     static const struct {
         const char *script;
@@ -85,7 +82,6 @@ static void ends_are_told(void **state)
         {"tr '\\0' x </dev/zero >&4", 60, PROCESS_ENDLESS, "answers without an end"},
         {"exec 4>&-; sleep 100", 60, PROCESS_SIGNALLED, "was killed by SIGKILL"},
     };
-    (void)state;
     for (size_t n = 0; n < sizeof table / sizeof *table; n++) {
         struct process *child = start(table[n].script, (struct process_spec){.files = NULL});
         assert_int_equal(ask(child, "go", table[n].deadline_s), table[n].end);
@@ -97,7 +93,7 @@ static void ends_are_told(void **state)
     }
 }
 
-static void what_cannot_start_says_why(void **state)
+TEST(what_cannot_start_says_why)
 {
     static const struct {
         const char *program, *why;
@@ -105,7 +101,6 @@ static void what_cannot_start_says_why(void **state)
         {"/nowhere/at/all", "cannot be started: No such file or directory"},
         {"/etc/passwd", "cannot be started: Permission denied"},
     };
-    (void)state;
     for (size_t n = 0; n < sizeof table / sizeof *table; n++) {
         struct process *child = process_open(&(struct process_spec){.program = table[n].program});
         for (int again = 0; again < 2; again++) {
@@ -116,10 +111,9 @@ static void what_cannot_start_says_why(void **state)
     }
 }
 
-static void environment_and_files_are_given(void **state)
+TEST(environment_and_files_are_given)
 {
     static const char *const environment[] = {"TEST_SET=yes", "TEST_UNSET", NULL};
-    (void)state;
     setenv("TEST_UNSET", "no", 1);
     const int file = memory_file_create("test");
     struct process *child =
@@ -163,9 +157,8 @@ static int launch(const char *path)
     return write(fd, "ended", 5) == 5 ? 0 : 1;
 }
 
-static void a_launcher_has_its_standard_streams(void **state)
+TEST(a_launcher_has_its_standard_streams)
 {
-    (void)state;
     char text[6] = "", path[64];
     const int leak = dup2(STDERR_FILENO, 57); /* not closed on exec */
     const int file = memory_file_create("test");
@@ -182,12 +175,11 @@ static void a_launcher_has_its_standard_streams(void **state)
     close(leak);
 }
 
-static void it_stays_on_its_cpus(void **state)
+TEST(it_stays_on_its_cpus)
 {
     int cpus[1024];
     const size_t count = task_cpus_own(cpus, 1024);
     assert_true(count > 0);
-    (void)state;
     const struct process_spec spec = {
         .program = "/bin/cat", .cpus = &cpus[count - 1], .cpu_count = 1, .launcher = true};
     struct process *child = process_open(&spec);

@@ -132,9 +132,8 @@ static bool as_expected(const struct times *times, int worker, double work_s)
     return true;
 }
 
-static void work_and_waiting_are_told_apart(void **state)
+TEST(work_and_waiting_are_told_apart)
 {
-    (void)state;
     for (size_t c = 0; c < sizeof constructs / sizeof *constructs; c++) {
         struct times times = {{0}, {0}};
         bool right = false;
@@ -151,9 +150,8 @@ static void work_and_waiting_are_told_apart(void **state)
     }
 }
 
-static void work_and_waiting_add_up(void **state)
+TEST(work_and_waiting_add_up)
 {
-    (void)state;
     struct times times;
     if (!record(in_a_region, &times))
         skip();
@@ -163,9 +161,8 @@ static void work_and_waiting_add_up(void **state)
         assert_true(fabs(times.busy_s[t] + times.waiting_s[t] - all) < 1e-9);
 }
 
-static void nothing_counts_outside_a_recording(void **state)
+TEST(nothing_counts_outside_a_recording)
 {
-    (void)state;
     struct times times, later;
     if (!record(in_a_region, &times))
         skip();
@@ -180,9 +177,8 @@ static void nothing_counts_outside_a_recording(void **state)
 }
 
 /* Thread 1 opens a region of its own, in which thread number 0 works: that is work of thread 1. */
-static void inner_regions_are_work_of_their_thread(void **state)
+TEST(inner_regions_are_work_of_their_thread)
 {
-    (void)state;
     struct times times;
     bool right = false;
     omp_set_max_active_levels(1);

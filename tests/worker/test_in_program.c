@@ -187,9 +187,8 @@ static bool samples_of(const char *program, size_t calls)
     return kept;
 }
 
-static void an_honest_clock_is_believed(void **state)
+TEST(an_honest_clock_is_believed)
 {
-    (void)state;
     if (!samples_of("honest.pl", 30))
         fail_msg("%s: %s", said("state"), said("why"));
     close_kernel();

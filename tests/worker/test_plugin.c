@@ -59,9 +59,8 @@ static void take(const union longer *theirs, struct attn_kernel *ours)
     assert_true(ours->caps.varies);
 }
 
-static void same_size_is_copied_whole(void **state)
+TEST(same_size_is_copied_whole)
 {
-    (void)state;
     struct attn_kernel ours;
     const union longer theirs = sample(sizeof(struct attn_caps));
     take(&theirs, &ours);
@@ -72,9 +71,8 @@ static void same_size_is_copied_whole(void **state)
 }
 
 /* What the shorter struct does not have is 0, whatever lies behind it. */
-static void shorter_is_filled_with_zeros(void **state)
+TEST(shorter_is_filled_with_zeros)
 {
-    (void)state;
     struct attn_kernel ours;
     union longer theirs = sample(offsetof(struct attn_caps, compute));
     take(&theirs, &ours);
@@ -88,9 +86,8 @@ static void shorter_is_filled_with_zeros(void **state)
 }
 
 /* caps end where the kernel ends, even if they say that they are longer. */
-static void the_shorter_of_both_sizes_counts(void **state)
+TEST(the_shorter_of_both_sizes_counts)
 {
-    (void)state;
     struct attn_kernel ours;
     union longer theirs = sample(sizeof(struct attn_caps));
     theirs.kernel.size = BEFORE + offsetof(struct attn_caps, bound_factor);
@@ -99,9 +96,8 @@ static void the_shorter_of_both_sizes_counts(void **state)
     assert_true(ours.caps.bound_factor == 0);
 }
 
-static void longer_is_cut_off(void **state)
+TEST(longer_is_cut_off)
 {
-    (void)state;
     struct {
         struct attn_kernel ours;
         unsigned char behind[64];
@@ -115,9 +111,8 @@ static void longer_is_cut_off(void **state)
     assert_memory_equal(room.behind, before, sizeof before);
 }
 
-static void nonsense_is_refused(void **state)
+TEST(nonsense_is_refused)
 {
-    (void)state;
     static const size_t sizes[] = {0, 1, BEFORE + offsetof(struct attn_caps, max_dim) - 1, 65537,
                                    SIZE_MAX};
     struct attn_kernel ours;
@@ -133,9 +128,8 @@ static void nonsense_is_refused(void **state)
 }
 
 /* A factor that JSON cannot hold, or that would make every bound meaningless. */
-static void a_bound_factor_is_a_number(void **state)
+TEST(a_bound_factor_is_a_number)
 {
-    (void)state;
     static const struct {
         double factor;
         const char *why;
@@ -153,9 +147,8 @@ static void a_bound_factor_is_a_number(void **state)
 }
 
 /* What the first header had stands where it stood, under the same numbers. */
-static void layout_of_the_first_header(void **state)
+TEST(layout_of_the_first_header)
 {
-    (void)state;
     assert_true(layout_first_count > 100);
     assert_int_equal(layout_now_count, layout_first_count);
     for (size_t i = 0; i < layout_first_count; i++)
