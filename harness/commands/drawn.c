@@ -1,5 +1,5 @@
 /*
- * drawn: simplifications, one after the other, as long as the kernel fails.
+ * drawn: simplifies a drawn problem step by step, as long as the kernel still fails on it.
  */
 #include "commands.h"
 
@@ -18,24 +18,6 @@ bool drawn_is(const struct session *session, const struct cell *cell)
     return cell->c >= items + session->first_drawn && cell->c < items + session->cases.count;
 }
 
-static void launching(void *context, const struct cell *cell, const char *what)
-{
-    (void)context, (void)cell, (void)what;
-}
-
-static bool launched(void *context, json_t *record)
-{
-    (void)context;
-    json_decref(record);
-    return true;
-}
-
-static bool finished(void *context, struct cell *cell)
-{
-    (void)context, (void)cell;
-    return true;
-}
-
 /* What fails, and where. */
 struct attempt {
     const struct session *session;
@@ -48,7 +30,6 @@ static bool fails(const void *context, struct problem_case *c)
 {
     const struct attempt *attempt = context;
     const struct cell *like = attempt->like;
-    static const struct rounds_events events = {NULL, launching, launched, finished};
     char why[160];
     struct cell cell;
     if (process_interrupted() || !like->kernel ||
@@ -56,7 +37,6 @@ static bool fails(const void *context, struct problem_case *c)
         return false;
     cell_init_like(&cell, c, like);
     struct rounds rounds = {.session = attempt->session,
-                            .events = &events,
                             .action = PROTOCOL_CHECK,
                             .own_input = true,
                             .command = "check",

@@ -96,7 +96,7 @@ static struct launch prepare(struct rounds *rounds, struct protocol_request *req
     r.files[PROTOCOL_OPERANDS] = memory_file_create("attnbench-operands");
     r.files[PROTOCOL_REFERENCE] = memory_file_create("attnbench-reference");
     struct launch launch = {.state = CELL_SKIPPED, .why = "no memory file for operands"};
-    rounds->events->launching(rounds->events->context, NULL, "preparing");
+    rounds_say(rounds, NULL, "preparing");
     if (r.files[PROTOCOL_OPERANDS] >= 0 && r.files[PROTOCOL_REFERENCE] >= 0)
         launch = rounds_launch(rounds, &r, launch_deadline(&r.c.problem));
     if (launch.state == CELL_OK && !launch.interrupted &&

@@ -21,12 +21,12 @@ struct rounds_events {
 
 struct rounds {
     const struct session *session;
-    const struct rounds_events *events;
-    enum protocol_action action; /* PROTOCOL_MEASURE or PROTOCOL_CHECK */
-    bool own_input;              /* checks make up no other input */
-    const char *command;         /* for repro lines */
-    int topology;                /* descriptor of the XML, -1 where there is none */
-    struct cell *cells;          /* of one case */
+    const struct rounds_events *events; /* NULL: nobody is told */
+    enum protocol_action action;        /* PROTOCOL_MEASURE or PROTOCOL_CHECK */
+    bool own_input;                     /* checks make up no other input */
+    const char *command;                /* for repro lines */
+    int topology;                       /* descriptor of the XML, -1 where there is none */
+    struct cell *cells;                 /* of one case */
     size_t count;
     double until;             /* clock_now() to aim for; put off by checks that do not count */
     double put_off_s;         /* out: by how much */

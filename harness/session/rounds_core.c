@@ -1,10 +1,11 @@
 /*
- * rounds_core: chooses the core type of the library under a kernel, the code that it runs in a case.
+ * rounds_core: chooses the core type of the BLAS library under a kernel: which of its codes it uses for a
+ * case.
  *
  * Which core type is the fastest depends on processor and problem; with a wrong guess gemm would
  * look slower than it is.  So each is tried before anything of the case is checked or timed, and
  * the fastest is kept for every launch of the variant, at any thread count.  A try does not count
- * as a launch of a cell.  Where nothing is timed, nothing is tried: a check of its own takes the first.
+ * as a launch of a cell.  `attnbench check` times nothing: it tries none, and takes the first.
  */
 #include <math.h>
 
@@ -26,7 +27,7 @@ static double try_core(struct rounds *rounds, const struct protocol_request *bas
     r.blas_core = core;
     r.budget_s = TRY_S;
     r.warmup_s = TRY_S / 4;
-    rounds->events->launching(rounds->events->context, cell, "trying a core type");
+    rounds_say(rounds, cell, "trying a core type");
     *launch = rounds_launch(rounds, &r, rounds->deadline_s);
     const double median = launches_median_sample(launch->answer);
     launch_free(launch);

@@ -137,7 +137,7 @@ static json_t *record_of(const struct cell *cell, double wall_s)
 static bool pass(struct rounds *rounds, struct cell *cell, const struct launch *launch)
 {
     if (rounds->action == PROTOCOL_MEASURE)
-        return rounds->events->launched(rounds->events->context, record_of(cell, launch->wall_s));
+        return rounds_record(rounds, record_of(cell, launch->wall_s));
     cell_end(cell, CELL_OK, "%s", "");
     return rounds_finish(rounds, cell);
 }
@@ -200,7 +200,7 @@ enum rounds_end rounds_judge(struct rounds *rounds, const struct protocol_reques
                   : rounds->session->options->invariant ? CHECK_INVARIANT
                   : rounds->action == PROTOCOL_CHECK    ? CHECK_THOROUGH
                                                         : CHECK_FULL;
-        rounds->events->launching(rounds->events->context, cell, "checking");
+        rounds_say(rounds, cell, "checking");
         struct launch launch = launch_check(rounds, &r, &group);
         end = launch.interrupted                        ? ROUNDS_INTERRUPTED
               : apply_verdicts(rounds, &group, &launch) ? ROUNDS_DONE

@@ -63,10 +63,26 @@ struct launch rounds_launch(struct rounds *rounds, const struct protocol_request
     return launch;
 }
 
+/* ---- who is told ----------------------------------------------------------------------------- */
+
+void rounds_say(const struct rounds *rounds, const struct cell *cell, const char *what)
+{
+    if (rounds->events)
+        rounds->events->launching(rounds->events->context, cell, what);
+}
+
+bool rounds_record(const struct rounds *rounds, json_t *record)
+{
+    if (rounds->events)
+        return rounds->events->launched(rounds->events->context, record);
+    json_decref(record);
+    return true;
+}
+
 bool rounds_finish(struct rounds *rounds, struct cell *cell)
 {
     if (cell->row)
         return true;
     return row_finish(cell, rounds->command, rounds->session->seed) &&
-           rounds->events->finished(rounds->events->context, cell);
+           (!rounds->events || rounds->events->finished(rounds->events->context, cell));
 }

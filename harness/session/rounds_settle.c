@@ -1,5 +1,5 @@
 /*
- * rounds_settle: after a round: which cells have launches enough.
+ * rounds_settle: decides after each round which cells have enough launches.
  */
 #include <stdlib.h>
 

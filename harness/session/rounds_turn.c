@@ -61,7 +61,7 @@ static enum rounds_end keep(struct rounds *rounds, struct cell *cell, const stru
     *again = give_way(rounds, cell, record, setting->repeat);
     if (!*again)
         json_array_append(cell->launches, record);
-    return rounds->events->launched(rounds->events->context, record) ? ROUNDS_DONE : ROUNDS_STOPPED;
+    return rounds_record(rounds, record) ? ROUNDS_DONE : ROUNDS_STOPPED;
 }
 
 /* Ends the cell, which may be the twin's, and its variant on all thread counts; its check now has
@@ -99,7 +99,7 @@ enum rounds_end rounds_turn(struct rounds *rounds, const struct protocol_request
     for (size_t repeat = 0; again && end == ROUNDS_DONE; repeat++) {
         const struct protocol_request r = request_for(rounds, base, index, round, repeat);
         snprintf(what, sizeof what, "launch %zu", round + 1);
-        rounds->events->launching(rounds->events->context, cell, what);
+        rounds_say(rounds, cell, what);
         struct launch launch = rounds_launch(rounds, &r, rounds_deadline(rounds, &r));
         if (launch.interrupted) {
             launch_free(&launch);
