@@ -12,15 +12,13 @@
 
 #define STREAM 11000
 
-static const char *const dtypes[] = {"f32", "bf16", "f16", NULL};
-
 static const struct option parameters[] = {
     {"s", "N", "160", "24", "tokens of which every kernel computes each", .kind = OPTION_COUNT,
      .lo = 1, .hi = 4096},
     {"lengths", "LIST", "64,256,1024,4096,16384", NULL, "tokens whose work is counted",
      .kind = OPTION_COUNTS, .lo = 1, .hi = 1 << 20},
     {"dtypes", "LIST", "f32,bf16", NULL, "types of operands and results", .kind = OPTION_WORDS,
-     .words = dtypes},
+     .words = experiment_dtypes},
     {0},
 };
 
@@ -112,13 +110,12 @@ static bool compare_token(const struct attn_kernel *kernel, size_t tokens,
 static bool add_bits(const json_t *s, json_t *rows, struct experiment_work *work)
 {
     const size_t tokens = experiment_count(s, "s");
+    const enum attn_dtype dtype = experiment_dtype(s);
     struct problem_case c = {.name = "cache", .input = {.kind = INPUT_NORMAL}};
-    enum attn_dtype dtype = ATTN_F32;
     struct kernel_call text;
     size_t same = 0;
     double largest = 0, difference;
     c.input.seed = random_key(experiment_count(s, "seed"), STREAM) & INT64_MAX;
-    attn_dtype_parse(experiment_text(s, "dtype"), &dtype);
     c.problem = problem_of(dtype, tokens, tokens);
     const struct attn_problem least = problem_of(dtype, 1, 1);
     const struct attn_kernel *kernel = kernel_call_find(experiment_text(s, "kernel"), &least, work);
@@ -133,14 +130,10 @@ static bool add_bits(const json_t *s, json_t *rows, struct experiment_work *work
         largest = right ? fmax(largest, difference) : largest;
     }
     kernel_call_close(&text);
-    json_t *params = json_copy((json_t *)s);
-    json_object_set_new(params, "isa", json_string(attn_isa_name(kernel->isa)));
     if (right)
-        experiment_add(rows, params,
+        experiment_add(rows, kernel_call_params(s, kernel),
                        json_pack("{s:b, s:I, s:o}", "equal", same == tokens, "same",
                                  (json_int_t)same, "largest", number_json(largest)));
-    else
-        json_decref(params);
     return right;
 }
 

@@ -11,7 +11,6 @@
 
 #define STREAM 8000
 
-static const char *const dtypes[] = {"f32", "bf16", "f16", NULL};
 static const char *const inputs[] = {"normal", "sink", NULL};
 
 static const struct option parameters[] = {
@@ -23,7 +22,7 @@ static const struct option parameters[] = {
      "N(0, 1); the same with one key that outweighs all others", .kind = OPTION_WORDS,
      .words = inputs},
     {"dtypes", "LIST", "f32,bf16,f16", NULL, "types of operands and results", .kind = OPTION_WORDS,
-     .words = dtypes},
+     .words = experiment_dtypes},
     {0},
 };
 
@@ -61,9 +60,8 @@ static void judge_row(void *context, size_t i, void *scratch)
         errors->squares += e * e;
         errors->output2 += row.o[d] * row.o[d];
         errors->bound2 += row.bound[d] * row.bound[d];
-        errors->largest = fabs(e) <= errors->largest ? errors->largest : fabs(e);
-        const double share = fabs(e) / row.bound[d];
-        errors->over_bound = share <= errors->over_bound ? errors->over_bound : share;
+        errors->largest = experiment_larger(errors->largest, fabs(e));
+        errors->over_bound = experiment_larger(errors->over_bound, fabs(e) / row.bound[d]);
     }
 }
 
@@ -111,8 +109,7 @@ static bool one_length(const json_t *s, size_t keys, json_t *rows, struct experi
     struct error_growth errors;
     struct kernel_call call;
     attn_problem_init(&c.problem);
-    attn_dtype_parse(experiment_text(s, "dtype"), &c.problem.dtype);
-    c.problem.kv_dtype = c.problem.dtype;
+    c.problem.dtype = c.problem.kv_dtype = experiment_dtype(s);
     c.problem.q_len = experiment_count(s, "rows");
     c.problem.kv_len = keys;
     c.problem.qk_dim = c.problem.v_dim = experiment_count(s, "d");
@@ -126,9 +123,8 @@ static bool one_length(const json_t *s, size_t keys, json_t *rows, struct experi
     kernel_call_run(&call);
     const bool right = error_growth_judge(&call, work, &errors);
     if (right) {
-        json_t *params = json_copy((json_t *)s);
+        json_t *params = kernel_call_params(s, kernel);
         json_object_set_new(params, "s", json_integer((json_int_t)keys));
-        json_object_set_new(params, "isa", json_string(attn_isa_name(kernel->isa)));
         experiment_add(rows, params, values_of(&errors));
     }
     kernel_call_close(&call);

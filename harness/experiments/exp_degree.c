@@ -17,8 +17,6 @@
 #define PI 3.14159265358979323846
 #define GRID 100000 /* points at which the error is looked at */
 
-static const char *const dtypes[] = {"f32", "bf16", "f16", NULL};
-
 static const struct option parameters[] = {
     {"degrees", "LIST", "1,2,3,4,5,6,7,8", NULL, "degrees of the polynomial", .kind = OPTION_COUNTS,
      .lo = 1, .hi = EXP_DEGREES},
@@ -26,7 +24,7 @@ static const struct option parameters[] = {
     {"rows", "N", "2000", "500", "rows", .kind = OPTION_COUNT, .lo = 1, .hi = 1e6},
     {"dtypes", "LIST", "f32,bf16,f16", NULL,
      "types of values and output; with bf16 also of the weights", .kind = OPTION_WORDS,
-     .words = dtypes},
+     .words = experiment_dtypes},
     {0},
 };
 
@@ -131,10 +129,9 @@ static json_t *error_values(const json_t *s, const struct row *row, size_t degre
 {
     const size_t rows = experiment_count(s, "rows");
     const uint64_t key = random_key(experiment_count(s, "seed"), STREAM);
-    enum attn_dtype dtype = ATTN_F32;
+    const enum attn_dtype dtype = experiment_dtype(s);
     float c[EXP_DEGREES] = {0};
     double errors = 0, outputs = 0, exact;
-    attn_dtype_parse(experiment_text(s, "dtype"), &dtype);
     exp_degree_fit(degree, c);
     for (size_t i = 0; i < rows; i++) {
         draw(row, key, i, dtype);

@@ -12,6 +12,7 @@
 
 #include <jansson.h>
 
+#include "attention.h"
 #include "session/options.h"
 
 /* What a worker lends to the computation of a step. */
@@ -58,6 +59,12 @@ struct experiment {
 const struct experiment *experiment_at(size_t index);
 const struct experiment *experiment_find(const char *name);
 
+/* ---- parameters of several experiments ------------------------------------------------------- */
+
+/* Types of operands and results, f32, bf16 and f16, for an option `dtypes`; and that of a step's "dtype". */
+extern const char *const experiment_dtypes[];
+enum attn_dtype experiment_dtype(const json_t *step);
+
 /* ---- steps ----------------------------------------------------------------------------------- */
 
 /* What a step is about: its texts and numbers, without its lists. */
@@ -92,6 +99,9 @@ __attribute__((format(printf, 2, 3))) bool experiment_fail(struct experiment_wor
 typedef void experiment_block(void *context, size_t index, void *scratch);
 bool experiment_blocks(size_t count, int threads, size_t scratch, experiment_block *compute,
                        void *context);
+
+/* The larger of two differences; NaN stays. */
+double experiment_larger(double worst, double x);
 
 /* ---- numbers that other people's notebooks printed (tests/data/worked-examples.json) --------- */
 

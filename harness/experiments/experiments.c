@@ -40,6 +40,15 @@ const struct experiment *experiment_find(const char *name)
     return NULL;
 }
 
+const char *const experiment_dtypes[] = {"f32", "bf16", "f16", NULL};
+
+enum attn_dtype experiment_dtype(const json_t *step)
+{
+    enum attn_dtype dtype = ATTN_F32;
+    attn_dtype_parse(experiment_text(step, "dtype"), &dtype);
+    return dtype;
+}
+
 /* ---- steps ----------------------------------------------------------------------------------- */
 
 void experiment_label(const json_t *step, char *text, size_t size)
@@ -133,6 +142,11 @@ bool experiment_blocks(size_t count, int threads, size_t scratch, experiment_blo
         free(mine);
     }
     return allocated;
+}
+
+double experiment_larger(double worst, double x)
+{
+    return x <= worst ? worst : x;
 }
 
 /* ---- published numbers ----------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /*
- * invariance: under which changes that should not matter a kernel gives the same bits.
+ * invariance: whether changes that should not matter leave a kernel's bits the same.
  */
 #include <math.h>
 #include <string.h>
@@ -24,11 +24,9 @@ static const struct {
     {"decode", "b=3,hq=4,hkv=1,sq=4,skv=1500,d=32,dv=32,mask=causal"},
 };
 
-static const char *const dtypes[] = {"f32", "bf16", "f16", NULL};
-
 static const struct option parameters[] = {
     {"dtypes", "LIST", "f32,bf16", NULL, "types of operands and results", .kind = OPTION_WORDS,
-     .words = dtypes},
+     .words = experiment_dtypes},
     {0},
 };
 
@@ -169,8 +167,7 @@ static bool compute(const json_t *s, json_t *rows, struct experiment_work *work)
     c.input.seed = random_key(experiment_count(s, "seed"), STREAM) & INT64_MAX;
     if (!parse_problem(experiment_text(s, "text"), &c.problem, &error))
         return experiment_fail(work, "%s", error.message);
-    attn_dtype_parse(experiment_text(s, "dtype"), &c.problem.dtype);
-    c.problem.kv_dtype = c.problem.dtype;
+    c.problem.dtype = c.problem.kv_dtype = experiment_dtype(s);
     struct attn_problem least = c.problem; /* pieces of it are computed, too */
     least.q_len = 1;
     const struct attn_kernel *kernel = kernel_call_find(experiment_text(s, "kernel"), &least, work);
@@ -185,8 +182,7 @@ static bool compute(const json_t *s, json_t *rows, struct experiment_work *work)
         right = changes[i].run(&change);
         if (!right || !change.tried)
             continue;
-        json_t *params = json_copy((json_t *)s);
-        json_object_set_new(params, "isa", json_string(attn_isa_name(kernel->isa)));
+        json_t *params = kernel_call_params(s, kernel);
         json_object_set_new(params, "change", json_string(changes[i].name));
         experiment_add(rows, params,
                        json_pack("{s:b, s:f, s:o}", "equal", change.differing == 0, "differing",

@@ -1,5 +1,5 @@
 /*
- * layer: a layer that somebody trained, by every kernel.
+ * layer: a trained layer, computed by every kernel and compared with the output in its file.
  */
 #include <math.h>
 
@@ -56,10 +56,8 @@ static double difference_of(const struct layer_file *file, const float *y)
     double worst = 0;
     if (!file->data[file->output])
         return NAN;
-    for (size_t i = 0; i < n; i++) {
-        const double e = fabs((double)y[i] - expected(file, i));
-        worst = e <= worst ? worst : e;
-    }
+    for (size_t i = 0; i < n; i++)
+        worst = experiment_larger(worst, fabs((double)y[i] - expected(file, i)));
     return worst;
 }
 

@@ -1,7 +1,7 @@
 /*
  * linear: is a Linear layer the same as one of bare parameter matrices?
  *
- * In C all that differs between them is in which order the weight is stored and what it begins with.
+ * In C they differ only in the order in which the weight is stored and in its initial values.
  */
 #include <math.h>
 #include <string.h>
@@ -113,7 +113,7 @@ static void compare(struct comparison *c, size_t i, float *projected)
         const double d = fabs((double)projected[at] - (double)c->q[at]);
         c->elements++;
         c->equal += d == 0;
-        c->largest = d <= c->largest ? c->largest : d; /* NaN stays */
+        c->largest = experiment_larger(c->largest, d);
         if (d > 0)
             c->over_bound = fmax(
                 c->over_bound, d / linear_bound(s, c->x, c->stored, at / s->d_out, at % s->d_out));
@@ -151,10 +151,8 @@ static bool compare_layers(struct comparison *c, struct experiment_work *work)
     t.y = c->y[1];
     attn_self_attention_attend(&call.plan, &t);
     layer_call_close(&call);
-    for (size_t i = 0; i < TOKENS * d; i++) {
-        const double difference = fabs((double)c->y[0][i] - (double)c->y[1][i]);
-        c->output = difference <= c->output ? c->output : difference;
-    }
+    for (size_t i = 0; i < TOKENS * d; i++)
+        c->output = experiment_larger(c->output, fabs((double)c->y[0][i] - (double)c->y[1][i]));
     return true;
 }
 

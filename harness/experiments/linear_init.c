@@ -1,5 +1,5 @@
 /*
- * linear_init: attention scores behind the weights that a layer begins with.
+ * linear_init: attention scores of a layer with its initial weights.
  */
 #include <math.h>
 #include <string.h>

@@ -17,11 +17,9 @@
 #define WRONG 0.01
 #define TURNS 60 /* of the bisection: to the last bit of a float32 */
 
-static const char *const dtypes[] = {"f32", "bf16", "f16", NULL};
-
 static const struct option parameters[] = {
     {"dtypes", "LIST", "f32,bf16,f16", NULL, "types of operands, results, and the plain softmax",
-     .kind = OPTION_WORDS, .words = dtypes},
+     .kind = OPTION_WORDS, .words = experiment_dtypes},
     {0},
 };
 
@@ -151,8 +149,7 @@ static double first_failure(struct trial *t)
 
 static bool compute(const json_t *s, json_t *rows, struct experiment_work *work)
 {
-    struct trial t = {.by = experiment_text(s, "by"), .work = work};
-    attn_dtype_parse(experiment_text(s, "dtype"), &t.dtype);
+    struct trial t = {.by = experiment_text(s, "by"), .dtype = experiment_dtype(s), .work = work};
     const double up = first_failure(&t);
     t.down = true;
     const double down = first_failure(&t);

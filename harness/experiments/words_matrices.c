@@ -148,8 +148,8 @@ static void add_known(json_t *values, const struct words_layer *layer, const str
 {
     double worst = 0, largest = 0;
     for (size_t i = 0; i < layer->of.len * layer->of.v_dim; i++) {
-        const double known = (double)head->known[i], d = fabs(head->o[i] - known);
-        worst = d <= worst ? worst : d; /* NaN stays */
+        const double known = (double)head->known[i];
+        worst = experiment_larger(worst, fabs(head->o[i] - known));
         largest = fmax(largest, fabs(known));
     }
     json_object_set_new(values, "output_difference", number_json(worst));

@@ -192,7 +192,7 @@ static double above(const double *p, size_t n)
     double largest = 0;
     for (size_t i = 0; i < n; i++)
         for (size_t j = i + 1; j < n; j++)
-            largest = p[i * n + j] <= largest ? largest : p[i * n + j];
+            largest = experiment_larger(largest, p[i * n + j]);
     return largest;
 }
 
@@ -216,7 +216,7 @@ static bool causal_kernel(const struct worked_rows *w, const char *kernel, const
         if (!causal_weights(kernel, masks[m].mask, x, n, p, w->work))
             return false;
         worked_add_property(w, masks[m].property, kernel,
-                            worked_larger(worked_difference(p, n, n, published), above(p, n)),
+                            experiment_larger(worked_difference(p, n, n, published), above(p, n)),
                             FLOAT32);
     }
     return true;

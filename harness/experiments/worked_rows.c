@@ -22,8 +22,7 @@ double worked_difference(const double *x, size_t rows, size_t columns, const jso
         for (size_t j = 0; j < columns; j++) {
             const json_t *value = json_array_get(row, j);
             const double expected = value ? json_number_value(value) : 0;
-            const double d = fabs(x[i * columns + j] - expected);
-            worst = d <= worst ? worst : d; /* NaN stays */
+            worst = experiment_larger(worst, fabs(x[i * columns + j] - expected));
         }
     }
     return worst;
@@ -55,9 +54,4 @@ void worked_add_property(const struct worked_rows *w, const char *property, cons
         json_pack("{s:s, s:s, s:s}", "example", w->example, "property", property, "by", by),
         json_pack("{s:o, s:f, s:b}", "difference", number_json(worst), "tolerance", tolerance, "ok",
                   (int)(worst <= tolerance)));
-}
-
-double worked_larger(double worst, double x)
-{
-    return x <= worst ? worst : x;
 }

@@ -160,12 +160,12 @@ static void judge_weights(const struct shape *s, const double *p, const double *
             sum += p[at];
             expected += exact[at];
             if (exact[at] == 0)
-                worst->masked = worked_larger(worst->masked, fabs(p[at]));
+                worst->masked = experiment_larger(worst->masked, fabs(p[at]));
         }
         if (expected > 0)
-            worst->sums = worked_larger(worst->sums, fabs(sum - 1));
+            worst->sums = experiment_larger(worst->sums, fabs(sum - 1));
         else
-            worst->empty = worked_larger(worst->empty, sum);
+            worst->empty = experiment_larger(worst->empty, sum);
     }
 }
 
@@ -176,9 +176,9 @@ static void judge_output(const struct shape *s, const struct weights_head *head,
     double exact[MOST_LEN * MOST_DIM];
     definition_output(head, p, v, s->heads * s->v_dim, s->v_dim, exact);
     for (size_t i = 0; i < s->len * s->v_dim; i++)
-        worst->output = worked_larger(worst->output, fabs(o[i] - exact[i]));
+        worst->output = experiment_larger(worst->output, fabs(o[i] - exact[i]));
     for (size_t d = 0; (s->causal || s->added) && d < s->v_dim; d++)
-        worst->first = worked_larger(worst->first, fabs(o[d] - (double)v[d]));
+        worst->first = experiment_larger(worst->first, fabs(o[d] - (double)v[d]));
 }
 
 static struct weights_head head_of(const struct shape *s, const struct tokens *t, size_t b,

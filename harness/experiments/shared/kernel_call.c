@@ -69,6 +69,13 @@ bool kernel_call_case(struct kernel_call *call, const struct attn_kernel *kernel
     return false;
 }
 
+json_t *kernel_call_params(const json_t *step, const struct attn_kernel *kernel)
+{
+    json_t *params = json_copy((json_t *)step);
+    json_object_set_new(params, "isa", json_string(attn_isa_name(kernel->isa)));
+    return params;
+}
+
 bool kernel_call_scale(struct kernel_call *call, float scale, struct experiment_work *work)
 {
     const struct attn_kernel *kernel = call->plan.kernel;

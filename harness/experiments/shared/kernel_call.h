@@ -30,6 +30,9 @@ bool kernel_call_open(struct kernel_call *call, const struct attn_kernel *kernel
 bool kernel_call_case(struct kernel_call *call, const struct attn_kernel *kernel,
                       const struct problem_case *c, int threads, struct experiment_work *work);
 
+/* Parameters of a row: those of the step, and the kernel's instruction set. */
+json_t *kernel_call_params(const json_t *step, const struct attn_kernel *kernel);
+
 /* Another scale for the same operands. */
 bool kernel_call_scale(struct kernel_call *call, float scale, struct experiment_work *work);
 
