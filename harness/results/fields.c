@@ -1,5 +1,5 @@
 /*
- * fields: numbers from launches into the line, and what is in the line into tables.
+ * fields: computes the numbers of a row from its launches, and prints fields of a row for tables.
  */
 #include "fields.h"
 

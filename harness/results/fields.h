@@ -1,6 +1,6 @@
 /*
- * fields: what a cell's row has, each in one place: where it stands in the line, and of a number its unit and
- * how it comes from the cell's launches.
+ * fields: one table of what a cell's row has: the place of each field in the line, and for a number its unit
+ * and how it is computed from the cell's launches.
  *
  * row.c writes them and the tables print them.  A new number is a line here, a definition of
  * results/schema.json, which a test holds to this list, and a column in report_columns.c where a table

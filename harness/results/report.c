@@ -66,7 +66,16 @@ bool report_close(char *message, size_t message_size)
     return !failed;
 }
 
-/* ---- single lines ---------------------------------------------------------------------------- */
+/* ---- tables and single lines ----------------------------------------------------------------- */
+
+unsigned report_table(const struct table *table)
+{
+    progress_clear();
+    const unsigned shown =
+        table_print(report_output.out, table, report_output.width, report_output.color);
+    report_flush();
+    return shown;
+}
 
 void report_line(const json_t *row, char *text, size_t size)
 {
@@ -248,9 +257,7 @@ void report_summary(const struct cell *cells, size_t count, double wall_s)
     progress_clear();
     fprintf(report_output.out, "\n");
     if (n)
-        report_saw(&table,
-                   table_print(report_output.out, &table, report_output.width, report_output.color),
-                   summary_from);
+        report_saw(&table, report_table(&table), summary_from);
     advise(cells, count, wall_s, advice);
     const size_t unranked = report_unranked(cells, count, advice);
     report_choices(cells, count);
@@ -266,15 +273,6 @@ void report_summary(const struct cell *cells, size_t count, double wall_s)
 }
 
 /* ---- experiments ----------------------------------------------------------------------------- */
-
-unsigned report_table(const struct table *table)
-{
-    progress_clear();
-    const unsigned shown =
-        table_print(report_output.out, table, report_output.width, report_output.color);
-    report_flush();
-    return shown;
-}
 
 void report_sentence(const char *format, ...)
 {

@@ -1,5 +1,5 @@
 /*
- * report_absent: what a check says of many cases together: those of which nothing was computed, and drawn
+ * report_absent: sums up many cases of a check in one line: those that a kernel does not compute, and drawn
  * ones.
  */
 #include <string.h>

@@ -1,5 +1,5 @@
 /*
- * report_answer: what a table comes to, in one sentence.
+ * report_answer: the result of a table in one sentence.
  */
 #ifndef HARNESS_RESULTS_REPORT_ANSWER_H
 #define HARNESS_RESULTS_REPORT_ANSWER_H

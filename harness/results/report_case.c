@@ -230,10 +230,7 @@ void report_case(const struct cell *cells, size_t count)
         progress_clear();
         report_head(report_output.out, report_output.width, &cells[0]);
         if (n)
-            report_saw(
-                &table,
-                table_print(report_output.out, &table, report_output.width, report_output.color),
-                NULL);
+            report_saw(&table, report_table(&table), NULL);
         report_answers(cells, count, sorted, n);
         report_unranked(cells, count, "");
         report_settings(cells, count);

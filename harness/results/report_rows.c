@@ -55,6 +55,11 @@ double report_median(const json_t *row)
     return report_state(row) == CELL_OK ? field_of(row, FIELD_MEDIAN) : NAN;
 }
 
+bool report_has_time(const struct cell *cell)
+{
+    return cell->row && !isnan(report_median(cell->row));
+}
+
 enum cell_state report_state(const json_t *row)
 {
     enum cell_state state = CELL_SKIPPED;
@@ -120,8 +125,7 @@ bool report_is_ranked(const struct cell *cells, size_t count, const struct cell 
 {
     bool ranked = false, alone = true;
     for (size_t i = 0; i < count && !ranked; i++)
-        if (&cells[i] != cell && report_rivals(&cells[i], cell) &&
-            !isnan(report_median(cells[i].row))) {
+        if (&cells[i] != cell && report_rivals(&cells[i], cell) && report_has_time(&cells[i])) {
             alone = false;
             ranked = report_ratio(&cells[i], cell).interval;
         }
@@ -132,9 +136,8 @@ size_t report_unranked(const struct cell *cells, size_t count, const char *advic
 {
     size_t timed = 0, unranked = 0;
     for (size_t i = 0; i < count; i++) {
-        const bool has_time = cells[i].row && !isnan(report_median(cells[i].row));
-        timed += has_time;
-        unranked += has_time && !report_is_ranked(cells, count, &cells[i]);
+        timed += report_has_time(&cells[i]);
+        unranked += report_has_time(&cells[i]) && !report_is_ranked(cells, count, &cells[i]);
     }
     if (unranked)
         report_wrapped(4, "  no rank for %zu of %zu cells: too few launches for an interval%s",
@@ -150,7 +153,7 @@ static const struct cell *fastest_of(const struct cell *cells, size_t count,
     bool best_ranked = false;
     for (size_t i = 0; i < count; i++) {
         const struct cell *cell = &cells[i];
-        if (!report_rivals(cell, like) || isnan(report_median(cell->row)) ||
+        if (!report_rivals(cell, like) || !report_has_time(cell) ||
             (one_setting && cell->setting.name != like->setting.name))
             continue;
         const bool ranked = report_is_ranked(cells, count, cell);
@@ -171,8 +174,7 @@ const struct cell *report_fastest(const struct cell *cells, size_t count, const 
 bool report_is_contested(const struct cell *cells, size_t count, const struct cell *cell)
 {
     for (size_t i = 0; i < count; i++)
-        if (&cells[i] != cell && report_rivals(&cells[i], cell) &&
-            !isnan(report_median(cells[i].row)))
+        if (&cells[i] != cell && report_rivals(&cells[i], cell) && report_has_time(&cells[i]))
             return true;
     return false;
 }
@@ -191,7 +193,7 @@ struct stats_ratio report_regret(const struct cell *cells, size_t count, const s
     for (size_t i = 0; i < count; i++) {
         const struct cell *cell = &cells[i];
         if (!report_rivals(cell, like) || cell->setting.name != like->setting.name ||
-            isnan(report_median(cell->row)))
+            !report_has_time(cell))
             continue;
         timed++;
         if (report_is_chosen(cell->row))
@@ -217,8 +219,8 @@ double report_gemm(const struct cell *cells, size_t count, const struct cell *li
     const struct cell *best = NULL;
     for (size_t i = 0; i < count; i++)
         if (report_rivals(&cells[i], like) && cells[i].setting.name == like->setting.name &&
-            strcmp(cells[i].kernel_name, "gemm") == 0 && !isnan(report_median(cells[i].row)) &&
+            strcmp(cells[i].kernel_name, "gemm") == 0 && report_has_time(&cells[i]) &&
             !(best && report_median(best->row) <= report_median(cells[i].row)))
             best = &cells[i];
-    return best && !isnan(report_median(like->row)) ? report_ratio(like, best).ratio : NAN;
+    return best && report_has_time(like) ? report_ratio(like, best).ratio : NAN;
 }

@@ -33,6 +33,7 @@ double report_threads(const json_t *row);
 void report_threads_text(const json_t *row, char text[REPORT_THREADS]);
 
 double report_median(const json_t *row);
+bool report_has_time(const struct cell *cell); /* it is finished, and its row has a median */
 enum cell_state report_state(const json_t *row);
 
 /* Whether the state is a property of the build or kernel (unsupported, unavailable), not a result. */

@@ -61,8 +61,7 @@ static const struct cell *partner_of(const struct cell *cells, size_t count,
                                      const struct cell *base)
 {
     for (size_t i = (size_t)(base - cells) + 1; i < count; i++)
-        if (cell_is_partner(&cells[i], base) && cells[i].row && base->row &&
-            !isnan(report_median(cells[i].row)) && !isnan(report_median(base->row)))
+        if (cell_is_partner(&cells[i], base) && report_has_time(&cells[i]) && report_has_time(base))
             return &cells[i];
     return NULL;
 }
