@@ -137,31 +137,6 @@ static bool off_its_place(const struct bench *bench)
            !machine_binding_holds(bench->options->machine, bench->plan->threads);
 }
 
-static void look(const struct bench *bench, struct machine_usage *usage)
-{
-    *usage = (struct machine_usage){0};
-    if (bench->options->machine)
-        machine_usage(bench->options->machine, usage);
-}
-
-static void record(const struct bench *bench, const struct machine_usage *before,
-                   const struct machine_usage *after)
-{
-    struct bench_disturbance *d = &bench->result->disturbance;
-    d->involuntary_switches = after->involuntary_switches - before->involuntary_switches;
-    d->voluntary_switches = after->voluntary_switches - before->voluntary_switches;
-    d->minor_faults = after->minor_faults - before->minor_faults;
-    d->major_faults = after->major_faults - before->major_faults;
-    d->steal_s = after->steal_s - before->steal_s;
-    d->throttled_periods = after->throttled_periods - before->throttled_periods;
-    d->runnable = after->runnable > before->runnable ? after->runnable : before->runnable;
-    d->thermal_throttles = after->thermal_throttles - before->thermal_throttles;
-    if (bench->options->machine) {
-        d->allowed_cpus = machine_allowed_cpus(bench->options->machine);
-        d->online_cpus = machine_online_cpus();
-    }
-}
-
 /* ---- samples ------------------------------------------------------------------------------- */
 
 /* Poisons the sets that the next `calls` calls will write. */
@@ -258,56 +233,15 @@ static bool take_samples(struct bench *bench)
     return right;
 }
 
-/* ---- after the samples --------------------------------------------------------------------- */
+/* ---- the launch ------------------------------------------------------------------------------ */
 
-/* Working and waiting time of each thread, over as many calls as a sample has. */
+/* Has the threads of as many calls as a sample has listened to. */
 static void listen(struct bench *bench)
 {
-    struct bench_result *result = bench->result;
-    const int threads = bench->plan->threads;
-    const double calls = (double)result->calls_per_sample;
-    double *busy = malloc((size_t)threads * sizeof *busy);
-    double *waiting = malloc((size_t)threads * sizeof *waiting);
     teams_start();
-    run_calls(bench, result->calls_per_sample);
+    run_calls(bench, bench->result->calls_per_sample);
     teams_stop();
-    double all_busy = 0, all_waiting = 0;
-    bool known = busy && waiting;
-    for (int t = 0; t < threads && known; t++) {
-        known = teams_times(t, &busy[t], &waiting[t]);
-        all_busy += busy[t] /= calls;
-        all_waiting += waiting[t] /= calls;
-    }
-    if (!known) {
-        free(busy);
-        free(waiting);
-        return;
-    }
-    result->thread_busy_s = busy;
-    result->thread_barrier_s = waiting;
-    result->busy_s = all_busy / threads;
-    result->barrier_s = all_waiting / threads;
-}
-
-/* Cycles of a thread over the time in which they were counted; threads that wait spin. */
-static double clock_rate(const struct bench_result *result)
-{
-    const double cycles = result->counters.value[COUNTER_CYCLES] / result->threads;
-    double seconds = 0;
-    for (size_t i = 0; i < result->samples; i++)
-        seconds += result->samples_s[i] * (double)result->calls_per_sample;
-    return isnan(cycles) ? 0 : cycles / seconds / 1e9;
-}
-
-static void read_counters(struct bench *bench)
-{
-    for (int c = 0; c < COUNTER_COUNT; c++)
-        bench->result->counters.value[c] = NAN;
-    bench->result->counters.energy_j = NAN;
-    if (bench->counters)
-        counters_read(bench->counters, &bench->result->counters);
-    counters_close(bench->counters);
-    bench->result->disturbance.clock_ghz = clock_rate(bench->result);
+    bench_take_teams(bench->result);
 }
 
 bool bench_run(const struct attn_plan *plan, struct tensor_set *sets, size_t set_count,
@@ -332,11 +266,11 @@ bool bench_run(const struct attn_plan *plan, struct tensor_set *sets, size_t set
     run_calls(&bench, 1); /* the probe has disturbed only the branch predictor */
     if (options->counters)
         bench.counters = counters_open(plan->threads);
-    look(&bench, &before);
+    disturbance_look(options->machine, &before);
     result->verified = take_samples(&bench);
-    look(&bench, &after);
-    record(&bench, &before, &after);
-    read_counters(&bench);
+    disturbance_look(options->machine, &after);
+    disturbance_between(options->machine, &before, &after, &result->disturbance);
+    bench_take_counters(bench.counters, result);
     if (options->cold && !options->timed)
         bench_cold_probe(plan, sets, set_count, bench.next, result);
     if (!options->timed)

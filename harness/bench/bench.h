@@ -76,6 +76,11 @@ bool bench_run(const struct attn_plan *plan, struct tensor_set *sets, size_t set
                const struct bench_options *options, struct bench_result *result);
 void bench_free(struct bench_result *result);
 
+/* Its parts: working and waiting time of each thread, after teams_stop(); the counters, NULL where there are none,
+ * and the clock rate that follows from them; closes the counters. */
+void bench_take_teams(struct bench_result *result);
+void bench_take_counters(struct counters *counters, struct bench_result *result);
+
 /* How many sets no cache and no TLB can hold, at `bytes` touched per call; at least 2. */
 size_t bench_cold_sets(const struct machine *machine, double bytes);
 

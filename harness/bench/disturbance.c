@@ -1,5 +1,5 @@
 /*
- * disturbance: one table of the struct's fields, for writing and for reading JSON.
+ * disturbance: from two readings of the system's counts; one table of the fields, for writing and reading JSON.
  */
 #include "disturbance.h"
 
@@ -40,4 +40,28 @@ struct bench_disturbance disturbance_parse(const json_t *object)
     struct bench_disturbance disturbance = {0};
     members_parse(fields, COUNT, object, &disturbance);
     return disturbance;
+}
+
+void disturbance_look(const struct machine *machine, struct machine_usage *usage)
+{
+    *usage = (struct machine_usage){0};
+    if (machine)
+        machine_usage(machine, usage);
+}
+
+void disturbance_between(const struct machine *machine, const struct machine_usage *before,
+                         const struct machine_usage *after, struct bench_disturbance *d)
+{
+    d->involuntary_switches = after->involuntary_switches - before->involuntary_switches;
+    d->voluntary_switches = after->voluntary_switches - before->voluntary_switches;
+    d->minor_faults = after->minor_faults - before->minor_faults;
+    d->major_faults = after->major_faults - before->major_faults;
+    d->steal_s = after->steal_s - before->steal_s;
+    d->throttled_periods = after->throttled_periods - before->throttled_periods;
+    d->runnable = after->runnable > before->runnable ? after->runnable : before->runnable;
+    d->thermal_throttles = after->thermal_throttles - before->thermal_throttles;
+    if (machine) {
+        d->allowed_cpus = machine_allowed_cpus(machine);
+        d->online_cpus = machine_online_cpus();
+    }
 }

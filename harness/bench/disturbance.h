@@ -7,6 +7,8 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+#include "system/machine.h"
+
 /* What happened to the process while it sampled; noise.c derives flags from it. */
 struct bench_disturbance {
     double wall_s; /* from the first sample to the last, verification included */
@@ -25,6 +27,11 @@ struct bench_disturbance {
     long grown_bytes; /* memory of this process after the last sample, more than after the third */
     double clock_ghz; /* cycles of a thread over the time of the samples; 0 without counters */
 };
+
+/* Reads the system's counts; zeros where machine is NULL.  And what happened between two readings. */
+void disturbance_look(const struct machine *machine, struct machine_usage *usage);
+void disturbance_between(const struct machine *machine, const struct machine_usage *before,
+                         const struct machine_usage *after, struct bench_disturbance *disturbance);
 
 json_t *disturbance_json(const struct bench_disturbance *disturbance);
 

@@ -1,5 +1,5 @@
 /*
- * aftermath: the threads of the process from /proc, their places from the scheduler.
+ * aftermath: finds the threads of the process in /proc, and asks the scheduler where they may run.
  */
 #define _GNU_SOURCE
 #include "aftermath.h"

@@ -1,5 +1,5 @@
 /*
- * ceilings_memory: the same for memory that is read or copied.
+ * ceilings_memory: rates of reading and copying memory.
  */
 #include <math.h>
 #include <omp.h>

@@ -1,6 +1,6 @@
 /*
- * float_env: the control words of x86 and AArch64; elsewhere what the C library and a subnormal number
- * tell.
+ * float_env: reads the control words of x86 and AArch64; elsewhere asks the C library, and computes with a
+ * subnormal number.
  */
 #include "float_env.h"
 

@@ -1,5 +1,5 @@
 /*
- * lines: into a pipe, and out of one into a buffer that grows.
+ * lines: writes lines to a file, and reads lines from a pipe into a buffer that grows.
  */
 #include "lines.h"
 

@@ -1,6 +1,7 @@
 /*
- * orphans: adopted, found in /proc, killed.
+ * orphans: adopts them, finds them in /proc and kills them.
  */
+#define _GNU_SOURCE
 #include "orphans.h"
 
 #include <dirent.h>
@@ -79,7 +80,6 @@ void orphans_end(unsigned long long since)
         for (size_t i = 0; i < count; i++)
             kill(found[i], SIGKILL);
         for (size_t i = 0; i < count; i++)
-            while (waitpid(found[i], NULL, 0) < 0 && errno == EINTR)
-                ;
+            (void)TEMP_FAILURE_RETRY(waitpid(found[i], NULL, 0));
     }
 }

@@ -173,6 +173,7 @@ static inline vf exp2_vector(vf x)
 }
 
 #include "probe_from_l1.h"
+#include "probe_memory.h"
 
 #if defined __AMX_TILE__ || defined ATTN_TILES_EMULATED
 #include "probe_tiles.h"
@@ -189,104 +190,6 @@ static double exp2_f32(size_t rounds, float x, float *sink)
             sum[i] += exp2_vector(opaque(argument));
     *sink = mean(sum, SUMS) / (float)rounds;
     return (double)(LANES * SUMS) * (double)rounds;
-}
-
-static inline vi load(const char *p)
-{
-    return *(const vi *)p;
-}
-
-/* A line of each page of `bytes` bytes, so that the walks of the page tables overlap. */
-static inline void touch_pages(const char *p, size_t bytes)
-{
-    for (size_t at = 0; at < bytes; at += 4096)
-        __builtin_prefetch(p + at, 0, 2);
-}
-
-/* `ahead` bytes are prefetched, if any: past the 4 KiB page where hardware prefetchers stop.  Every
- * `touched` bytes, if any, the pages of the next so many are looked up. */
-static inline double read_streams(const char *a, const char *b, size_t n, size_t ahead,
-                                  size_t touched, uint32_t *sink)
-{
-    enum { STEP = 256, LINE = 64 }; /* of a longer line some requests are in vain */
-    vi sa[4] = {{0}}, sb[4] = {{0}};
-    for (size_t at = 0; at < n; at += STEP) {
-        if (touched && at % touched == 0) {
-            touch_pages(a + at + touched, touched);
-            touch_pages(b + at + touched, touched);
-        }
-#pragma GCC unroll 4
-        for (int line = 0; ahead > 0 && line < STEP; line += LINE) {
-            __builtin_prefetch(a + at + ahead + line);
-            __builtin_prefetch(b + at + ahead + line);
-        }
-#pragma GCC unroll 16
-        for (int i = 0; i < STEP / BYTES; i++) {
-            sa[i % 4] ^= load(a + at + i * BYTES);
-            sb[i % 4] ^= load(b + at + i * BYTES);
-        }
-    }
-    const vi all = sa[0] ^ sa[1] ^ sa[2] ^ sa[3] ^ sb[0] ^ sb[1] ^ sb[2] ^ sb[3];
-    uint32_t x = 0;
-    for (int lane = 0; lane < LANES; lane++)
-        x ^= (uint32_t)all[lane];
-    *sink = x;
-    return 2.0 * (double)n;
-}
-
-static double read_plain(const void *a, const void *b, size_t n, uint32_t *sink)
-{
-    return read_streams(a, b, n, 0, 0, sink);
-}
-
-static double read_ahead(const void *a, const void *b, size_t n, uint32_t *sink)
-{
-    return read_streams(a, b, n, 8192, 0, sink);
-}
-
-static double read_touched(const void *a, const void *b, size_t n, uint32_t *sink)
-{
-    return read_streams(a, b, n, 0, 65536, sink);
-}
-
-static double copy(void *to, const void *from, size_t n)
-{
-    char *t = to;
-    const char *f = from;
-    for (size_t at = 0; at < n; at += 4 * BYTES)
-#pragma GCC unroll 4
-        for (int i = 0; i < 4; i++)
-            *(vi *)(t + at + i * BYTES) = load(f + at + i * BYTES);
-    return 2.0 * (double)n;
-}
-
-/* Without the read for ownership that an ordinary store costs on x86; Arm's cores leave it out of long
- * runs of stores by themselves (write streaming, in their Technical Reference Manuals). */
-static inline void store_past_cache(char *p, vi x)
-{
-#if defined __AVX512F__
-    _mm512_stream_si512((__m512i *)p, (__m512i)x);
-#elif defined __AVX__
-    _mm256_stream_si256((__m256i *)p, (__m256i)x);
-#elif defined __x86_64__
-    _mm_stream_si128((__m128i *)p, (__m128i)x);
-#else
-    *(vi *)p = x;
-#endif
-}
-
-static double stream(void *to, const void *from, size_t n)
-{
-    char *t = to;
-    const char *f = from;
-    for (size_t at = 0; at < n; at += 4 * BYTES)
-#pragma GCC unroll 4
-        for (int i = 0; i < 4; i++)
-            store_past_cache(t + at + i * BYTES, load(f + at + i * BYTES));
-#if defined __x86_64__
-    _mm_sfence();
-#endif
-    return 2.0 * (double)n;
 }
 
 const struct probe PROBE = {

@@ -1,5 +1,6 @@
 /*
- * process: the pipes of a child, lines to and fro until a deadline, its end and what it left.
+ * process: starts a child with pipes, exchanges lines with it until a deadline, ends it and what it left
+ * behind.
  */
 #define _GNU_SOURCE
 #include "process_child.h"
@@ -132,8 +133,7 @@ static void finish(struct process *child, double patience_s)
     child->by_itself = patience_s > 0 && ends(child, patience_s);
     kill(-child->pid, SIGKILL);
     kill(child->pid, SIGKILL);
-    while (waitpid(child->pid, &status, 0) < 0 && errno == EINTR)
-        ;
+    (void)TEMP_FAILURE_RETRY(waitpid(child->pid, &status, 0));
     process_unregister(child->pid);
     printed_read(&child->printed);
     child->pid = -1;

@@ -1,5 +1,6 @@
 /*
- * process_child: a child from its fork until it is the program, and signals; for process*.c only.
+ * process_child: what a child does between fork and exec, and which signals interrupt a session; for
+ * process*.c only.
  */
 #ifndef HARNESS_SYSTEM_PROCESS_CHILD_H
 #define HARNESS_SYSTEM_PROCESS_CHILD_H

@@ -1,6 +1,6 @@
 /*
- * task_cpus: where the threads of a process may run, how long they waited for it, and the memory that
- * the process has occupied.
+ * task_cpus: where the threads of a process may run, how long they waited for a CPU, and the most memory
+ * that the process has had.
  */
 #ifndef HARNESS_SYSTEM_TASK_CPUS_H
 #define HARNESS_SYSTEM_TASK_CPUS_H

@@ -1,5 +1,5 @@
 /*
- * in_program: the kernel.
+ * in_program: makes a kernel of what another program computes.
  */
 #include "backend.h"
 

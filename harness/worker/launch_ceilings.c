@@ -1,5 +1,6 @@
 /*
- * launch_ceilings: of multiply-adds and of reading, once and where they seem too low again.
+ * launch_ceilings: measures what multiply-adds and reads reach during a launch; a rate that seems too low is
+ * measured again.
  */
 #include "backend.h"
 

@@ -1,5 +1,5 @@
 /*
- * program_clock: requests to measure, and what they cost.
+ * program_clock: timed requests to a program, and how much of their time is round trips and copying.
  */
 #include "program_clock.h"
 

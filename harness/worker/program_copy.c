@@ -1,98 +1,23 @@
 /*
- * program_copy: copies, requests, answers.
+ * program_copy: starts copies of a program, binds them to problems and calls them.
  */
 #include "program_copy.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/number.h"
 #include "base/refuse.h"
-#include "base/shell_words.h"
 #include "program_request.h"
 #include "system/task_cpus.h"
 
 /* Deadlines, seconds: docs/protocol.md states them. */
-#define DESCRIBE_S 15.0
 #define PREPARE_S 300.0
 
 static struct program_copy copies[PROGRAM_COPIES];
 static unsigned long uses;
-
-/* ---- one request ----------------------------------------------------------------------------- */
-
-/* The answer to a request, which is used up; NULL fills why, and *state with what that means. */
-static json_t *ask(struct process *process, json_t *request, double deadline_s,
-                   enum cell_state *state, char *why, size_t why_size)
-{
-    const char *line;
-    char *text = json_dumps(request, JSON_COMPACT);
-    const enum process_end end =
-        text ? process_ask(process, text, deadline_s, &line, why, why_size) : PROCESS_LOST;
-    free(text);
-    json_decref(request);
-    *state = end == PROCESS_TIMEOUT       ? CELL_TIMEOUT
-             : end == PROCESS_NOT_STARTED ? CELL_UNAVAILABLE
-                                          : CELL_CRASHED;
-    return end == PROCESS_ANSWERED ? program_request_answer(line, state, why, why_size) : NULL;
-}
-
-/* The same where anything but "ok" and, in `refused`, "unsupported" ends the launch. */
-static json_t *demand(struct worker *worker, struct program_copy *copy, json_t *request,
-                      double deadline_s, char *refusal, size_t refusal_size)
-{
-    char why[320];
-    enum cell_state state;
-    json_t *answer = ask(copy->process, request, deadline_s, &state, why, sizeof why);
-    if (!answer)
-        worker_give_up(worker, state, "the program %s", why);
-    if (state == CELL_OK)
-        return answer;
-    const char *reason = text_at(answer, "why");
-    snprintf(why, sizeof why, "%s", *reason ? reason : "gives no reason");
-    json_decref(answer);
-    if (state == CELL_UNSUPPORTED && refusal) {
-        snprintf(refusal, refusal_size, "%s", why);
-        return NULL;
-    }
-    if (state == CELL_UNAVAILABLE || state == CELL_UNSUPPORTED)
-        worker_abandon(worker, state, "%s", why);
-    worker_give_up(worker, state, "the program says: %s", why);
-}
-
-/* The arguments that the program is started with; they stay until the next call. */
-static const char *const *arguments_of(const struct protocol_request *r)
-{
-    static struct shell_words words;
-    return shell_words_split(r->arguments, &words) ? words.word : NULL;
-}
-
-json_t *program_copy_describe(const struct protocol_request *request, enum cell_state *state,
-                              char *why, size_t why_size)
-{
-    const struct process_spec spec = {.program = request->plugin,
-                                      .arguments = arguments_of(request)};
-    struct process *process = process_open(&spec);
-    char reason[320] = "describes no kernels";
-    json_t *answer =
-        ask(process, program_request_plain("describe"), DESCRIBE_S, state, reason, sizeof reason);
-    json_t *list = json_object_get(answer, "kernels");
-    json_t *kernels = json_is_array(list) ? json_incref(list) : NULL;
-    if (answer) {
-        const char *said = json_string_value(json_object_get(answer, "why"));
-        if (*state != CELL_OK && said)
-            snprintf(reason, sizeof reason, "says: %s", said);
-        *state = CELL_UNAVAILABLE;
-    }
-    if (!kernels)
-        snprintf(why, why_size, "the program %s", reason);
-    json_decref(answer);
-    process_close(process);
-    return kernels;
-}
 
 /* ---- copies ---------------------------------------------------------------------------------- */
 
@@ -138,7 +63,7 @@ static void start_copy(struct worker *worker, struct program_copy *copy, int thr
         worker_abandon(worker, CELL_SKIPPED, "%s", why);
     const int file = exchange_file(copy->file);
     const struct process_spec spec = {.program = r->plugin,
-                                      .arguments = arguments_of(r),
+                                      .arguments = program_arguments(r),
                                       .environment = environment.variables,
                                       .files = &file,
                                       .file_count = 1,
@@ -224,8 +149,8 @@ static void prepare(struct worker *worker, struct program_copy *copy,
                           sizeof message))
         worker_abandon(worker, CELL_SKIPPED, "%s", message);
     const double start = clock_now();
-    json_t *answer = demand(worker, copy, program_request_prepare(&what), PREPARE_S, copy->refusal,
-                            sizeof copy->refusal);
+    json_t *answer = program_demand(worker, copy, program_request_prepare(&what), PREPARE_S,
+                                    copy->refusal, sizeof copy->refusal);
     copy->prepare_s = clock_now() - start;
     snprintf(copy->library, sizeof copy->library, "%s", text_at(answer, "library"));
     const bool right = !answer || runs_as_asked(copy, answer, message, sizeof message);
@@ -268,7 +193,7 @@ void program_copy_execute(struct worker *worker, struct program_copy *copy, size
 {
     json_t *request = call(copy, "execute");
     json_object_set_new(request, "set", json_integer((json_int_t)place));
-    json_decref(demand(worker, copy, request, worker_call_deadline(worker, 1), NULL, 0));
+    json_decref(program_demand(worker, copy, request, worker_call_deadline(worker, 1), NULL, 0));
 }
 
 struct program_time program_copy_measure(struct worker *worker, struct program_copy *copy,
@@ -280,7 +205,7 @@ struct program_time program_copy_measure(struct worker *worker, struct program_c
     json_object_set_new(request, "first", json_integer((json_int_t)first));
     const double start = clock_now();
     json_t *answer =
-        demand(worker, copy, request, worker_call_deadline(worker, (double)calls), NULL, 0);
+        program_demand(worker, copy, request, worker_call_deadline(worker, (double)calls), NULL, 0);
     time.wall_s = clock_now() - start;
     const json_t *seconds = json_object_get(answer, "seconds");
     time.said_s = json_is_number(seconds) ? json_number_value(seconds) : -1;
@@ -322,7 +247,8 @@ struct program_ceilings program_copy_ceilings(struct worker *worker, struct prog
     json_object_set_new(request, "dtype", json_string(attn_dtype_name(p->dtype)));
     json_object_set_new(request, "seconds", json_real(seconds));
     json_object_set_new(request, "bytes", json_real(bytes));
-    json_t *answer = demand(worker, copy, request, worker_call_deadline(worker, 0), NULL, 0);
+    json_t *answer =
+        program_demand(worker, copy, request, worker_call_deadline(worker, 0), NULL, 0);
     ceilings.fma_gflops = rate_of(worker, answer, "fma_gflops");
     if (bytes > 0) {
         ceilings.fma_host_gflops = rate_of(worker, answer, "fma_host_gflops");

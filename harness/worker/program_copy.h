@@ -32,6 +32,14 @@ struct program_copy {
     unsigned long used;           /* the copy with the smallest number is ended for another one */
 };
 
+/* The arguments that a request's program is started with; they stay until the next call. */
+const char *const *program_arguments(const struct protocol_request *request);
+
+/* The answer of a copy to a request, which is used up.  One that is not "ok" ends the launch, but for
+ * "unsupported" where there is room for its reason: NULL fills refusal. */
+json_t *program_demand(struct worker *worker, struct program_copy *copy, json_t *request,
+                       double deadline_s, char *refusal, size_t refusal_size);
+
 /* Asks a program, not started yet, for its kernels: "kernels" of its answer, a new reference; NULL fills
  * why and state. */
 json_t *program_copy_describe(const struct protocol_request *request, enum cell_state *state,

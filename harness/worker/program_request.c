@@ -1,5 +1,5 @@
 /*
- * program_request: to JSON and from it.
+ * program_request: writes requests to programs as JSON, and reads their answers.
  */
 #include "program_request.h"
 
