@@ -1,5 +1,5 @@
 /*
- * halts: counts the signals that a stopped process goes on by.
+ * halts: counts SIGCONT, the signal by which a stopped process goes on.
  *
  * Nothing else tells of a stop: the system counts a voluntary switch, and no time waited for a CPU.
  */

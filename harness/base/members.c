@@ -1,5 +1,5 @@
 /*
- * members: one way to write and one way to read every kind.
+ * members: writes and reads members of every kind.
  */
 #include "members.h"
 

@@ -1,5 +1,5 @@
 /*
- * refuse: printing into what room there is.
+ * refuse: prints messages into buffers, cut to their size.
  */
 #include "refuse.h"
 

@@ -7,43 +7,82 @@
 #include "experiments/experiment.h"
 #include "session/session_needs.h"
 
-/* argv as given, for the record; it begins with the command's name. */
-int run_command(const struct options *options, int argc, const char *const *argv); /* and `check` */
-int eval_command(const struct options *options, int argc, const char *const *argv);
-int list_command(const struct options *options, int argc, const char *const *argv);
-int machine_command(const struct options *options, int argc, const char *const *argv);
-
-/* The options' subject is an experiment, or it runs all. */
-int experiment_command(const struct options *options, int argc, const char *const *argv);
-
-/* The options' subject is a topic or a command; without one, lists the topics. */
-int help_command(const struct options *options, int argc, const char *const *argv);
-
-/* Name and summary of a topic by its place; NULL past the last one. */
-const char *help_topic(size_t index, const char **summary);
-
-/* The options' subject is a shell, whose script it prints. */
-int completion_command(const struct options *options, int argc, const char *const *argv);
+/* Each runs a command and returns the program's exit code; main flushes standard output. */
+int run_command(const struct options *options); /* and `check`, `tune` */
+int eval_command(const struct options *options);
+int list_command(const struct options *options);
+int machine_command(const struct options *options);
+int experiment_command(const struct options *options);
+int help_command(const struct options *options);
+int completion_command(const struct options *options);
 
 /* The page of the options' command, and of their experiment. */
 void help_print_page(const struct options *options);
+
+/* ---- run ------------------------------------------------------------------------------------- */
+
+/* The share of finished cells. */
+double run_share_done(const struct session *session);
+
+/* Shows on the live display, or as progress, what a worker is about to do: for a cell, or where that is NULL for
+ * case number `at`. */
+void run_tell_launch(const struct session *session, size_t at, const struct cell *cell,
+                     const char *what, double elapsed_s, double needed_s);
+
+/* The table of a case.  Of a drawn one only where a kernel fails, and for the first of those with a simple
+ * problem on which it fails, too. */
+void run_tell_case(const struct session *session, int topology, const struct cell *cells,
+                   size_t count, size_t *simplified);
+
+/* Whether each kernel that was named computed something; else says why it did not. */
+bool run_each_has_a_row(const struct session *session);
+
+/* ---- subjects -------------------------------------------------------------------------------- */
+
+struct named {
+    const char *name, *summary;
+};
+
+/* What may follow a command's name, by its place: an experiment or `all`, a topic of help or a command, a
+ * shell.  For COMMAND_COUNT the commands themselves.  False past the last one. */
+bool subject_at(enum command command, size_t index, struct named *subject);
+
+/* Says, after `before`, that there is no subject of that name, and which is nearest; returns EXIT_USAGE. */
+int subject_unknown(enum command command, const char *name, const char *before);
+
+/* The first subjects of `help`, and those of `completion`, in their order. */
+enum topic {
+    TOPIC_COLUMNS,
+    TOPIC_FLAGS,
+    TOPIC_METRICS,
+    TOPIC_MODELS,
+    TOPIC_PROBLEM,
+    TOPIC_STATES,
+    TOPIC_SUITES,
+    TOPICS
+};
+enum shell { SHELL_BASH, SHELL_ZSH, SHELL_FISH, SHELLS };
 
 /* The keys of a problem; the suites; the kinds of layer of the models: a line each. */
 void list_keys(void);
 void list_suites(void);
 void list_models(void);
 
+/* A line for each experiment, wrapped to the width. */
+void list_experiments(FILE *out, size_t width);
+
+/* All that this build has, as JSON; the cases of a list; the instruction sets that some kernel is built for, bits
+ * 1u << isa; those of them that this host has, the preferred first. */
+json_t *list_json(void);
+json_t *list_cases_json(const struct case_list *list);
+unsigned list_built_isas(void);
+json_t *list_preference(void);
+
 /* ---- experiments ----------------------------------------------------------------------------- */
 
-/* Gives options the parameters of the experiment that argv names, if any.  False fills message: there
- * is none of that name. */
-bool experiment_choose(struct options *options, int argc, const char *const *argv, char *message,
-                       size_t message_size);
-
-/* A line for each experiment, wrapped to the width; the page of one, or of all where the options name
- * none. */
-void experiment_print_list(FILE *out, size_t width);
-void experiment_print_help(FILE *out, const struct options *options);
+/* Gives options the parameters of the experiment that argv names, if any.  False: there is none of that name,
+ * which it says. */
+bool experiment_choose(struct options *options, int argc, const char *const *argv);
 
 /* Question, method and source of an experiment under their headings; the method alone. */
 void experiment_print_asked(FILE *out, const struct experiment *experiment);
@@ -85,11 +124,11 @@ struct problem_case drawn_simplest(const struct session *session, int topology,
 
 /* ---- completion, manual pages, tune ---------------------------------------------------------- */
 
-/* Prints a line for each word that may stand there, with a tab and what it is; words are those behind the
- * program's name.  Returns the exit status: 1, a file belongs there. */
+/* Prints a line for each word that may complete the last of `words`, which follow the program's name: the word,
+ * a tab, what it is.  Returns the exit status; 1: a file belongs there. */
 int completion_print(int count, const char *const *words);
 
-/* Prints attnbench(1), or the page of the command that is the options' subject; returns the exit code. */
+/* Prints attnbench(1), or the manual page of the command that is the options' subject. */
 int man_print(const struct options *options);
 
 /* Makes a run of the options: which kernels compete, and that each is checked on its own case.  The file of

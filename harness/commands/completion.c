@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/progress.h"
 #include "base/scan.h"
 #include "session/options.h"
 #include "problem/cases.h"
@@ -22,66 +21,59 @@
 
 /* ---- the shells ------------------------------------------------------------------------------ */
 
-static const struct {
-    const char *name, *script;
-} shells[] = {
-    {"bash", "_attnbench() {\n"
-             "    local found\n"
-             "    COMPREPLY=()\n"
-             "    found=$(\"${COMP_WORDS[0]/#\\~/$HOME}\" complete \\\n"
-             "        \"${COMP_WORDS[@]:1:COMP_CWORD}\" 2>/dev/null) ||\n"
-             "        { compopt -o default; return; }\n"
-             "    [[ -z $found ]] || mapfile -t COMPREPLY <<<\"$found\"\n"
-             "    COMPREPLY=(\"${COMPREPLY[@]%%$'\\t'*}\")\n"
-             "    [[ ${COMPREPLY[0]} != *= ]] || compopt -o nospace\n"
-             "}\n"
-             "complete -F _attnbench attnbench\n"},
-    {"zsh", "#compdef attnbench\n"
-            "_attnbench() {\n"
-            "    local found\n"
-            "    local -a lines behind\n"
-            "    found=$(\"${(Q)words[1]}\" complete \"${(@Q)words[2,CURRENT]}\" 2>/dev/null) ||\n"
-            "        { _files; return }\n"
-            "    lines=(\"${(@f)found}\")\n"
-            "    lines=(\"${(@)lines//:/\\\\:}\")\n"
-            "    lines=(\"${(@)lines/$'\\t'/:}\")\n"
-            "    [[ $found != *=$'\\t'* ]] || behind=(-S '')\n"
-            "    _describe attnbench lines \"${behind[@]}\"\n"
-            "}\n"
-            "if [[ $funcstack[1] == _attnbench ]]; then\n"
-            "    _attnbench \"$@\"\n"
-            "else\n"
-            "    compdef _attnbench attnbench\n"
-            "fi\n"},
-    {"fish", "function __attnbench_complete\n"
-             "    set -l words (commandline -opc)\n"
-             "    set -l current (commandline -ct)\n"
-             "    if set -l found ($words[1] complete $words[2..-1] \"$current\" 2>/dev/null)\n"
-             "        set -q found[1]; and printf '%s\\n' $found\n"
-             "    else\n"
-             "        __fish_complete_path \"$current\"\n"
-             "    end\n"
-             "end\n"
-             "complete -c attnbench -f -a '(__attnbench_complete)'\n"},
+static const char *const scripts[SHELLS] = {
+    [SHELL_BASH] = "_attnbench() {\n"
+                   "    local found\n"
+                   "    COMPREPLY=()\n"
+                   "    found=$(\"${COMP_WORDS[0]/#\\~/$HOME}\" complete \\\n"
+                   "        \"${COMP_WORDS[@]:1:COMP_CWORD}\" 2>/dev/null) ||\n"
+                   "        { compopt -o default; return; }\n"
+                   "    [[ -z $found ]] || mapfile -t COMPREPLY <<<\"$found\"\n"
+                   "    COMPREPLY=(\"${COMPREPLY[@]%%$'\\t'*}\")\n"
+                   "    [[ ${COMPREPLY[0]} != *= ]] || compopt -o nospace\n"
+                   "}\n"
+                   "complete -F _attnbench attnbench\n",
+    [SHELL_ZSH] =
+        "#compdef attnbench\n"
+        "_attnbench() {\n"
+        "    local found\n"
+        "    local -a lines behind\n"
+        "    found=$(\"${(Q)words[1]}\" complete \"${(@Q)words[2,CURRENT]}\" 2>/dev/null) ||\n"
+        "        { _files; return }\n"
+        "    lines=(\"${(@f)found}\")\n"
+        "    lines=(\"${(@)lines//:/\\\\:}\")\n"
+        "    lines=(\"${(@)lines/$'\\t'/:}\")\n"
+        "    [[ $found != *=$'\\t'* ]] || behind=(-S '')\n"
+        "    _describe attnbench lines \"${behind[@]}\"\n"
+        "}\n"
+        "if [[ $funcstack[1] == _attnbench ]]; then\n"
+        "    _attnbench \"$@\"\n"
+        "else\n"
+        "    compdef _attnbench attnbench\n"
+        "fi\n",
+    [SHELL_FISH] =
+        "function __attnbench_complete\n"
+        "    set -l words (commandline -opc)\n"
+        "    set -l current (commandline -ct)\n"
+        "    if set -l found ($words[1] complete $words[2..-1] \"$current\" 2>/dev/null)\n"
+        "        set -q found[1]; and printf '%s\\n' $found\n"
+        "    else\n"
+        "        __fish_complete_path \"$current\"\n"
+        "    end\n"
+        "end\n"
+        "complete -c attnbench -f -a '(__attnbench_complete)'\n",
 };
-#define SHELLS (sizeof shells / sizeof *shells)
 
-int completion_command(const struct options *options, int argc, const char *const *argv)
+int completion_command(const struct options *options)
 {
-    (void)argc, (void)argv;
     const char *name = options->subject ? options->subject : "";
-    char quoted[SCAN_QUOTED], advice[SCAN_ADVICE];
-    struct scan_choice choice = {.given = piece_from(name, name + strlen(name))};
-    for (size_t i = 0; i < SHELLS; i++) {
-        scan_offer(&choice, shells[i].name);
-        if (strcmp(shells[i].name, name) != 0)
-            continue;
-        fputs(shells[i].script, stdout);
-        return fflush(stdout) == 0 ? EXIT_AS_ASKED : EXIT_ENVIRONMENT;
-    }
-    progress_say("no completion for shell %s; %s", scan_quote(choice.given, quoted),
-                 scan_advice(&choice, "shells are", advice));
-    return EXIT_USAGE;
+    struct named shell;
+    for (size_t i = 0; subject_at(COMMAND_COMPLETION, i, &shell); i++)
+        if (strcmp(shell.name, name) == 0) {
+            fputs(scripts[i], stdout);
+            return EXIT_AS_ASKED;
+        }
+    return subject_unknown(COMMAND_COMPLETION, name, "");
 }
 
 /* ---- words ----------------------------------------------------------------------------------- */
@@ -197,26 +189,11 @@ static void offer_options(struct place *at, enum command command, const struct o
     }
 }
 
-static void offer_commands(struct place *at)
-{
-    for (int i = 0; i < COMMAND_COUNT; i++)
-        offer(at, options_commands[i].name, options_commands[i].summary);
-}
-
 static void offer_subjects(struct place *at, enum command command)
 {
-    const struct experiment *experiment;
-    const char *name, *summary;
-    if (command == COMMAND_EXPERIMENT)
-        offer(at, "all", "those that take no session of timings");
-    for (size_t i = 0; command == COMMAND_EXPERIMENT && (experiment = experiment_at(i)); i++)
-        offer(at, experiment->name, experiment->question);
-    for (size_t i = 0; command == COMMAND_HELP && (name = help_topic(i, &summary)); i++)
-        offer(at, name, summary);
-    if (command == COMMAND_HELP)
-        offer_commands(at);
-    for (size_t i = 0; command == COMMAND_COMPLETION && i < SHELLS; i++)
-        offer(at, shells[i].name, "");
+    struct named subject;
+    for (size_t i = 0; subject_at(command, i, &subject); i++)
+        offer(at, subject.name, subject.summary);
 }
 
 /* ---- the line -------------------------------------------------------------------------------- */
@@ -264,7 +241,7 @@ int completion_print(int count, const char *const *words)
     struct place at = {.word = count ? words[count - 1] : ""};
     const struct option *own = NULL;
     if (count < 2) {
-        offer_commands(&at);
+        offer_subjects(&at, COMMAND_COUNT);
         return 0;
     }
     if (!options_command(words[0], &command))

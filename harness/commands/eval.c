@@ -232,10 +232,8 @@ static int prepare(const struct options *options, struct protocol_request *reque
                : EXIT_USAGE;
 }
 
-int eval_command(const struct options *options, int argc, const char *const *argv)
+int eval_command(const struct options *options)
 {
-    (void)argc;
-    (void)argv;
     struct protocol_request request;
     char message[CASES_PATH + 2048];
     process_catch_interrupts();

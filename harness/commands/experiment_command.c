@@ -192,13 +192,11 @@ static void run_experiment(struct running *r, const struct experiment *experimen
 
 /* ---- the session ----------------------------------------------------------------------------- */
 
-static bool begin(struct running *r, int argc, const char *const *argv)
+static bool begin(struct running *r)
 {
     struct session *session = &r->session;
-    json_t *command = json_array();
-    json_array_append_new(command, json_string("attnbench"));
-    for (int i = 0; i < argc; i++)
-        json_array_append_new(command, json_string(argv[i]));
+    json_t *command = options_arguments(r->options);
+    json_array_insert_new(command, 0, json_string("attnbench"));
     session->options = r->options;
     session->seed = r->options->seed;
     session->machine = machine_open(NULL, r->record.message, sizeof r->record.message);
@@ -221,9 +219,9 @@ static void run_all(struct running *r)
             run_experiment(r, experiment);
 }
 
-static int run(struct running *r, int argc, const char *const *argv)
+static int run(struct running *r)
 {
-    if (!begin(r, argc, argv)) {
+    if (!begin(r)) {
         progress_say("%s", r->record.message);
         return EXIT_ENVIRONMENT;
     }
@@ -249,7 +247,7 @@ static bool accepted(struct running *r)
     return right;
 }
 
-int experiment_command(const struct options *options, int argc, const char *const *argv)
+int experiment_command(const struct options *options)
 {
     struct running r = {.options = options};
     int code = EXIT_USAGE;
@@ -259,7 +257,7 @@ int experiment_command(const struct options *options, int argc, const char *cons
     if (!guests_load(options->plugins, options->plugin_count, kernels, 0))
         code = EXIT_INTERRUPTED;
     else if (accepted(&r))
-        code = run(&r, argc, argv);
+        code = run(&r);
     else
         progress_say("%s", r.record.message);
     code = record_close(&r.record, code);

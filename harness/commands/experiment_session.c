@@ -155,14 +155,13 @@ int experiment_session(const struct experiment *experiment, int argc, const char
     int code = read_arguments(&w, argc, argv);
     if (code == EXIT_AS_ASKED && w.help) {
         print_page(experiment);
-        code = fflush(stdout) == 0 ? EXIT_AS_ASKED : EXIT_ENVIRONMENT;
     } else if (code == EXIT_AS_ASKED &&
                !options_parse(&options, (int)w.count, w.words, w.message, sizeof w.message)) {
         code = EXIT_USAGE;
         progress_say("experiment %s: %s", experiment->name, w.message);
     } else if (code == EXIT_AS_ASKED) {
         options.experiment = experiment->name;
-        code = run_command(&options, (int)w.count, w.words);
+        code = run_command(&options);
         if (!options.dry_run && (code == EXIT_AS_ASKED || code == EXIT_KERNEL))
             code = conclude(&w) ? code : EXIT_ENVIRONMENT;
     } else {

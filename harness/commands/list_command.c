@@ -1,5 +1,5 @@
 /*
- * list_command: what this build has: kernels, their variants, suites, keys of a problem.
+ * list_command: what this build has, as text: kernels, their variants, suites, keys of a problem.
  */
 #include "commands.h"
 
@@ -23,120 +23,6 @@
 #define MAX_NAMES 256
 #define FORM 24 /* bytes of the column of a key's values */
 
-/* ---- JSON ------------------------------------------------------------------------------------ */
-
-static json_t *names_of(unsigned set, const char *(*name)(enum attn_dtype))
-{
-    json_t *names = json_array();
-    for (int i = 0; i < ATTN_DTYPE_COUNT; i++)
-        if (set & 1u << i)
-            json_array_append_new(names, json_string(name((enum attn_dtype)i)));
-    return names;
-}
-
-/* What a variant lacks to run here, NULL where nothing. */
-static const char *needs_of(const struct attn_kernel *kernel)
-{
-    return attn_isa_available(kernel->isa) ? libraries_missing(kernel)
-                                           : attn_isa_needs(kernel->isa);
-}
-
-static json_t *variant_json(const struct attn_kernel *kernel)
-{
-    const char *needs = needs_of(kernel);
-    const struct guest *guest = catalogue_guest(kernel);
-    const char *digest = guest && *guest->digest ? guest->digest : NULL;
-    json_t *variant =
-        json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:b, s:b, s:b, s:s?, s:s?}", "name", kernel->name,
-                  "isa", attn_isa_name(kernel->isa), "group", catalogue_group_of(kernel->name),
-                  "summary", kernel->summary, "source", kernel->source, "dtypes",
-                  names_of(kernel->caps.dtypes, attn_dtype_name), "parallel",
-                  (int)kernel->caps.parallel, "bitwise_repeatable", (int)!kernel->caps.varies,
-                  "available", (int)!needs, "needs", needs, "plugin", digest);
-    json_object_update_new(variant, matrix_json(kernel));
-    return variant;
-}
-
-/* Instruction sets that some kernel is built for, bits 1u << isa. */
-static unsigned built_isas(void)
-{
-    const struct attn_kernel *kernel;
-    unsigned built = 0;
-    for (size_t i = 0; (kernel = catalogue_at(i)); i++)
-        built |= 1u << kernel->isa;
-    return built;
-}
-
-/* Those that this host has, too, the preferred first. */
-static json_t *preference_json(void)
-{
-    const enum attn_isa *order = attn_isa_preference();
-    const unsigned built = built_isas();
-    json_t *names = json_array();
-    for (size_t i = 0; i < ATTN_ISA_COUNT; i++)
-        if (built & 1u << order[i] && attn_isa_available(order[i]))
-            json_array_append_new(names, json_string(attn_isa_name(order[i])));
-    return names;
-}
-
-static json_t *cases_json(const struct case_list *list)
-{
-    char problem[PARSE_TEXT], input[PARSE_TEXT];
-    json_t *cases = json_array();
-    for (size_t i = 0; i < list->count; i++) {
-        parse_print_problem(&list->items[i].problem, problem);
-        parse_print_input(&list->items[i].input, input);
-        json_array_append_new(cases, json_pack("{s:s, s:s, s:s}", "name", list->items[i].name,
-                                               "problem", problem, "input", input));
-    }
-    return cases;
-}
-
-static json_t *suite_json(const struct suite *suite)
-{
-    struct case_list list = {0};
-    char message[256];
-    cases_load(&list, suite->name, message, sizeof message);
-    json_t *cases = cases_json(&list);
-    cases_free(&list);
-    return json_pack("{s:s, s:s, s:o}", "name", suite->name, "summary", suite->summary, "cases",
-                     cases);
-}
-
-static bool print_whole(json_t *json)
-{
-    const bool printed = json_dumpf(json, stdout, JSON_INDENT(1)) == 0 && putchar('\n') != EOF;
-    json_decref(json);
-    return printed;
-}
-
-static bool print_json(void)
-{
-    json_t *kernels = json_array(), *suites = json_array();
-    const struct attn_kernel *kernel;
-    for (size_t i = 0; (kernel = catalogue_at(i)); i++)
-        json_array_append_new(kernels, variant_json(kernel));
-    for (const struct suite *suite = cases_builtin; suite->name; suite++)
-        json_array_append_new(suites, suite_json(suite));
-    json_t *experiments = json_array();
-    const struct experiment *experiment;
-    for (size_t i = 0; (experiment = experiment_at(i)); i++)
-        json_array_append_new(experiments,
-                              json_pack("{s:s, s:s, s:s, s:s}", "name", experiment->name,
-                                        "question", experiment->question, "method",
-                                        experiment->method, "source", experiment->source));
-    json_t *models = json_array();
-    char name[48];
-    for (size_t i = 0; models_name(i, name); i++)
-        json_array_append_new(models, json_string(name));
-    json_t *all = json_pack("{s:o, s:o, s:o, s:o, s:o}", "kernels", kernels, "isa_preference",
-                            preference_json(), "suites", suites, "models", models, "experiments",
-                            experiments);
-    return print_whole(all);
-}
-
-/* ---- text ------------------------------------------------------------------------------------ */
-
 static void print_kernel(const char *name, int width)
 {
     const struct attn_kernel *first = NULL;
@@ -157,8 +43,8 @@ static void print_kernel(const char *name, int width)
 /* Which variants this host prefers, and instruction sets that some are built for and it lacks. */
 static void print_host(void)
 {
-    const unsigned built = built_isas();
-    json_t *preferred = preference_json();
+    const unsigned built = list_built_isas();
+    json_t *preferred = list_preference();
     json_t *name;
     char names[400] = "";
     size_t i;
@@ -252,6 +138,16 @@ void list_keys(void)
     }
 }
 
+void list_experiments(FILE *out, size_t width)
+{
+    char line[256];
+    const struct experiment *experiment;
+    for (size_t i = 0; (experiment = experiment_at(i)); i++) {
+        snprintf(line, sizeof line, "  %-16s %s", experiment->name, experiment->question);
+        table_wrap(out, line, width, 19);
+    }
+}
+
 static void print_text(void)
 {
     const char *names[MAX_NAMES];
@@ -272,9 +168,16 @@ static void print_text(void)
     printf("\nmodels\n");
     print_names_of_models();
     printf("\nexperiments\n");
-    experiment_print_list(stdout, report_output.width);
+    list_experiments(stdout, report_output.width);
     printf("\nkeys of a problem, their values, their defaults\n");
     list_keys();
+}
+
+static bool print_whole(json_t *json)
+{
+    const bool printed = json_dumpf(json, stdout, JSON_INDENT(1)) == 0 && putchar('\n') != EOF;
+    json_decref(json);
+    return printed;
 }
 
 /* The cases of suites or suite files. */
@@ -282,7 +185,7 @@ static bool print_cases(const struct case_list *list, bool json)
 {
     char problem[PARSE_TEXT], input[PARSE_TEXT];
     if (json)
-        return print_whole(json_pack("{s:o}", "cases", cases_json(list)));
+        return print_whole(json_pack("{s:o}", "cases", list_cases_json(list)));
     for (size_t i = 0; i < list->count; i++) {
         parse_print_problem(&list->items[i].problem, problem);
         parse_print_input(&list->items[i].input, input);
@@ -305,10 +208,8 @@ static int list_cases(const struct options *options)
     return printed ? EXIT_AS_ASKED : loaded ? EXIT_ENVIRONMENT : EXIT_USAGE;
 }
 
-int list_command(const struct options *options, int argc, const char *const *argv)
+int list_command(const struct options *options)
 {
-    (void)argc;
-    (void)argv;
     bool printed = true;
     report_open(false);
     if (options->suite) {
@@ -319,7 +220,7 @@ int list_command(const struct options *options, int argc, const char *const *arg
         return EXIT_INTERRUPTED;
     process_end_with_reader();
     if (options->json)
-        printed = print_json();
+        printed = print_whole(list_json());
     else if (options->matrix)
         matrix_print(stdout, report_output.width);
     else

@@ -7,8 +7,6 @@
 #include <string.h>
 
 #include "base/build.h"
-#include "base/progress.h"
-#include "base/scan.h"
 
 #define WIDTH 78 /* of a line of source */
 
@@ -119,21 +117,16 @@ static void put_program(void)
 static void put_command(enum command command)
 {
     const struct options_command *c = &options_commands[command];
-    const struct experiment *experiment;
-    const char *name, *summary;
+    struct named subject;
     put_begin(c->name, c->summary, c->usage);
     if (*c->more) {
         put_section("DESCRIPTION");
         put_text(c->more);
     }
-    if (command == COMMAND_EXPERIMENT)
-        put_section("EXPERIMENTS");
-    for (size_t i = 0; command == COMMAND_EXPERIMENT && (experiment = experiment_at(i)); i++)
-        put_entry(experiment->name, NULL, experiment->question);
-    if (command == COMMAND_HELP)
-        put_section("TOPICS");
-    for (size_t i = 0; command == COMMAND_HELP && (name = help_topic(i, &summary)); i++)
-        put_entry(name, NULL, summary);
+    if (subject_at(command, 0, &subject))
+        put_section("SUBJECTS");
+    for (size_t i = 0; subject_at(command, i, &subject); i++)
+        put_entry(subject.name, NULL, subject.summary);
     put_options(command);
     put_see_also(command);
 }
@@ -141,19 +134,11 @@ static void put_command(enum command command)
 int man_print(const struct options *options)
 {
     enum command command;
-    if (!options->subject) {
+    if (!options->subject)
         put_program();
-    } else if (options_command(options->subject, &command)) {
+    else if (options_command(options->subject, &command))
         put_command(command);
-    } else {
-        char quoted[SCAN_QUOTED], advice[SCAN_ADVICE];
-        struct scan_choice choice = {
-            .given = piece_from(options->subject, options->subject + strlen(options->subject))};
-        for (int i = 0; i < COMMAND_COUNT; i++)
-            scan_offer(&choice, options_commands[i].name);
-        progress_say("--man takes a command, which %s is not; %s", scan_quote(choice.given, quoted),
-                     scan_advice(&choice, "commands are", advice));
-        return EXIT_USAGE;
-    }
-    return fflush(stdout) == 0 ? EXIT_AS_ASKED : EXIT_ENVIRONMENT;
+    else
+        return subject_unknown(COMMAND_COUNT, options->subject, "--man takes a command: ");
+    return EXIT_AS_ASKED;
 }

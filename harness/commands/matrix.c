@@ -1,5 +1,6 @@
 /*
- * matrix: each feature is the plainest problem that has it, put to every variant.
+ * matrix: which variant has which feature.  Each variant is asked whether it computes the simplest problem
+ * that needs the feature.
  */
 #include <stdio.h>
 

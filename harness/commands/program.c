@@ -19,8 +19,7 @@
 #include "system/start.h"
 #include "worker/worker.h"
 
-static int (*const commands[COMMAND_COUNT])(const struct options *options, int argc,
-                                            const char *const *argv) = {
+static int (*const commands[COMMAND_COUNT])(const struct options *options) = {
     [COMMAND_LIST] = list_command,
     [COMMAND_RUN] = run_command,
     [COMMAND_CHECK] = run_command,
@@ -31,31 +30,6 @@ static int (*const commands[COMMAND_COUNT])(const struct options *options, int a
     [COMMAND_TUNE] = run_command,
     [COMMAND_COMPLETION] = completion_command,
 };
-
-/* The exit code of something that only prints. */
-static int printed(void)
-{
-    return fflush(stdout) == 0 ? EXIT_AS_ASKED : EXIT_ENVIRONMENT;
-}
-
-static int print_version(void)
-{
-    char line[160];
-    build_line(line);
-    puts(line);
-    return printed();
-}
-
-static int unknown_command(const char *name)
-{
-    char quoted[SCAN_QUOTED], advice[SCAN_ADVICE];
-    struct scan_choice choice = {.given = piece_from(name, name + strlen(name))};
-    for (int i = 0; i < COMMAND_COUNT; i++)
-        scan_offer(&choice, options_command_name((enum command)i));
-    progress_say("no command %s; %s", scan_quote(choice.given, quoted),
-                 scan_advice(&choice, "commands are", advice));
-    return EXIT_USAGE;
-}
 
 /* Whether every name of the mask is one of an instruction set. */
 static bool mask_is_known(void)
@@ -81,11 +55,11 @@ static bool mask_is_known(void)
     return true;
 }
 
-static int run(const struct options *options, int argc, const char *const *argv)
+static int run(const struct options *options)
 {
     if (options->help) {
         help_print_page(options);
-        return printed();
+        return EXIT_AS_ASKED;
     }
     if (options->man)
         return man_print(options);
@@ -94,44 +68,56 @@ static int run(const struct options *options, int argc, const char *const *argv)
         progress_say("ignored: %s; attnbench chooses CPUs, teams and stacks of its threads itself "
                      "(--placement)",
                      environment_ignored());
-    return commands[options->command](options, argc, argv);
+    return commands[options->command](options);
+}
+
+static int run_named(const char *name, int argc, const char *const *arguments)
+{
+    struct options options;
+    char message[512];
+    options_init(&options);
+    if (!options_command(name, &options.command))
+        return subject_unknown(COMMAND_COUNT, name, "");
+    if (options.command == COMMAND_EXPERIMENT) {
+        const struct experiment *timed = argc > 1 ? experiment_find(arguments[1]) : NULL;
+        if (timed && !timed->calculation) /* its options are those of run */
+            return experiment_session(timed, argc - 2, arguments + 2);
+        if (!experiment_choose(&options, argc, arguments))
+            return EXIT_USAGE;
+    }
+    int code;
+    if (options_parse(&options, argc, arguments, message, sizeof message)) {
+        code = run(&options);
+    } else {
+        progress_say("%s", message);
+        code = alloc_failed() ? EXIT_ENVIRONMENT : EXIT_USAGE;
+    }
+    options_free(&options);
+    return code;
 }
 
 int program_main(int argc, char **argv)
 {
     const char *const *arguments = (const char *const *)argv + 1;
     const char *name = argc > 1 ? argv[1] : "";
-    struct options options;
-    char message[512];
+    char line[160];
+    int code = EXIT_AS_ASKED;
     start_begun();
     if (strcmp(name, "worker") == 0)
         return worker_main();
     if (strcmp(name, "complete") == 0) /* as the scripts of completion do */
         return completion_print(argc - 2, arguments + 1);
-    if (strcmp(name, "--version") == 0)
-        return print_version();
-    if (argc < 2 || options_is_help(name)) {
+    if (strcmp(name, "--version") == 0) {
+        build_line(line);
+        puts(line);
+    } else if (argc < 2 || options_is_help(name)) {
         options_print_commands(argc < 2 ? stderr : stdout);
-        return argc < 2 ? EXIT_USAGE : printed();
+        code = argc < 2 ? EXIT_USAGE : EXIT_AS_ASKED;
+    } else if (!mask_is_known()) {
+        code = EXIT_USAGE;
+    } else {
+        alloc_watch();
+        code = run_named(name, argc - 1, arguments);
     }
-    if (!mask_is_known())
-        return EXIT_USAGE;
-    alloc_watch();
-    options_init(&options);
-    if (!options_command(name, &options.command))
-        return unknown_command(name);
-    const struct experiment *timed =
-        options.command == COMMAND_EXPERIMENT && argc > 2 ? experiment_find(argv[2]) : NULL;
-    if (timed && !timed->calculation) /* its options are those of run */
-        return experiment_session(timed, argc - 3, arguments + 2);
-    if ((options.command == COMMAND_EXPERIMENT &&
-         !experiment_choose(&options, argc - 1, arguments, message, sizeof message)) ||
-        !options_parse(&options, argc - 1, arguments, message, sizeof message)) {
-        progress_say("%s", message);
-        options_free(&options);
-        return alloc_failed() ? EXIT_ENVIRONMENT : EXIT_USAGE;
-    }
-    const int code = run(&options, argc - 1, arguments);
-    options_free(&options);
-    return code;
+    return fflush(stdout) == 0 || code != EXIT_AS_ASKED ? code : EXIT_ENVIRONMENT;
 }

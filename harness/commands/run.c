@@ -25,8 +25,6 @@
 #include "system/memory_file.h"
 #include "system/process.h"
 
-#define MOST_SIMPLIFIED 3 /* problems on which kernels fail: the same error mostly */
-
 /* State of one call of run_command(). */
 struct run {
     struct options options;
@@ -37,7 +35,7 @@ struct run {
     json_t *noise;    /* what the twins have shown */
     struct session_needs needs;
     size_t at;          /* the case under way */
-    size_t simplified;  /* drawn problems so far */
+    size_t simplified;  /* drawn problems on which a kernel fails, so far */
     const char *wisdom; /* the file of a tune */
     struct session_time time;
     double put_off_s; /* by checks that do not count */
@@ -48,47 +46,13 @@ static const char *command_name(const struct run *run)
     return run->options.command == COMMAND_CHECK ? "check" : "run";
 }
 
-/* The share of finished cells, for the progress display. */
-static double share_done(const struct session *session)
-{
-    size_t done = 0;
-    for (size_t i = 0; i < session->cell_count; i++)
-        done += session->cells[i].row != NULL;
-    return (double)done / (double)session->cell_count;
-}
-
-/* Whether a comma list of kernels and variants has that name. */
-static bool is_named(const char *list, const char *name)
-{
-    const size_t length = strlen(name);
-    for (const char *at = list; at && *at; at += strcspn(at, ","), at += *at == ',')
-        if (strncmp(at, name, length) == 0 && strchr(",/", at[length]))
-            return true;
-    return false;
-}
-
 /* ---- events of the rounds -------------------------------------------------------------------- */
 
 static void launching(void *context, const struct cell *cell, const char *what)
 {
     const struct run *run = context;
-    const struct session *session = &run->session;
-    const double elapsed = clock_now() - run->record.started;
-    const double share = fmax(share_done(session), fmin(0.99, elapsed / run->needs.seconds));
-    char variant[96] = "", text[320];
-    size_t first, count;
-    snprintf(text, sizeof text, "%s", what);
-    if (cell) {
-        cell_variant(cell, variant);
-        message_add(text, sizeof text, "  %s  %d thr", variant, cell->threads);
-    }
-    message_add(text, sizeof text, "  case %zu of %zu  %s", run->at + 1, session->cases.count,
-                session->cases.items[run->at].name);
-    session_cells_of(session, run->at, &first, &count);
-    if (cell)
-        report_live(&session->cells[first], count, cell, share, run->needs.seconds - elapsed, text);
-    else
-        progress_show("", share, run->needs.seconds - elapsed, text);
+    run_tell_launch(&run->session, run->at, cell, what, clock_now() - run->record.started,
+                    run->needs.seconds);
 }
 
 static bool launched(void *context, json_t *record)
@@ -108,7 +72,7 @@ static bool finished(void *context, struct cell *cell)
     if (cell->state == CELL_OK && drawn_is(&run->session, cell))
         return true; /* a report of those that fail alone */
     report_line(cell->row, text, sizeof text);
-    progress_line("%3.0f %%  %s", 100 * share_done(&run->session), text);
+    progress_line("%3.0f %%  %s", 100 * run_share_done(&run->session), text);
     return true;
 }
 
@@ -142,26 +106,6 @@ static bool note_noise(struct run *run, const struct rounds *rounds)
         return true;
     json_array_append(run->noise, noise);
     return record_write(&run->record, noise);
-}
-
-/* The table of a case; of a drawn one only where a kernel fails, and for the first of those with a simple
- * problem on which it does. */
-static void tell_case(struct run *run, int topology, const struct cell *cells, size_t count)
-{
-    const struct cell *bad = NULL;
-    for (size_t i = 0; !bad && i < count; i++)
-        bad = cells[i].row && cell_state_is_bad(cells[i].state) ? &cells[i] : NULL;
-    const bool drawn = drawn_is(&run->session, &cells[0]);
-    if (!drawn || bad)
-        report_case(cells, count);
-    const char *kernels =
-        run->options.kernel; /* where best is one of several it is not plain which */
-    if (!drawn && is_named(kernels, SELECT_BEST) && strchr(kernels, ','))
-        report_best(cells, count);
-    if (drawn && bad && run->simplified++ < MOST_SIMPLIFIED) {
-        const struct problem_case simplest = drawn_simplest(&run->session, topology, bad);
-        report_simplest(bad, &simplest);
-    }
 }
 
 /* Whether an interrupted case has a row to show. */
@@ -203,7 +147,7 @@ static enum rounds_end run_case(struct run *run, int topology)
     run->time.probing_s += rounds.time.probing_s;
     const bool told = end == ROUNDS_DONE || (end == ROUNDS_INTERRUPTED && has_row(&rounds));
     if (told && !(check && report_is_absent(rounds.cells, count)))
-        tell_case(run, topology, rounds.cells, count);
+        run_tell_case(session, topology, rounds.cells, count, &run->simplified);
     if (end == ROUNDS_DONE && !(drawn   ? true
                                 : check ? compare_outputs(run, &rounds)
                                         : note_noise(run, &rounds)))
@@ -238,7 +182,7 @@ static int exit_code(const struct session *session)
 /* ---- the command ----------------------------------------------------------------------------- */
 
 /* Options, cells, and the journal of --resume; returns EXIT_AS_ASKED or the code to end with. */
-static int begin(struct run *run, int argc, const char *const *argv)
+static int begin(struct run *run)
 {
     char *message = run->record.message;
     const size_t size = sizeof run->record.message;
@@ -249,14 +193,11 @@ static int begin(struct run *run, int argc, const char *const *argv)
             return EXIT_ENVIRONMENT;
         if (*message)
             progress_say("%s", message);
-        if (!resume_options(run->record.journal, &run->options, argc, argv, &run->command, message,
-                            size))
+        if (!resume_options(run->record.journal, &run->options, &run->command, message, size))
             return EXIT_USAGE;
         run->options.output = run->options.resume = resumed;
     } else {
-        run->command = json_array();
-        for (int i = 0; i < argc; i++)
-            json_array_append_new(run->command, json_string(argv[i]));
+        run->command = options_arguments(&run->options);
     }
     const struct options *o = &run->options;
     if (o->command == COMMAND_TUNE && !tune_begin(&run->options, &run->wisdom, message, size))
@@ -274,34 +215,6 @@ static int begin(struct run *run, int argc, const char *const *argv)
         progress_say("%s was begun by another build: unfinished cells start over", resumed);
     run->needs = session_needs(&run->session);
     return EXIT_AS_ASKED;
-}
-
-/* Whether a cell is of the kernel, or what the library chose where that is asked for. */
-static bool is_of(const struct cell *cell, const char *name)
-{
-    return strcmp(cell->kernel_name, name) == 0 || (strcmp(name, SELECT_BEST) == 0 && cell->chosen);
-}
-
-/* Whether each kernel that was named computed something; else says why it did not. */
-static bool each_has_a_row(const struct session *session)
-{
-    bool all = true;
-    for (size_t i = 0; i < session->cell_count; i++) {
-        const struct cell *cell = &session->cells[i];
-        bool computed = !is_named(session->options->kernel, cell->kernel_name);
-        bool said = false;
-        for (size_t k = 0; k < session->cell_count; k++)
-            if (is_of(&session->cells[k], cell->kernel_name)) {
-                computed = computed || !report_is_absent(&session->cells[k], 1);
-                said = said || k < i;
-            }
-        if (!computed && !said)
-            progress_say("nothing of %s was %s: %s", cell->kernel_name,
-                         session->options->command == COMMAND_CHECK ? "checked" : "measured",
-                         cell->why);
-        all = all && computed;
-    }
-    return all;
 }
 
 /* Records in the journal how the session ended, and prints it. */
@@ -337,7 +250,7 @@ static int finish(struct run *run, enum rounds_end end)
     /* A check that checked nothing of a kernel is no success; a run says so where it measured nothing at
      * all. */
     const bool counts = check || report_is_absent(run->session.cells, run->session.cell_count);
-    if (counts && code == EXIT_AS_ASKED && !each_has_a_row(&run->session) && check)
+    if (counts && code == EXIT_AS_ASKED && !run_each_has_a_row(&run->session) && check)
         code = EXIT_KERNEL;
     return code;
 }
@@ -358,17 +271,17 @@ static int enter(struct run *run)
                                                                           : EXIT_ENVIRONMENT;
 }
 
-int run_command(const struct options *options, int argc, const char *const *argv)
+int run_command(const struct options *options)
 {
     struct run run = {.options = *options, .lock.fd = -1, .noise = json_array()};
     record_init(&run.record, options);
     process_catch_interrupts();
-    int code = begin(&run, argc, argv);
+    int code = begin(&run);
     const bool dry = code == EXIT_AS_ASKED && run.options.dry_run;
     if (dry) {
         char text[BEFOREHAND_TEXT];
         beforehand_text(&run.session, &run.needs, text);
-        code = puts(text) >= 0 && fflush(stdout) == 0 ? EXIT_AS_ASKED : EXIT_ENVIRONMENT;
+        code = puts(text) >= 0 ? EXIT_AS_ASKED : EXIT_ENVIRONMENT;
     } else if (code == EXIT_AS_ASKED) {
         code = enter(&run);
     }

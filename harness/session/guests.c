@@ -1,5 +1,5 @@
 /*
- * guests: asking a worker what kernels a file has, and believing nothing that it says unseen.
+ * guests: asks a worker which kernels a file has, and checks everything that it answers.
  */
 #include "guests.h"
 

@@ -1,5 +1,6 @@
 /*
- * launch: a worker's deadline, and what its end means.
+ * launch: starts a worker, waits for it until its deadline, and turns the way it ended into a state and a
+ * reason.
  */
 #include "launch.h"
 

@@ -1,7 +1,7 @@
 /*
  * libraries: whether the libraries that kernels load are installed.
  *
- * This process loads none of them.  A worker does, one a library, and says what it lacks.
+ * This process loads none of them.  One worker for each library loads it, and says what is missing.
  */
 #ifndef HARNESS_SESSION_LIBRARIES_H
 #define HARNESS_SESSION_LIBRARIES_H

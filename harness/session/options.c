@@ -34,11 +34,6 @@ bool options_command(const char *name, enum command *command)
     return false;
 }
 
-const char *options_command_name(enum command command)
-{
-    return options_commands[command].name;
-}
-
 bool options_is_help(const char *argument)
 {
     return strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0;
@@ -206,12 +201,22 @@ bool options_parse(struct options *options, int argc, const char *const *argv, c
     int i = 1;
     if (!options_command(argv[0], &options->command))
         return refuse(message, message_size, "no command '%s'", argv[0]);
+    options->arguments = argv;
+    options->argument_count = argc;
     store_standard(options);
     if (options->own && !options->values)
         options->values = json_object();
     if (options_commands[options->command].subject && argc > 1 && *argv[1] != '-')
         options->subject = argv[i++];
     return options_apply(options, argc - i, argv + i, message, message_size);
+}
+
+json_t *options_arguments(const struct options *options)
+{
+    json_t *all = json_array();
+    for (int i = 0; i < options->argument_count; i++)
+        json_array_append_new(all, json_string(options->arguments[i]));
+    return all;
 }
 
 /* ---- help ------------------------------------------------------------------------------------ */

@@ -75,7 +75,9 @@ extern const struct options_command options_commands[COMMAND_COUNT];
 struct options {
     enum command command;
     bool help;
-    const char *subject;      /* what stands before the options: an experiment, a topic */
+    const char *subject;          /* what stands before the options: an experiment, a topic */
+    const char *const *arguments; /* as parsed, for the record: argv from the command's name on */
+    int argument_count;
     const struct option *own; /* of the experiment; the last has a NULL name */
     json_t *values;           /* of these, those given; owned, NULL: none */
     const char *suite, *kernel, *blas, *isa, *cases, *threads;
@@ -121,6 +123,9 @@ bool options_parse(struct options *options, int argc, const char *const *argv, c
 bool options_apply(struct options *options, int argc, const char *const *argv, char *message,
                    size_t message_size);
 
+/* The arguments that were parsed, an array of texts. */
+json_t *options_arguments(const struct options *options);
+
 /* The option number `index` of a command, an experiment's own first; NULL past the last one. */
 const struct option *options_of(enum command command, const struct option *own, size_t index);
 
@@ -139,7 +144,6 @@ void options_print_options(FILE *out, enum command command, const struct option 
 
 /* The command of that name; false where there is none. */
 bool options_command(const char *name, enum command *command);
-const char *options_command_name(enum command command);
 
 /* Whether an argument asks for help: --help or -h. */
 bool options_is_help(const char *argument);

@@ -144,26 +144,6 @@ static void say(const struct option *option, const char *text, char *message, si
     message_add(message, size, ": '%.60s%s'", text, strlen(text) > 60 ? ".." : "");
 }
 
-bool option_store(const struct option *option, const char *text, void *field, char *message,
-                  size_t message_size)
-{
-    double x;
-    uint64_t n;
-    unsigned index = 0;
-    const bool right = option->kind == OPTION_WORD    ? word(option, text, &index)
-                       : option->kind == OPTION_COUNT ? whole(option, text, &n)
-                                                      : number(option, text, &x);
-    if (!right)
-        say(option, text, message, message_size);
-    else if (option->kind == OPTION_SECONDS)
-        *(double *)field = x;
-    else if (option->kind == OPTION_COUNT)
-        *(uint64_t *)field = n;
-    else /* an enum without negative values has this type with GCC and Clang */
-        *(unsigned *)field = index;
-    return right;
-}
-
 json_t *option_value(const struct option *option, const char *text, char *message,
                      size_t message_size)
 {
@@ -188,6 +168,24 @@ json_t *option_value(const struct option *option, const char *text, char *messag
     else if (!value)
         say(option, text, message, message_size);
     return value;
+}
+
+bool option_store(const struct option *option, const char *text, void *field, char *message,
+                  size_t message_size)
+{
+    unsigned index;
+    json_t *value = option_value(option, text, message, message_size);
+    if (!value)
+        return false;
+    if (option->kind == OPTION_SECONDS)
+        *(double *)field = json_real_value(value);
+    else if (option->kind == OPTION_COUNT)
+        *(uint64_t *)field = (uint64_t)json_integer_value(value);
+    else if (word(option, text,
+                  &index)) /* an enum without negative values has this type with GCC and Clang */
+        *(unsigned *)field = index;
+    json_decref(value);
+    return true;
 }
 
 json_t *options_standard(const struct option *table, bool quick)

@@ -11,12 +11,12 @@
 #include "base/printable.h"
 #include "results/fields.h"
 
-bool resume_options(const struct journal *journal, struct options *options, int argc,
-                    const char *const *argv, json_t **command, char *message, size_t message_size)
+bool resume_options(const struct journal *journal, struct options *options, json_t **command,
+                    char *message, size_t message_size)
 {
     json_t *all = json_deep_copy(json_object_get(journal_session(journal), "command"));
-    for (int i = 1; i < argc; i++)
-        json_array_append_new(all, json_string(argv[i]));
+    for (int i = 1; i < options->argument_count; i++)
+        json_array_append_new(all, json_string(options->arguments[i]));
     const size_t count = json_array_size(all);
     const char **texts = calloc(count + 1, sizeof *texts);
     size_t read = 0; /* the command's words up to the first that is no text */
@@ -36,6 +36,8 @@ bool resume_options(const struct journal *journal, struct options *options, int 
         snprintf(message, message_size, "%s was written by attnbench %s", options->resume,
                  texts[0]);
     free(texts);
+    merged.arguments = options->arguments;
+    merged.argument_count = options->argument_count;
     if (!parsed)
         printable_tidy(message, message_size);
     if (same && merged.seed == OPTIONS_NOT_GIVEN && merged.command == COMMAND_CHECK)

@@ -6,10 +6,10 @@
 
 #include "session.h"
 
-/* Reads options anew: those the file's session was given, then argv's on top.  *command becomes
- * the whole list (owned by the caller; the options' strings are its).  False fills message. */
-bool resume_options(const struct journal *journal, struct options *options, int argc,
-                    const char *const *argv, json_t **command, char *message, size_t message_size);
+/* Parses again: the arguments of the file's session, then those of the options.  *command becomes the whole
+ * list, owned by the caller; the options' strings are its.  False fills message. */
+bool resume_options(const struct journal *journal, struct options *options, json_t **command,
+                    char *message, size_t message_size);
 
 /* Whether the file is of this machine; false fills message. */
 bool resume_same_machine(const struct journal *journal, const struct session *session,

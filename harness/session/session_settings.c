@@ -1,7 +1,7 @@
 /*
  * session_settings: how a session measures: by its own options, or under two settings in turn.
  *
- * Their texts are those that scripts/gate takes: variables, then options
+ * A setting is written as scripts/gate takes it: variables, then options
  * (scripts/attntools/gate/gate_settings.py).
  */
 #include <ctype.h>

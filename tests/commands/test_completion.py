@@ -171,9 +171,9 @@ class Manual(CommandTest):
         overview = run("help", "--man").stdout
         for command in COMMANDS:
             self.assertIn(f".TP\n\\fB{command}\\fR\n", overview)
-        no_command = "--man takes a command, which 'flags' is not; commands are list, run, check, "
+        no_command = "--man takes a command: no command 'flags'; commands are list, run, check, "
         self.refused(["help", "flags", "--man"], 2, no_command)
-        said = "--man takes a command, which 'chekc' is not; did you mean 'check'?"
+        said = "--man takes a command: no command 'chekc'; did you mean 'check'?"
         self.refused(["help", "chekc", "--man"], 2, said)
 
     def test_pages_are_right_for_man_and_mandoc(self) -> None:

@@ -7,9 +7,8 @@
 
 #include "session/options.h"
 
-static void takes_values_both_ways(void **state)
+TEST(takes_values_both_ways)
 {
-    (void)state;
     static const char *const argv[] = {"run",         "--suite",
                                        "quick",       "--seconds=2.5",
                                        "--cold",      "--launches",
@@ -39,9 +38,8 @@ static void takes_values_both_ways(void **state)
 }
 
 /* Later arguments win, so that a resumed session can be given something else. */
-static void the_last_one_wins(void **state)
+TEST(the_last_one_wins)
 {
-    (void)state;
     static const char *const argv[] = {"run", "--kernel", "naive", "--kernel", "flash"};
     struct options o;
     char message[256];
@@ -50,9 +48,8 @@ static void the_last_one_wins(void **state)
     assert_string_equal(o.kernel, "flash");
 }
 
-static void refuses_with_a_reason(void **state)
+TEST(refuses_with_a_reason)
 {
-    (void)state;
     static const struct {
         const char *argv[4];
         const char *message;
@@ -113,9 +110,8 @@ static const struct option table[] = {
     {0},
 };
 
-static void standard_values_are_parsed(void **state)
+TEST(standard_values_are_parsed)
 {
-    (void)state;
     json_t *got = options_standard(table, false), *quick = options_standard(table, true);
     json_t *expected = json_loads("{\"n\": 5, \"list\": [1, 2, 4, 8, 16], \"x\": [0.5, 1.0, 2.0],"
                                   " \"w\": [\"one\", \"two\"], \"v\": \"two\", \"t\": \"\"}",
@@ -131,9 +127,8 @@ static void standard_values_are_parsed(void **state)
     json_decref(expected);
 }
 
-static void bad_values_are_refused_by_name(void **state)
+TEST(bad_values_are_refused_by_name)
 {
-    (void)state;
     static const struct {
         size_t parameter;
         const char *text, *message;
@@ -161,9 +156,8 @@ static void bad_values_are_refused_by_name(void **state)
 }
 
 /* Common options go into fields, the experiment's own by their names into an object. */
-static void an_experiments_own_are_beside_common_ones(void **state)
+TEST(an_experiments_own_are_beside_common_ones)
 {
-    (void)state;
     static const char *const argv[] = {
         "experiment", "mine", "--list=2..4,8..32*4", "--if-busy", "go-on", "--t", "", "--quick"};
     static const char *const bad[] = {"experiment", "mine", "--lst=2"};
@@ -185,9 +179,8 @@ static void an_experiments_own_are_beside_common_ones(void **state)
 }
 
 /* Also where a double would round it. */
-static void a_seed_is_exact(void **state)
+TEST(a_seed_is_exact)
 {
-    (void)state;
     static const char *const argv[] = {"run", "--seed", "18014398509481985"};
     struct options o;
     char message[256] = "";
@@ -197,9 +190,8 @@ static void a_seed_is_exact(void **state)
 }
 
 /* As lengths of a problem have them. */
-static void counts_may_have_a_unit(void **state)
+TEST(counts_may_have_a_unit)
 {
-    (void)state;
     static const struct option counts[] = {
         {"n", "N", "1", .kind = OPTION_COUNT, .lo = 1, .hi = 1 << 21},
         {"list", "LIST", "1", .kind = OPTION_COUNTS, .lo = 1, .hi = 1 << 21},
@@ -234,12 +226,11 @@ static void counts_may_have_a_unit(void **state)
     assert_int_equal(o.launches, 1536);
 }
 
-static void knows_its_commands(void **state)
+TEST(knows_its_commands)
 {
-    (void)state;
     enum command command;
     for (int i = 0; i < COMMAND_COUNT; i++) {
-        assert_true(options_command(options_command_name((enum command)i), &command));
+        assert_true(options_command(options_commands[i].name, &command));
         assert_int_equal(command, i);
     }
     assert_false(options_command("worker", &command));

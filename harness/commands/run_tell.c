@@ -1,0 +1,99 @@
+/*
+ * run_tell: what a session says while it runs and at its end, besides its tables.
+ */
+#include "commands.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/progress.h"
+#include "base/refuse.h"
+#include "problem/select.h"
+#include "results/report.h"
+
+#define MOST_SIMPLIFIED 3 /* problems on which kernels fail: the same error mostly */
+
+/* Whether a comma list of kernels and variants has that name. */
+static bool is_named(const char *list, const char *name)
+{
+    const size_t length = strlen(name);
+    for (const char *at = list; at && *at; at += strcspn(at, ","), at += *at == ',')
+        if (strncmp(at, name, length) == 0 && strchr(",/", at[length]))
+            return true;
+    return false;
+}
+
+double run_share_done(const struct session *session)
+{
+    size_t done = 0;
+    for (size_t i = 0; i < session->cell_count; i++)
+        done += session->cells[i].row != NULL;
+    return (double)done / (double)session->cell_count;
+}
+
+void run_tell_launch(const struct session *session, size_t at, const struct cell *cell,
+                     const char *what, double elapsed_s, double needed_s)
+{
+    const double share = fmax(run_share_done(session), fmin(0.99, elapsed_s / needed_s));
+    char variant[96] = "", text[320];
+    size_t first, count;
+    snprintf(text, sizeof text, "%s", what);
+    if (cell) {
+        cell_variant(cell, variant);
+        message_add(text, sizeof text, "  %s  %d thr", variant, cell->threads);
+    }
+    message_add(text, sizeof text, "  case %zu of %zu  %s", at + 1, session->cases.count,
+                session->cases.items[at].name);
+    session_cells_of(session, at, &first, &count);
+    if (cell)
+        report_live(&session->cells[first], count, cell, share, needed_s - elapsed_s, text);
+    else
+        progress_show("", share, needed_s - elapsed_s, text);
+}
+
+void run_tell_case(const struct session *session, int topology, const struct cell *cells,
+                   size_t count, size_t *simplified)
+{
+    const struct cell *bad = NULL;
+    for (size_t i = 0; !bad && i < count; i++)
+        bad = cells[i].row && cell_state_is_bad(cells[i].state) ? &cells[i] : NULL;
+    const bool drawn = drawn_is(session, &cells[0]);
+    if (!drawn || bad)
+        report_case(cells, count);
+    const char *kernels =
+        session->options->kernel; /* where best is one of several it is not plain which */
+    if (!drawn && is_named(kernels, SELECT_BEST) && strchr(kernels, ','))
+        report_best(cells, count);
+    if (drawn && bad && (*simplified)++ < MOST_SIMPLIFIED) {
+        const struct problem_case simplest = drawn_simplest(session, topology, bad);
+        report_simplest(bad, &simplest);
+    }
+}
+
+/* Whether a cell is of the kernel, or what the library chose where that is asked for. */
+static bool is_of(const struct cell *cell, const char *name)
+{
+    return strcmp(cell->kernel_name, name) == 0 || (strcmp(name, SELECT_BEST) == 0 && cell->chosen);
+}
+
+bool run_each_has_a_row(const struct session *session)
+{
+    bool all = true;
+    for (size_t i = 0; i < session->cell_count; i++) {
+        const struct cell *cell = &session->cells[i];
+        bool computed = !is_named(session->options->kernel, cell->kernel_name);
+        bool said = false;
+        for (size_t k = 0; k < session->cell_count; k++)
+            if (is_of(&session->cells[k], cell->kernel_name)) {
+                computed = computed || !report_is_absent(&session->cells[k], 1);
+                said = said || k < i;
+            }
+        if (!computed && !said)
+            progress_say("nothing of %s was %s: %s", cell->kernel_name,
+                         session->options->command == COMMAND_CHECK ? "checked" : "measured",
+                         cell->why);
+        all = all && computed;
+    }
+    return all;
+}

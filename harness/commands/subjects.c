@@ -1,0 +1,74 @@
+/*
+ * subjects: what may follow the name of a command, for completion, manual pages and messages alike.
+ */
+#include "commands.h"
+
+#include <string.h>
+
+#include "base/progress.h"
+#include "base/scan.h"
+
+static const struct named topics[TOPICS] = {
+    [TOPIC_COLUMNS] = {"columns", "marks and columns of the tables"},
+    [TOPIC_FLAGS] = {"flags", "letters that say how to read a row"},
+    [TOPIC_METRICS] = {"metrics", "numbers of a row, in the results file and in tables"},
+    [TOPIC_MODELS] = {"models", "the layers of each model of --model"},
+    [TOPIC_PROBLEM] = {"problem", "keys of a problem, their values and their defaults"},
+    [TOPIC_STATES] = {"states", "words that stand in place of a time"},
+    [TOPIC_SUITES] = {"suites", "what each suite of --suite is for"},
+};
+
+static const char *const shells[SHELLS] = {
+    [SHELL_BASH] = "bash", [SHELL_ZSH] = "zsh", [SHELL_FISH] = "fish"};
+
+static bool experiment_named(size_t index, struct named *subject)
+{
+    size_t count = 0;
+    for (const struct experiment *e; (e = experiment_at(count)); count++)
+        if (count == index) {
+            *subject = (struct named){e->name, e->question};
+            return true;
+        }
+    *subject = (struct named){"all", "those that take no session of timings"};
+    return index == count;
+}
+
+bool subject_at(enum command command, size_t index, struct named *subject)
+{
+    if (command == COMMAND_EXPERIMENT)
+        return experiment_named(index, subject);
+    if (command == COMMAND_COMPLETION && index < SHELLS) {
+        *subject = (struct named){shells[index], ""};
+        return true;
+    }
+    if (command == COMMAND_HELP && index < TOPICS) {
+        *subject = topics[index];
+        return true;
+    }
+    index -= command == COMMAND_HELP ? TOPICS : 0; /* behind the topics, the commands */
+    if ((command != COMMAND_HELP && command != COMMAND_COUNT) || index >= COMMAND_COUNT)
+        return false;
+    const struct options_command *c = &options_commands[index];
+    *subject = (struct named){c->name, c->summary};
+    return true;
+}
+
+int subject_unknown(enum command command, const char *name, const char *before)
+{
+    static const struct {
+        const char *none, *known;
+    } words[] = {
+        [COMMAND_EXPERIMENT] = {"no experiment", "experiments are"},
+        [COMMAND_HELP] = {"no help on", "there is help on"},
+        [COMMAND_COMPLETION] = {"no completion for shell", "shells are"},
+        [COMMAND_COUNT] = {"no command", "commands are"},
+    };
+    char quoted[SCAN_QUOTED], advice[SCAN_ADVICE];
+    struct scan_choice choice = {.given = piece_from(name, name + strlen(name))};
+    struct named subject;
+    for (size_t i = 0; subject_at(command, i, &subject); i++)
+        scan_offer(&choice, subject.name);
+    progress_say("%s%s %s; %s", before, words[command].none, scan_quote(choice.given, quoted),
+                 scan_advice(&choice, words[command].known, advice));
+    return EXIT_USAGE;
+}
