@@ -13,21 +13,25 @@
 #define LIBRARY_DRAWS 20 /* of kernels whose library prepares for longer than it computes */
 #define MOST_RELATIONS 32
 
-/* What the kernel lacks for either form of such problems; NULL where nothing. */
-static const char *lacking(const struct relation *relation, const struct drawn_limits *limits)
+/* What the kernel lacks for problems with these masks and options alone; NULL where nothing. */
+static const char *lacking_for(struct drawn_limits limits, unsigned masks, unsigned options)
 {
     const char *why;
-    struct attn_problem p = drawn_problem(limits, 0);
+    limits.masks = limits.options = 0;
+    limits.must_masks = masks;
+    limits.must_options = options;
+    struct attn_problem p = drawn_problem(&limits, 0);
+    p.outputs = tested->caps.outputs & (ATTN_OUTPUT_O | ATTN_OUTPUT_LSE);
+    return attn_supports(tested, &p, &why) ? NULL : why;
+}
+
+/* The same for either form of a relation's problems. */
+static const char *lacking(const struct relation *relation, const struct drawn_limits *limits)
+{
     if (limits->quantised && !limits->kv_dtypes)
         return "kv_dtype=i8";
-    p.mask = limits->must_masks;
-    p.options = limits->must_options;
-    p.outputs = tested->caps.outputs & (ATTN_OUTPUT_O | ATTN_OUTPUT_LSE);
-    if (!attn_supports(tested, &p, &why))
-        return why;
-    p.mask = relation->form_masks;
-    p.options = 0;
-    return attn_supports(tested, &p, &why) ? NULL : why;
+    const char *why = lacking_for(*limits, limits->must_masks, limits->must_options);
+    return why ? why : lacking_for(*limits, relation->form_masks, 0);
 }
 
 /* Pairs of these types, of which the kernel may have none; to how many it applied. */
