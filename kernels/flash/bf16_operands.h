@@ -54,7 +54,8 @@ VF_NOINLINE void load_queries(const struct job *job, struct tile *t)
     }
 }
 
-/* Leaves K where it lies, unless its rows end in half a pair or lie in several pages: copies it then.
+/* Leaves K where it lies, unless its rows end in half a pair, lie in several pages or are named by a list:
+ * copies it then.
  * Returns the end of the copy. */
 static uint16_t *pack_keys(struct block *block, uint16_t *to)
 {
@@ -68,7 +69,10 @@ static uint16_t *pack_keys(struct block *block, uint16_t *to)
     find_keys(block, k, rows);
     for (int j = 0; j < block->keys; j++) {
         to[j * stride + stride - 1] = 0;
-        memcpy(to + j * stride, rows[j], (size_t)dim * sizeof *to);
+        if (rows[j])
+            memcpy(to + j * stride, rows[j], (size_t)dim * sizeof *to);
+        else
+            memset(to + j * stride, 0, (size_t)dim * sizeof *to);
     }
     block->k = to;
     block->k_stride = stride;
@@ -81,14 +85,15 @@ static ptrdiff_t in_panels(ptrdiff_t panel, int d)
     return d / BF16_PANEL * panel + d % BF16_PANEL * 2;
 }
 
-/* Joins the values of keys a and b, or a and zeros where b is NULL, and stores the pairs. */
+/* Joins the values of keys a and b, zeros where they are NULL, and stores the pairs. */
 static void pack_pair_of_values(uint16_t *to, ptrdiff_t panel, const uint16_t *a, const uint16_t *b,
                                 int dim)
 {
     int d = 0;
     for (; d + 2 * VF_LANES <= dim; d += 2 * VF_LANES, to += in_panels(panel, 2 * VF_LANES)) {
-        bf16_vector x, y = {0};
-        memcpy(&x, a + d, sizeof x);
+        bf16_vector x = {0}, y = {0};
+        if (a)
+            memcpy(&x, a + d, sizeof x);
         if (b)
             memcpy(&y, b + d, sizeof y);
         const bf16_vector lower = BF16_ZIP(BF16_LOWER, x, y), upper = BF16_ZIP(BF16_UPPER, x, y);
@@ -97,7 +102,7 @@ static void pack_pair_of_values(uint16_t *to, ptrdiff_t panel, const uint16_t *a
     }
     for (const int first = d; d < dim; d++) {
         uint16_t *pair = to + in_panels(panel, d - first);
-        pair[0] = a[d];
+        pair[0] = a ? a[d] : 0;
         pair[1] = b ? b[d] : 0;
     }
 }

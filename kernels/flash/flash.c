@@ -7,7 +7,8 @@
  * whole vectors, K and V are read by scalar broadcast where they lie, and only the queries and
  * the results are transposed, once each.
  *
- *   memory    reads K and V once per FLASH_TILES * FLASH_TILE query rows; skips masked blocks
+ *   memory    reads K and V once per FLASH_TILES * FLASH_TILE query rows, of a list of keys once per as many
+ *             rows that share it; skips masked blocks
  *   parallel  over (batch, KV head, query tiles), the tiles with the most keys of a head first
  *   scratch   per thread one block of scores and FLASH_TILES tiles of queries and results
  *   instead   split_kv for decode: a few queries leave most lanes and threads idle here
@@ -104,7 +105,8 @@ static void open_tile(const struct job *job, struct tile *t, const struct group_
     load_queries(job, t);
     tile_reset(t);
     if (task->full.lo > task->seen.lo || task->full.hi < task->seen.hi ||
-        (task->seen.lo | task->seen.hi) % PAIR) /* pairs are grown by a key that is hidden */
+        (task->seen.lo | task->seen.hi) % PAIR || /* pairs are grown by a key that is hidden */
+        job->problem->options & ATTN_OPTION_INDEX)
         find_visible(t);
     if (job->terms)
         find_terms(job, t);
@@ -134,12 +136,12 @@ static void plan_prefetch(const struct job *job, struct prefetch *prefetch,
     if (task->rows && first < task->seen.hi) {
         const ptrdiff_t n = block_keys(first, task->seen.hi);
         const struct keys keys = keys_of(job, task);
-        if (p->mask & ATTN_MASK_BOOL) /* what is looked at first */
+        if (p->mask & ATTN_MASK_BOOL && !keys.list) /* what is looked at first */
             prefetch_pairs(prefetch, &job->tensors->mask, task, first, n);
         prefetch_keys(prefetch, &keys, &job->tensors->k, p->qk_dim, first, n);
         if (!(p->options & ATTN_OPTION_SHARED_KV))
             prefetch_keys(prefetch, &keys, &job->tensors->v, p->v_dim, first, n);
-        if (p->mask & ATTN_MASK_BIAS)
+        if (p->mask & ATTN_MASK_BIAS && !keys.list)
             prefetch_pairs(prefetch, &job->tensors->bias, task, first, n);
     }
     if (FLASH_DIRECT)
@@ -166,7 +168,8 @@ static struct group_block run_task(const struct job *job, const struct group_blo
     for (block.first = block_start(task->seen.lo); block.first < task->seen.hi;
          block.first += FLASH_KEYS) {
         block.keys = (int)block_keys(block.first, task->seen.hi);
-        block.whole = block.keys == FLASH_KEYS || task->seen.hi == (ptrdiff_t)task->sequence.kv_len;
+        block.whole = block.keys == FLASH_KEYS || block.source.list ||
+                      task->seen.hi == (ptrdiff_t)task->sequence.kv_len;
         block.packed_yet = !job->terms;
         block.values = VALUES_UNKNOWN;
         if (block.packed_yet)
@@ -200,7 +203,8 @@ static struct job make_job(const struct attn_plan *plan, const struct attn_tenso
         .tasks = {p, tensors, task_rows(p, tensors, plan->threads), NULL, taken, false},
         .qk_dim = (int)p->qk_dim,
         .v_dim = p->outputs & ATTN_OUTPUT_O ? (int)p->v_dim : 0,
-        .terms = natural || p->mask & (ATTN_MASK_BOOL | ATTN_MASK_TREE),
+        .terms = natural || p->mask & (ATTN_MASK_BOOL | ATTN_MASK_TREE) ||
+                 p->options & ATTN_OPTION_INDEX,
         .natural = natural,
         .scale = (float)((double)attn_problem_scale(p) * (natural ? 1 : M_LOG2E)),
         .unit = natural ? (float)M_LOG2E : 1,
@@ -244,7 +248,7 @@ const struct attn_kernel ATTN_KERNEL = {
     .caps.compute = FLASH_COMPUTE,
     .caps.masks = ATTN_MASKS_ALL,
     .caps.kv_dtypes = FLASH_KV_DTYPES,
-    .caps.options = ATTN_OPTIONS_ALL,
+    .caps.options = ATTN_OPTIONS_ALL | ATTN_OPTION_INDEX,
     .caps.outputs = ATTN_OUTPUTS_ALL,
     .caps.forward = true,
     .caps.parallel = true,

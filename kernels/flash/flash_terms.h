@@ -1,8 +1,9 @@
 /*
- * flash_terms.h: part of kernel flash: scores with softcap, ALiBi, bias, a boolean mask or a tree.
+ * flash_terms.h: part of kernel flash: scores with softcap, ALiBi, bias, a boolean mask, a tree or a list.
  *
- * A boolean mask, a bias of -inf and a tree hide keys in any pattern.  Each tile looks at them once per block:
- * runs of keys that no query sees are skipped, and runs that all queries see go through tile_block().
+ * A boolean mask, a bias of -inf, a tree and a list hide keys in any pattern.  Each tile looks at them once
+ * per block: runs of keys that no query sees are skipped, and runs that all queries see go through
+ * tile_block().
  * The scores of all other runs are computed first; then one pass each, in L1, caps them, adds ALiBi and
  * bias, sets those of hidden keys to -inf and finds their maximum; weights follow when m is known.
  */
@@ -68,21 +69,24 @@ static vf change_column(const struct block *block, const struct tile *t, const s
     const struct attn_problem *p = job->problem;
     const ptrdiff_t first = block->first + strip->from;
     const int n = strip->to - strip->from;
+    const int32_t *list = block->source.list ? block->source.list + first : NULL;
     float *s = block->s + (ptrdiff_t)strip->from * FLASH_TILE + c * VF_LANES;
     vf top = {0};
     if (p->options & ATTN_OPTION_SOFTCAP)
         top = cap_scores(job, s, n);
     if (p->options & ATTN_OPTION_ALIBI)
-        top = add_alibi(t, c, first, s, n);
+        top = add_alibi(t, c, first, list, s, n);
     if (p->mask & ATTN_MASK_BIAS && t->terms.one_bias)
-        top = add_one_bias(job, t, first, s, n);
+        top = add_one_bias(job, t, first, list, s, n);
+    else if (p->mask & ATTN_MASK_BIAS && list)
+        top = add_listed_biases(job, t->terms.bias + c * VF_LANES, list, s, n);
     else if (p->mask & ATTN_MASK_BIAS)
         top = add_biases(job, t->terms.bias + c * VF_LANES, first, s, n);
     hide_far(block, t, c, strip->from, strip->full_from);
     hide_far(block, t, c, strip->full_to, strip->to);
     if (masked && block->seen_by)
         top = hide_unrelated(block->seen_by + strip->from, c, s, n);
-    if (masked && p->mask & ATTN_MASK_BOOL)
+    if (masked && p->mask & ATTN_MASK_BOOL && !list)
         return hide_masked(t->terms.mask + c * VF_LANES, first,
                            (ptrdiff_t)t->column[c].sequence.kv_len, s, n);
     return strip->full_to - strip->full_from < n ? largest(s, n) : top;
@@ -102,7 +106,7 @@ static void score_strip_with_terms(const struct block *block, const struct tile 
         top[c] = vf_max(change_column(block, t, strip, c, masked), top[c]);
 }
 
-/* tile_block() for scores with terms; masked: a boolean mask or a tree hides some keys. */
+/* tile_block() for scores with terms; masked: a boolean mask, a tree or a list hides some keys. */
 static void tile_block_with_terms(const struct block *block, struct tile *t, bool masked)
 {
     struct strip strips[FLASH_STRIPS];
@@ -161,8 +165,8 @@ static void tile_runs(struct block *block, struct tile *t, const struct visible 
     }
 }
 
-/* Lets the tile's queries see those keys of the block that mask, bias and tree leave.  Keys of a cache and
- * drafts that follow are not computed together, as drafts alone need a mask. */
+/* Lets the tile's queries see those keys of the block that mask, bias, tree and list leave.  Keys of a cache
+ * and drafts that follow are not computed together, as drafts alone need a mask. */
 static void tile_block_seen(struct block *block, struct tile *t)
 {
     const int cached = cached_keys(block, t), keys = keys_seen_by_place(block, t);

@@ -122,11 +122,11 @@ struct block {
     ptrdiff_t first; /* index of the first key */
     int keys;
     bool whole; /* ends after FLASH_KEYS or with the sequence, not where its task's queries do */
-    bool packed_yet;    /* pack() has been called */
-    enum values values; /* of all keys: neither infinite nor NaN */
-    const uint64_t
-        *seen_by; /* by row: a bit for each lane that sees the key by its tree; NULL: all */
-    float *s;     /* [FLASH_KEYS][FLASH_TILE] scores, then weights or pairs of them */
+    bool packed_yet;         /* pack() has been called */
+    enum values values;      /* of all keys: neither infinite nor NaN */
+    const uint64_t *seen_by; /* by row: a bit for each lane that sees the key by its tree or of its
+                                list; NULL: all */
+    float *s;                /* [FLASH_KEYS][FLASH_TILE] scores, then weights or pairs of them */
 };
 
 /* Some rows of the block's scores, and the columns of the tile that see them. */

@@ -1,17 +1,18 @@
 /*
  * mask_runs.h: part of kernel flash: which keys of a block a tile's queries see by a boolean mask, by a
- * bias that is -inf and by a tree of drafts.
+ * bias that is -inf, by a tree of drafts and of a list.
  *
- * Each is looked at once per tile and block and give runs of keys: keys that no query sees are not computed,
- * and a run that all queries see needs no mask.
+ * Each is looked at once per tile and block and gives runs of keys: keys that no query sees are not computed,
+ * and a run that all queries see needs no mask.  Entries of a list lie in no order, so that positional masks
+ * are looked at entry by entry, too.
  */
 #ifndef ATTN_FLASH_MASK_RUNS_H
 #define ATTN_FLASH_MASK_RUNS_H
 
 #include "tile_block.h"
 
-/* By row of a block, 0 or 1: whether some query sees the key by mask, bias and tree; whether all do.  By
- * row: a bit for each lane that sees it by the tree, where some rows are drafts. */
+/* By row of a block, 0 or 1: whether some query sees the key by mask, bias, tree and list; whether all do.
+ * By row: a bit for each lane that sees it by the tree, where some rows are drafts, or of the list. */
 struct visible {
     uint8_t some[FLASH_KEYS], all[FLASH_KEYS];
     uint64_t seen_by[FLASH_KEYS];
@@ -85,10 +86,11 @@ static void look_at_bias(const struct block *block, const struct tile *t, struct
     }
 }
 
-/* Rows of the block before its first draft. */
+/* Rows of the block before its first draft; of a list all. */
 static int cached_keys(const struct block *block, const struct tile *t)
 {
-    const ptrdiff_t cached = t->tree.parents ? t->tree.first - block->first : block->keys;
+    const bool drafts = t->tree.parents && !block->source.list;
+    const ptrdiff_t cached = drafts ? t->tree.first - block->first : block->keys;
     return cached < 0 ? 0 : cached < block->keys ? (int)cached : block->keys;
 }
 
@@ -113,9 +115,58 @@ static void look_at_tree(struct block *block, const struct tile *t, struct visib
     }
 }
 
+/* Whether two lanes see the same keys of any list. */
+static bool lanes_alike(const struct job *job, const struct tile *t, int a, int b)
+{
+    const unsigned masks = job->problem->mask;
+    if (t->lo[a] != t->lo[b] || t->hi[a] != t->hi[b] || masks & ATTN_MASK_TREE)
+        return false;
+    if (masks & ATTN_MASK_BOOL && t->terms.mask[a] != t->terms.mask[b])
+        return false;
+    return !(masks & ATTN_MASK_BIAS) || t->terms.bias[a] == t->terms.bias[b];
+}
+
+/* Sets bits of the block's entries that a lane sees. */
+static void look_at_entries(const struct block *block, const struct tile *t, int lane,
+                            uint64_t bits, uint64_t *seen_by)
+{
+    const int32_t *list = block->source.list + block->first;
+    const ptrdiff_t lo = t->lo[lane], hi = t->hi[lane];
+    const bool masks = block->job->problem->mask & ~(unsigned)ATTN_MASKS_POSITIONAL;
+    for (int j = 0; !masks && j < block->keys; j++)
+        seen_by[j] |= list[j] >= lo && list[j] < hi ? bits : 0;
+    for (int j = 0; masks && j < block->keys; j++)
+        if (list[j] >= lo && list[j] < hi &&
+            lane_sees(block->job, t, lane / VF_LANES, (size_t)lane % VF_LANES, list[j]))
+            seen_by[j] |= bits;
+}
+
+/* Leaves block->seen_by; lanes without a query see all. */
+static void look_at_list(struct block *block, const struct tile *t, struct visible *visible)
+{
+    const uint64_t queries = ~UINT64_C(0) >> (64 - t->rows);
+    block->seen_by = visible->seen_by;
+    for (int j = 0; j < block->keys; j++)
+        visible->seen_by[j] = ~queries;
+    for (int lane = 0, end; lane < t->rows; lane = end) {
+        for (end = lane + 1; end < t->rows && lanes_alike(block->job, t, lane, end);)
+            end++;
+        look_at_entries(block, t, lane, ~UINT64_C(0) >> (64 - end + lane) << lane,
+                        visible->seen_by);
+    }
+    for (int j = 0; j < block->keys; j++) {
+        visible->some[j] = (visible->seen_by[j] & queries) != 0;
+        visible->all[j] = visible->seen_by[j] == ~UINT64_C(0);
+    }
+}
+
 static void look(struct block *block, const struct tile *t, struct visible *visible)
 {
     const unsigned masks = block->job->problem->mask;
+    if (block->source.list) {
+        look_at_list(block, t, visible);
+        return;
+    }
     if (masks & ATTN_MASK_BOOL) {
         look_at_mask(block, t, visible);
     } else {
@@ -146,7 +197,7 @@ static int skip(const uint8_t *bytes, int from, int n, bool bit)
 /* Rows of a block that are computed together. */
 struct run {
     int from, to;
-    bool full; /* no boolean mask or tree hides any of it */
+    bool full; /* no boolean mask or tree hides any of it, and a list has it */
 };
 
 /* The next rows that some query sees; fewer hidden rows between them than a register tile has are

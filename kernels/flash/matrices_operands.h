@@ -62,11 +62,11 @@ VF_NOINLINE void load_queries(const struct job *job, struct tile *t)
     }
 }
 
-/* Two rows of K, or one and zeros where b is NULL. */
+/* Two rows of K, zeros where they are NULL. */
 static void pack_two_keys(uint16_t *to, const uint16_t *a, const uint16_t *b, int dim)
 {
     for (int d = 0; d < dim; d += MATRIX, to += 2 * MATRIX) {
-        const vf x = load_up_to(a + d, dim - d), y = load_up_to(b ? b + d : b, dim - d);
+        const vf x = load_up_to(a ? a + d : a, dim - d), y = load_up_to(b ? b + d : b, dim - d);
         const vf lower = bf16_halves(false, x, y), upper = bf16_halves(true, x, y);
         memcpy(to, &lower, sizeof lower);
         if (dim - d > 4)

@@ -71,7 +71,7 @@ static void join_columns(const struct tile *t, int dim)
         memcpy((uint16_t *)q + VF_LANES, q + VF_LANES, VF_LANES * sizeof(uint16_t));
 }
 
-/* K where it lies, or copied from several pages; V in float32. */
+/* K where it lies, or copied from several pages or by a list; V in float32. */
 VF_NOINLINE void pack(struct block *block)
 {
     const struct job *job = block->job;
@@ -82,9 +82,13 @@ VF_NOINLINE void pack(struct block *block)
     block->k = keys_row(&block->source, &t->k, block->first);
     block->k_stride = t->k.stride[2];
     if (!keys_together(&block->source, block->first, block->keys)) {
-        for (int j = 0; j < block->keys; j++)
-            memcpy(k + (size_t)j * dim, keys_row(&block->source, &t->k, block->first + j),
-                   dim * sizeof *k);
+        for (int j = 0; j < block->keys; j++) {
+            const uint16_t *row = keys_row(&block->source, &t->k, block->first + j);
+            if (row)
+                memcpy(k + (size_t)j * dim, row, dim * sizeof *k);
+            else
+                memset(k + (size_t)j * dim, 0, dim * sizeof *k);
+        }
         block->k = k;
         block->k_stride = job->qk_dim;
     }

@@ -63,6 +63,17 @@ static void weigh_part(const struct block *block, const struct tile *t, bool mas
     }
 }
 
+/* Writes n weights from row j of the block on to a row of the result, those of a list where its keys are. */
+static void store_weights_of_row(const struct block *block, float *row, int j, vf x, int n)
+{
+    const ptrdiff_t first = block->first + j;
+    if (!block->source.list)
+        vf_store_elements(ATTN_F32, row + first, x, (size_t)n);
+    for (int i = 0; block->source.list && i < n; i++)
+        if (block->source.list[first + i] >= 0)
+            row[block->source.list[first + i]] = x[i];
+}
+
 /* Writes a block of weights, transposed, to the tile's rows. */
 static void store_weights(const struct block *block, const struct tile *t)
 {
@@ -77,7 +88,7 @@ static void store_weights(const struct block *block, const struct tile *t)
                 x[i] = i < n ? vf_load(block->s + (j + i) * FLASH_TILE + c * VF_LANES) : vf_set1(0);
             transpose(x);
             for (size_t i = 0; i < t->column[c].rows; i++)
-                vf_store_elements(ATTN_F32, (float *)rows[i] + block->first + j, x[i], (size_t)n);
+                store_weights_of_row(block, (float *)rows[i], j, x[i], n);
         }
     }
 }
@@ -114,6 +125,10 @@ static void weigh_task(const struct job *job, const struct group_block *task,
     const ptrdiff_t first = task->seen.lo < task->seen.hi ? block_start(task->seen.lo) : 0;
     const ptrdiff_t end = task->seen.lo < task->seen.hi ? task->seen.hi : 0;
     prefetch_clear(&nothing);
+    for (int i = 0; i < n; i++) {
+        clear_weights(job, &tiles[i], 0, lent->source.list ? all : first);
+        clear_weights(job, &tiles[i], lent->source.list ? all : end, all);
+    }
     scores_alone.v_dim = 0;
     block.job = &scores_alone;
     block.prefetch = &nothing;
@@ -122,10 +137,6 @@ static void weigh_task(const struct job *job, const struct group_block *task,
         pack(&block);
         for (int i = 0; i < n; i++)
             weigh_block(&block, &tiles[i]);
-    }
-    for (int i = 0; i < n; i++) {
-        clear_weights(job, &tiles[i], 0, first);
-        clear_weights(job, &tiles[i], end, all);
     }
 }
 

@@ -2,7 +2,8 @@
  * score_passes.h: part of kernel flash: what changes scores between the two products.
  *
  * A pass takes one column of a strip, so that what a lane adds stays in registers; a bias and a mask,
- * whose rows lie along the keys, are transposed, VF_LANES keys (of a mask four times as many) at once.
+ * whose rows lie along the keys, are transposed, VF_LANES keys (of a mask four times as many) at once.  Where
+ * keys are entries of a list, `list` points at the strip's first.
  */
 #ifndef ATTN_FLASH_SCORE_PASSES_H
 #define ATTN_FLASH_SCORE_PASSES_H
@@ -60,19 +61,22 @@ VF_NOINLINE vf cap_scores(const struct job *job, float *s, int n)
 
 struct line {
     vf start, slope;
+    const int32_t *list; /* NULL: keys follow each other */
 };
 
 VF_INLINE vf with_alibi(vf x, int j, const void *with)
 {
     const struct line *line = with;
-    return x + line->slope * (line->start + (float)j);
+    return x + line->slope * (line->start + (float)(line->list ? line->list[j] : j));
 }
 
-/* Adds slope * (j - position) to the scores of n keys from `first` on. */
-VF_NOINLINE vf add_alibi(const struct tile *t, int c, ptrdiff_t first, float *s, int n)
+/* Adds slope * (j - position) to the scores of n keys from `first` on, or of a list. */
+VF_NOINLINE vf add_alibi(const struct tile *t, int c, ptrdiff_t first, const int32_t *list,
+                         float *s, int n)
 {
-    const vf start = vf_set1((float)(first - t->terms.position)) - t->terms.behind[c];
-    const struct line line = {start, t->terms.slope[c]};
+    const ptrdiff_t origin = list ? 0 : first;
+    const vf start = vf_set1((float)(origin - t->terms.position)) - t->terms.behind[c];
+    const struct line line = {start, t->terms.slope[c], list};
     return each_score(s, n, with_alibi, &line);
 }
 
@@ -82,21 +86,29 @@ VF_INLINE vf with_bias(vf x, vf bias)
     return vf_select((vi)(bias == vf_set1(-INFINITY)), bias, x + bias);
 }
 
+/* Bias of entry j of a list in a row; of -1, which is hidden, that of key 0, which is there. */
+static float bias_of_entry(enum attn_dtype dtype, const char *row, const int32_t *list, int j)
+{
+    return bias_at(dtype, row, list[j] < 0 ? 0 : list[j]);
+}
+
 VF_INLINE vf with_one_bias(vf x, int j, const void *with)
 {
     return with_bias(x, vf_set1(((const float *)with)[j]));
 }
 
 /* Adds the row of bias that all lanes have. */
-VF_NOINLINE vf add_one_bias(const struct job *job, const struct tile *t, ptrdiff_t first, float *s,
-                            int n)
+VF_NOINLINE vf add_one_bias(const struct job *job, const struct tile *t, ptrdiff_t first,
+                            const int32_t *list, float *s, int n)
 {
     const enum attn_dtype dtype = job->tensors->bias.dtype;
+    const char *row = t->terms.bias[0];
     float widened[FLASH_KEYS];
-    const float *bias = (const float *)t->terms.bias[0] + first;
-    for (int j = 0; dtype != ATTN_F32 && j < n; j++)
-        widened[j] = bias_at(dtype, t->terms.bias[0], first + j);
-    return each_score(s, n, with_one_bias, dtype == ATTN_F32 ? bias : widened);
+    if (dtype == ATTN_F32 && !list)
+        return each_score(s, n, with_one_bias, (const float *)row + first);
+    for (int j = 0; j < n; j++)
+        widened[j] = list ? bias_of_entry(dtype, row, list, j) : bias_at(dtype, row, first + j);
+    return each_score(s, n, with_one_bias, widened);
 }
 
 /* Adds the lanes' own rows of bias, n <= VF_LANES elements of each from element `first` on. */
@@ -130,6 +142,23 @@ VF_NOINLINE vf add_biases(const struct job *job, char *const *rows, ptrdiff_t fi
     for (; j < n; j += VF_LANES)
         top = add_biases_of(dtype, rows, first + j, s + j * FLASH_TILE,
                             n - j < VF_LANES ? n - j : VF_LANES, top);
+    return top;
+}
+
+/* The same of n entries of a list. */
+VF_NOINLINE vf add_listed_biases(const struct job *job, char *const *rows, const int32_t *list,
+                                 float *s, int n)
+{
+    const enum attn_dtype dtype = job->tensors->bias.dtype;
+    vf top = vf_set1(-INFINITY);
+    for (int j = 0; j < n; j++, s += FLASH_TILE) {
+        vf bias;
+        for (int i = 0; i < VF_LANES; i++)
+            bias[i] = bias_of_entry(dtype, rows[i], list, j);
+        const vf x = with_bias(vf_load(s), bias);
+        vf_store(s, x);
+        top = vf_max(x, top);
+    }
     return top;
 }
 
@@ -175,7 +204,7 @@ VF_NOINLINE vf hide_masked(char *const *rows, ptrdiff_t first, ptrdiff_t kv_len,
     return top;
 }
 
-/* Lanes of a column that see a key by its tree: bits from `shift` on; `lane` has a lane's own. */
+/* Lanes of a column that see a key by its tree or of a list: bits from `shift` on; `lane` has its own. */
 struct related {
     const uint64_t *seen_by;
     int shift;
@@ -189,7 +218,7 @@ VF_INLINE vf if_related(vf x, int j, const void *with)
     return vf_select((vi)((bits & r->lane) != 0), x, vf_set1(-INFINITY));
 }
 
-/* Hides n keys in the lanes of column c that do not see them by their tree. */
+/* Hides n keys in the lanes of column c that do not see them by their tree or of their list. */
 VF_NOINLINE vf hide_unrelated(const uint64_t *seen_by, int c, float *s, int n)
 {
     const struct related related = {seen_by, c * VF_LANES, ((vi){0} + 1) << vi_lanes()};

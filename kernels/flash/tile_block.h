@@ -20,26 +20,30 @@ static float bias_at(enum attn_dtype dtype, const char *row, ptrdiff_t j)
     return dtype == ATTN_BF16 ? attn_bf16_to_f32(x) : attn_f16_to_f32(x);
 }
 
-/* Lanes of a column that see row j of the block, by every mask there is. */
+/* Whether lane i of column c sees the key, which is there, by every mask there is. */
+static bool lane_sees(const struct job *job, const struct tile *t, int c, size_t i, ptrdiff_t key)
+{
+    const unsigned masks = job->problem->mask;
+    const size_t lane = (size_t)c * VF_LANES + i;
+    const struct attn_range range = group_visible(&t->column[c], i);
+    if (key < range.lo || key >= range.hi)
+        return false;
+    if (masks & ATTN_MASK_BOOL && !t->terms.mask[lane][key])
+        return false;
+    if (masks & ATTN_MASK_TREE &&
+        !attn_tree_sees(&t->tree, (ptrdiff_t)group_query(&t->column[c], i), key))
+        return false;
+    return !(masks & ATTN_MASK_BIAS) ||
+           bias_at(job->tensors->bias.dtype, t->terms.bias[lane], key) != -INFINITY;
+}
+
+/* Lanes of a column that see row j of the block. */
 static vi lanes_seeing(const struct block *block, const struct tile *t, int c, int j)
 {
-    const unsigned masks = block->job->problem->mask;
-    const ptrdiff_t key = block->first + j;
-    const struct group_block *column = &t->column[c];
+    const ptrdiff_t key = keys_at(&block->source, block->first + j);
     vi sees = {0};
-    for (size_t i = 0; i < column->rows; i++) {
-        const size_t lane = (size_t)c * VF_LANES + i;
-        const struct attn_range range = group_visible(column, i);
-        bool visible = range.lo <= key && key < range.hi;
-        if (visible && masks & ATTN_MASK_BOOL)
-            visible = t->terms.mask[lane][key];
-        if (visible && masks & ATTN_MASK_TREE)
-            visible = attn_tree_sees(&t->tree, (ptrdiff_t)group_query(column, i), key);
-        if (visible && masks & ATTN_MASK_BIAS)
-            visible =
-                bias_at(block->job->tensors->bias.dtype, t->terms.bias[lane], key) != -INFINITY;
-        sees[i] = -visible;
-    }
+    for (size_t i = 0; i < t->column[c].rows; i++)
+        sees[i] = -(key >= 0 && lane_sees(block->job, t, c, i, key));
     return sees;
 }
 

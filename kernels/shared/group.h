@@ -16,8 +16,9 @@ struct group_block {
     size_t b, g;                   /* sequence and KV head */
     size_t group;                  /* query heads of the KV head */
     size_t first, rows;            /* first row and how many */
-    struct attn_range seen;        /* keys that some row sees; lo >= hi where none */
-    struct attn_range full;        /* keys that all rows see; lo >= hi where none */
+    /* Keys that some row sees, and that all rows see; lo >= hi where none.  Where rows have a list of keys:
+     * all its entries, in both. */
+    struct attn_range seen, full;
 };
 
 /* Query rows per KV head, of the longest sequence. */
@@ -67,6 +68,11 @@ static inline real *group_row_real(const struct group_block *block, const struct
  */
 static inline void group_look(struct group_block *block)
 {
+    if (block->problem->options & ATTN_OPTION_INDEX) {
+        block->seen = (struct attn_range){0, (ptrdiff_t)block->problem->index_count};
+        block->full = block->seen;
+        return;
+    }
     const struct attn_range start = group_visible(block, 0),
                             end = group_visible(block, block->rows - 1);
     block->seen = (struct attn_range){start.lo, end.hi};
@@ -98,10 +104,10 @@ static inline struct group_block group_part(const struct group_block *block, siz
     return part;
 }
 
-/* Block `index` of those that hold at most `most` rows of a sequence: none where it has fewer. */
-static inline struct group_block group_block_in(const struct attn_problem *problem,
-                                                const struct attn_sequence *sequence, size_t b,
-                                                size_t g, size_t index, size_t most)
+/* Rows of a sequence from `first` on, at most `most`: none where it has fewer. */
+static inline struct group_block group_rows_in(const struct attn_problem *problem,
+                                               const struct attn_sequence *sequence, size_t b,
+                                               size_t g, size_t first, size_t most)
 {
     const size_t group = problem->q_heads / problem->kv_heads;
     const struct group_block all = {.problem = problem,
@@ -110,7 +116,15 @@ static inline struct group_block group_block_in(const struct attn_problem *probl
                                     .g = g,
                                     .group = group,
                                     .rows = group * sequence->q_len};
-    return group_part(&all, index * most, most);
+    return group_part(&all, first, most);
+}
+
+/* Block `index` of those that hold at most `most` rows of a sequence: none where it has fewer. */
+static inline struct group_block group_block_in(const struct attn_problem *problem,
+                                                const struct attn_sequence *sequence, size_t b,
+                                                size_t g, size_t index, size_t most)
+{
+    return group_rows_in(problem, sequence, b, g, index * most, most);
 }
 
 /* Whether some row of the block does not see all of keys [j, j + n). */

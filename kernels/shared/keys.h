@@ -32,28 +32,39 @@ static inline size_t keys_room(const struct attn_problem *problem, size_t n)
     return n * (problem->qk_dim > problem->v_dim ? problem->qk_dim : problem->v_dim);
 }
 
-/* Row of key j in `kv`, which is tensors->k or v. */
+/* Which key j is: itself, or what that entry of the list names, -1 where that is none. */
+static inline ptrdiff_t keys_at(const struct keys *keys, ptrdiff_t j)
+{
+    return keys->list ? keys->list[j] : j;
+}
+
+/* Row of key j in `kv`, which is tensors->k or v; NULL where a list names none. */
 static inline const void *keys_row(const struct keys *keys, const struct attn_tensor *kv,
                                    ptrdiff_t j)
 {
+    const ptrdiff_t key = keys_at(keys, j);
+    if (key < 0)
+        return NULL;
     return attn_kv_row(keys->problem, keys->tensors, kv, &keys->sequence, keys->b, keys->g,
-                       (size_t)j);
+                       (size_t)key);
 }
 
 /* How many of rows [j, j + n), n > 0, follow each other by kv->stride[2], from the first on. */
 static inline ptrdiff_t keys_run(const struct keys *keys, ptrdiff_t j, ptrdiff_t n)
 {
     const size_t page = keys->problem->page_size;
+    if (keys->list)
+        return 1;
     if (!(keys->problem->options & ATTN_OPTION_PAGED))
         return n;
     const size_t left = page - (size_t)j % page;
     return left < (size_t)n ? (ptrdiff_t)left : n;
 }
 
-/* Whether they all do. */
+/* Whether they all do, and are there. */
 static inline bool keys_together(const struct keys *keys, ptrdiff_t j, ptrdiff_t n)
 {
-    return keys_run(keys, j, n) == n;
+    return !keys->list && keys_run(keys, j, n) == n;
 }
 
 /* Reals of to[0, dim) from elements of a type without scales. */
@@ -136,30 +147,12 @@ static inline void keys_convert(const struct keys *keys, const struct attn_tenso
         keys_widen(to, kv->dtype, from, dim);
 }
 
-/* The keys that entries [j, j + n) of a list name as rows in `copy`, zeros for -1. */
-static inline void keys_gather(const struct keys *keys, const struct attn_tensor *kv, ptrdiff_t j,
-                               ptrdiff_t n, size_t dim, real *copy)
-{
-    for (ptrdiff_t i = 0; i < n; i++, copy += dim) {
-        const ptrdiff_t key = keys->list[j + i];
-        if (key < 0)
-            memset(copy, 0, dim * sizeof *copy);
-        else
-            keys_convert(keys, kv, key, keys_row(keys, kv, key), copy, dim);
-    }
-}
-
 /* Keys [j, j + n) of K or V, n > 0, as rows *stride apart: where they lie, or row by row in `copy`,
- * which is not looked at where keys_copied() is false. */
+ * which is not looked at where keys_copied() is false; zeros where a list names none. */
 static inline const real *keys_reals(const struct keys *keys, const struct attn_tensor *kv,
                                      ptrdiff_t j, ptrdiff_t n, size_t dim, real *copy,
                                      ptrdiff_t *stride)
 {
-    if (keys->list) {
-        *stride = (ptrdiff_t)dim;
-        keys_gather(keys, kv, j, n, dim, copy);
-        return copy;
-    }
     *stride = kv->stride[2];
     if (kv->dtype == REAL_DTYPE && keys_together(keys, j, n))
         return keys_row(keys, kv, j);
@@ -169,8 +162,13 @@ static inline const real *keys_reals(const struct keys *keys, const struct attn_
     for (ptrdiff_t i = 0, run; i < n; i += run) {
         const char *row = keys_row(keys, kv, j + i);
         run = keys_run(keys, j + i, n - i);
+        if (!row) {
+            memset(to, 0, dim * sizeof *to);
+            to += dim;
+            continue;
+        }
         for (ptrdiff_t r = i; r < i + run; r++, row += bytes, to += dim)
-            keys_convert(keys, kv, r + j, row, to, dim);
+            keys_convert(keys, kv, keys_at(keys, j + r), row, to, dim);
     }
     return copy;
 }

@@ -36,11 +36,27 @@ static inline size_t tasks_floats(const struct attn_problem *problem)
     return tasks_vary(problem) ? (problem->batch + 1) * (sizeof(struct turn) / sizeof(float)) : 0;
 }
 
+/* Tasks of so many rows. */
+static inline size_t tasks_of_rows(const struct tasks *tasks, size_t rows)
+{
+    return (rows + tasks->rows - 1) / tasks->rows;
+}
+
+/* Rows of a KV head of a sequence that a task may join: all, or those of queries that share a list. */
+static inline size_t tasks_joined(const struct tasks *tasks, const struct attn_sequence *sequence)
+{
+    const struct attn_problem *p = tasks->problem;
+    const bool lists = p->options & ATTN_OPTION_INDEX && p->index_block < sequence->q_len;
+    return p->q_heads / p->kv_heads * (lists ? p->index_block : sequence->q_len);
+}
+
 /* Tasks of a KV head of a sequence. */
 static inline size_t tasks_of_head(const struct tasks *tasks, const struct attn_sequence *sequence)
 {
-    const size_t group = tasks->problem->q_heads / tasks->problem->kv_heads;
-    return (group * sequence->q_len + tasks->rows - 1) / tasks->rows;
+    const size_t rows = tasks->problem->q_heads / tasks->problem->kv_heads * sequence->q_len;
+    const size_t joined = tasks_joined(tasks, sequence);
+    return rows ? rows / joined * tasks_of_rows(tasks, joined) + tasks_of_rows(tasks, rows % joined)
+                : 0;
 }
 
 /* What a task of the sequence may cost. */
@@ -104,9 +120,12 @@ static inline struct group_block tasks_at(const struct tasks *tasks, size_t inde
         return (struct group_block){0};
     if (tasks->turns)
         sequence = attn_sequence(p, tasks->tensors, turn.b);
-    const size_t steps = tasks_of_head(tasks, &sequence), step = (index - turn.first) % steps;
-    return group_block_in(p, &sequence, turn.b, (index - turn.first) / steps % p->kv_heads,
-                          steps - 1 - step, tasks->rows);
+    const size_t steps = tasks_of_head(tasks, &sequence);
+    const size_t step = steps - 1 - (index - turn.first) % steps;
+    const size_t joined = tasks_joined(tasks, &sequence), each = tasks_of_rows(tasks, joined);
+    const size_t done = step % each * tasks->rows, left = joined - done; /* of the joined rows */
+    return group_rows_in(p, &sequence, turn.b, (index - turn.first) / steps % p->kv_heads,
+                         step / each * joined + done, left < tasks->rows ? left : tasks->rows);
 }
 
 /* The next task that no thread has taken. */

@@ -184,6 +184,51 @@ static void rows_without_keys(void **state)
     tested_skip_unless_ran();
 }
 
+/* Scores are 0 for lists of more keys than any block has, for more rows than any task has: O is the mean of V
+ * over those that are listed and that the mask leaves, LSE the logarithm of their number. */
+static void long_lists_of_many_rows(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "hq=4,hkv=2,sq=150,skv=1500,d=8,keys=index:1100:130,outputs=o+lse",
+        "hq=4,hkv=2,sq=150,skv=1500,d=8,keys=index:1100:130,mask=causal,outputs=o+lse"};
+    for (size_t n = 0; n < COUNT(texts); n++) {
+        struct operands t = operands_of(texts[n]);
+        const struct attn_problem *p = &t.problem;
+        const struct attn_tensors *s = &t.set.tensors;
+        for (size_t row = 0; row < p->q_heads * p->q_len; row++)
+            memset(attn_row(&s->q, 0, row / p->q_len, row % p->q_len), 0,
+                   p->qk_dim * attn_dtype_size(p->dtype));
+        for (size_t g = 0; g < 2; g++)
+            for (size_t i = 0; i < p->q_len; i += p->index_block)
+                for (size_t e = 0; e < p->index_count; e++) /* backwards, with gaps of all widths */
+                    ((int32_t *)attn_list(p, s, 0, g, i))[e] =
+                        e / 7 % 5 == 0 || (e > 400 && e < 700)
+                            ? -1
+                            : (int32_t)(p->kv_len - 1 - e - g - i);
+        tensors_seal(&t.set, p);
+        const unsigned outputs = operands_call(&t, tested, 2);
+        for (size_t row = 0; outputs && row < p->q_heads * p->q_len; row++) {
+            const size_t h = row / p->q_len, i = row % p->q_len;
+            const int32_t *list = attn_list(p, s, 0, h / 2, i);
+            const struct attn_range seen = attn_visible(p, (ptrdiff_t)i);
+            double keys = 0, sum = 0;
+            for (size_t e = 0; e < p->index_count; e++)
+                if (list[e] >= seen.lo && list[e] < seen.hi) {
+                    keys++;
+                    sum += tensors_get(&s->v, 0, h / 2, (size_t)list[e], 7);
+                }
+            assert_true(keys > 100);
+            near(tensors_get(&s->o, 0, h, i, 7), sum / keys, s->o.dtype == ATTN_F32 ? 1e-5 : 1e-3);
+            if (outputs & ATTN_OUTPUT_LSE)
+                near(tensors_get(&s->lse, 0, h, i, 0), log(keys), 1e-5);
+        }
+        tested_ran += outputs != 0;
+        operands_close(&t);
+    }
+    tested_skip_unless_ran();
+}
+
 /* Keys of one weight, beside one that holds the maximum: roundings of their sums repeat, and all have one sign.  By
  * blocks of 64 keys, no kernel's being shorter, a sum loses one unit roundoff for each key of a block and each
  * block; naive, which is what is written plainly, for each key. */
@@ -261,6 +306,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup(workspace_does_not_overflow, tested_start),
         cmocka_unit_test_setup(huge_biases_choose_keys_and_stay_finite, tested_start),
         cmocka_unit_test_setup(rows_without_keys, tested_start),
+        cmocka_unit_test_setup(long_lists_of_many_rows, tested_start),
         cmocka_unit_test_setup(equal_weights_of_many_keys, tested_start),
         cmocka_unit_test(keys_beyond_int32),
     };
