@@ -42,8 +42,37 @@ endif()
 
 set(ATTN_KERNELS_DIR ${CMAKE_CURRENT_LIST_DIR})
 
+# Variants that this host cannot run may be two fifths of the time of a build.
+set(ATTNBENCH_OTHER_VARIANTS optimized CACHE STRING
+    "how variants are built that this host cannot run: optimized, unoptimized (shows warnings), or none")
+set(ATTN_ISAS_OF_HOST "")
+if(NOT ATTNBENCH_OTHER_VARIANTS MATCHES "^(optimized|unoptimized|none)$")
+  message(FATAL_ERROR "ATTNBENCH_OTHER_VARIANTS=${ATTNBENCH_OTHER_VARIANTS}: optimized, unoptimized or none is known")
+elseif(NOT ATTNBENCH_OTHER_VARIANTS STREQUAL optimized AND NOT CMAKE_CROSSCOMPILING)
+  set(emulated "")
+  if(ATTNBENCH_EMULATE_AMX)
+    set(emulated -DATTN_TILES_EMULATED)
+  endif()
+  try_run(ran compiled SOURCES ${ATTN_KERNELS_DIR}/isa.c ${PROJECT_SOURCE_DIR}/cmake/isa_of_host.c
+          CMAKE_FLAGS -DINCLUDE_DIRECTORIES=${ATTN_KERNELS_DIR} COMPILE_DEFINITIONS ${emulated}
+          RUN_OUTPUT_VARIABLE ATTN_ISAS_OF_HOST NO_CACHE)
+  if(NOT compiled OR NOT ran EQUAL 0)
+    message(FATAL_ERROR "cmake/isa_of_host.c, which lists the instruction sets of this host, does not compile or "
+                        "run: build with -D ATTNBENCH_OTHER_VARIANTS=optimized")
+  endif()
+endif()
+
+# attn_isa_elsewhere(ISA OUT): whether it is known that this host cannot run it.
+function(attn_isa_elsewhere isa out)
+  set(${out} FALSE PARENT_SCOPE)
+  if(ATTN_ISAS_OF_HOST AND NOT isa IN_LIST ATTN_ISAS_OF_HOST)
+    set(${out} TRUE PARENT_SCOPE)
+  endif()
+endfunction()
+
 function(attn_isa_compiles isa out)
-  if(isa IN_LIST ATTN_ISAS_ELSEWHERE)
+  attn_isa_elsewhere(${isa} elsewhere)
+  if(isa IN_LIST ATTN_ISAS_ELSEWHERE OR (elsewhere AND ATTNBENCH_OTHER_VARIANTS STREQUAL none))
     set(${out} FALSE PARENT_SCOPE)
     return()
   endif()
@@ -84,6 +113,7 @@ function(attn_per_isa target source macro prefix)
       continue()
     endif()
     string(TOUPPER ${isa} ISA)
+    attn_isa_elsewhere(${isa} elsewhere)
     set(objects ${prefix}_${isa})
     if(arg_F64)
       list(APPEND objects ${prefix}_${isa}_f64)
@@ -91,7 +121,7 @@ function(attn_per_isa target source macro prefix)
     foreach(object IN LISTS objects)
       add_library(${object} OBJECT ${source})
       target_compile_options(${object} PRIVATE ${ATTN_FLAGS_${isa}})
-      if(ATTNBENCH_FUZZ) # nothing is computed, and unrolled code takes two minutes to instrument
+      if(ATTNBENCH_FUZZ OR elsewhere) # nothing is computed, and unrolled code takes minutes to optimize
         target_compile_options(${object} PRIVATE -O0)
       endif()
       target_compile_definitions(${object} PRIVATE ${macro}=${object} ${macro}_ISA=ATTN_ISA_${ISA}

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# A compiler for a 32-bit or a big-endian system is refused when the build is configured, with the reason.
+# When the build is configured: variants that this host cannot run are left out where that is asked for, and a compiler
+# for a 32-bit or a big-endian system is refused, with the reason.
 #
 #   test_hosts.sh SOURCE_DIR
 #
@@ -8,6 +9,12 @@ set -euo pipefail
 source_dir=$1
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
+# As on a host that has nothing beyond the baseline.
+ATTN_ISA_MASK=baseline cmake -S "$source_dir" -B "$dir/host" -D ATTNBENCH_OTHER_VARIANTS=none >"$dir/log" 2>&1 ||
+    { cat "$dir/log" && exit 1; }
+built=$(sed 's/.*, \(.*\))/\1/' "$dir/host/kernels/registry_list.h" | sort -u)
+[[ $built == baseline || $built == neon ]] || { printf 'test_hosts: built for %s\n' "$built" && exit 1; }
+
 command -v clang-14 >/dev/null || exit 77
 
 # refuses TARGET REASON: without linking, as there are no libraries of TARGET.

@@ -277,7 +277,25 @@ test_bench_writes_to_results_local() {
     [[ -d $tree/results-local ]] || fail 'results-local is not there'
     lacks stdout "$out" noise
     is calls "$log" \
-        $'cmake --preset release --log-level=NOTICE\ncmake --build --preset release --target attnbench'
+        "cmake --preset release -D ATTNBENCH_OTHER_VARIANTS=none --log-level=NOTICE
+cmake --build --preset release --target attnbench"
+}
+
+# A folder that has the variants of other hosts keeps them, and what is built to be copied has them.
+test_variants_of_other_hosts() {
+    touch "$tree/build/release/CMakeCache.txt"
+    run "$tree/scripts/build" --host release --target attnbench
+    status_is 0
+    lacks calls "$log" ATTNBENCH_OTHER_VARIANTS
+    rm "$calls"
+    run "$tree/scripts/build" release --target attnbench
+    has calls "$log" 'release -D ATTNBENCH_OTHER_VARIANTS=optimized'
+    rm "$calls" "$tree/build/release/CMakeCache.txt"
+    run "$tree/scripts/test" --all
+    has calls "$log" 'release -D BUILD_TESTING=ON -D ATTNBENCH_FEW_TILES=ON -D ATTNBENCH_OTHER_VARIANTS=optimized'
+    rm "$calls"
+    run "$tree/scripts/test"
+    has calls "$log" 'release -D BUILD_TESTING=ON -D ATTNBENCH_FEW_TILES=ON -D ATTNBENCH_OTHER_VARIANTS=none'
 }
 
 test_bench_needs_nothing_of_the_tests() {
