@@ -31,7 +31,7 @@ set_tests_properties(races/without_archer PROPERTIES
                      ENVIRONMENT "${race_environment};ARCHER_OPTIONS=enable=0"
                      PASS_REGULAR_EXPRESSION "${reported}shared_table.h")
 
-attnbench_kernel_test(races/kernels kernels/tested.c ${drawn})
+attnbench_kernel_test(races/kernels)
 get_property(variants GLOBAL PROPERTY ATTN_VARIANTS)
 foreach(variant IN LISTS variants)
   set_tests_properties(races/kernels/${variant} PROPERTIES ENVIRONMENT "${race_environment}")
