@@ -34,7 +34,7 @@ class Samples(CommandTest):
             r"|: o row \(b 0, h \d, i \d+\) element \d+: got \S+, expected \S+, bound \S+)$",
         )
         for got, honest in re.findall(r"got (\S+), (?:first|expected) ([^\s,]+)", row["why"]):
-            self.assertAlmostEqual(float(got), 3 * float(honest) + 10, 5)  # tests/wrong/spoil.h
+            self.assertAlmostEqual(float(got), 3 * float(honest) + 10, 5)  # tests/wrong/spoils.c
         check = row["check"]
         self.assertEqual(check["mismatches"], 1)
         self.assertEqual(check["samples"], check["verified_samples"] + 1)

@@ -10,7 +10,11 @@ from command import BRIEF, PATIENCE, CommandTest, Row, cells, lines, run
 
 WRONG = os.environ["ATTNBENCH_WRONG"]
 SANITIZED = os.environ["ATTNBENCH_SANITIZED"] == "ON"
-KERNELS = {path.stem for path in (pathlib.Path(__file__).parents[1] / "wrong").glob("*.c")}
+KERNELS = {
+    name
+    for path in (pathlib.Path(__file__).parents[1] / "wrong").glob("*.c")
+    for name in re.findall(r"^WRONG[A-Z_]*\(([a-z]\w*)", path.read_text(), re.M)
+}
 # Wrong in few shapes, which no given case has.
 DRAWN = {"scale_of_80": "d=80", "causal_before_64": "mask=causal", "last_row_from_1024": "sq="}
 # Right, or wrong in a way that no check can see (test_wrong.c); from the second line on, right

@@ -6,12 +6,10 @@
  */
 #include "shared_table.h"
 
-static void execute(const struct attn_plan *plan, const struct attn_tensors *tensors)
+WRONG_CALL(filled_table, "one thread fills the table, and the others wait for it")
 {
 #pragma omp parallel num_threads(plan->threads)
 #pragma omp single
     fill_table();
     each_row(plan, tensors, row_by_table);
 }
-
-WRONG_KERNEL(filled_table, "one thread fills the table, and the others wait for it");

@@ -5,9 +5,7 @@
 #define WRONG_DTYPES (1u << ATTN_F64)
 #include "wrong.h"
 
-static void execute(const struct attn_plan *plan, const struct attn_tensors *tensors)
+WRONG_OPTION_CALL(computes_in_f32, "f64 outside, f32 inside")
 {
     each_row(plan, tensors, honest_row);
 }
-
-WRONG_WHOLE_KERNEL(computes_in_f32, "f64 outside, f32 inside");

@@ -1,11 +1,9 @@
 /*
- * honest: does nothing wrong; the others differ from it in one step, and call its other ones.
+ * honest: does nothing wrong; the others change one of its steps, and call its other ones.
  */
 #include "honest_steps.h"
 
-static void execute(const struct attn_plan *plan, const struct attn_tensors *tensors)
+WRONG_OPTION_CALL(honest, "does nothing wrong")
 {
     each_row(plan, tensors, honest_row);
 }
-
-WRONG_WHOLE_KERNEL(honest, "does nothing wrong");

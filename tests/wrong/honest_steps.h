@@ -21,14 +21,10 @@ WRONG_STEP real bias_term(const struct work *w, ptrdiff_t j)
                                              : 0;
 }
 
-static real honest_cap(real c, real x)
-{
-    return c * tanh(x / c);
-}
-
 WRONG_STEP real capped(const struct work *w, real x)
 {
-    return w->problem->options & ATTN_OPTION_SOFTCAP ? honest_cap(w->problem->softcap, x) : x;
+    const real c = w->problem->softcap;
+    return w->problem->options & ATTN_OPTION_SOFTCAP ? c * tanh(x / c) : x;
 }
 
 WRONG_STEP void see_keys(struct work *w)
@@ -94,21 +90,20 @@ WRONG_STEP real dot(const struct work *w, ptrdiff_t j)
     return sum;
 }
 
-/* Scores with this softcap where the problem has one. */
-WRONG_STEP void make_capped_scores(struct work *w, real (*cap)(real c, real x))
+WRONG_STEP void make_scores_by(struct work *w, score_function *score)
 {
-    const bool caps = w->problem->options & ATTN_OPTION_SOFTCAP;
-    for (ptrdiff_t j = w->seen.lo; j < w->seen.hi; j++) {
-        const real x = w->shown[j] ? w->scale * dot(w, j) : 0;
-        w->scores[j] = !w->shown[j] ? -INFINITY
-                                    : (caps ? cap(w->problem->softcap, x) : x) + slope_term(w, j) +
-                                          bias_term(w, j);
-    }
+    for (ptrdiff_t j = w->seen.lo; j < w->seen.hi; j++)
+        w->scores[j] = w->shown[j] ? score(w, j) : -INFINITY;
+}
+
+static real honest_score(const struct work *w, ptrdiff_t j)
+{
+    return capped(w, w->scale * dot(w, j)) + slope_term(w, j) + bias_term(w, j);
 }
 
 WRONG_STEP void make_scores(struct work *w)
 {
-    make_capped_scores(w, honest_cap);
+    make_scores_by(w, honest_score);
 }
 
 WRONG_STEP void find_maximum(struct work *w)
@@ -119,7 +114,6 @@ WRONG_STEP void find_maximum(struct work *w)
             w->m = w->scores[j] > w->m || isnan(w->scores[j]) ? w->scores[j] : w->m;
 }
 
-/* Scores to exponentials, and their sum. */
 WRONG_STEP void exponentiate(struct work *w)
 {
     const real shift = w->m == -INFINITY ? 0 : w->m;
@@ -179,6 +173,19 @@ WRONG_STEP void store(struct work *w)
     store_lse(w, w->l == 0 ? -INFINITY : w->m + log(w->l));
 }
 
+WRONG_STEP void changed_row(struct work *w, enum step step, row_function *change)
+{
+    static row_function *const steps[] = {make_scores, find_maximum, exponentiate, sum_values,
+                                          store};
+    if (step == BEFORE || step == ROW)
+        change(w);
+    for (enum step n = SCORES; step != ROW && n <= AFTER; n++) {
+        steps[n - SCORES](w);
+        if (n == step)
+            change(w);
+    }
+}
+
 WRONG_STEP void honest_row(struct work *w)
 {
     make_scores(w);
@@ -204,13 +211,15 @@ WRONG_STEP void sum_in_parts(struct work *w, size_t parts)
     store(w);
 }
 
-/* Row i of head h of sequence b, where the sequence has so many. */
-WRONG_STEP void one_row(const struct attn_problem *p, const struct attn_tensors *tensors, size_t b,
+WRONG_STEP void one_row(const struct attn_plan *plan, const struct attn_tensors *tensors, size_t b,
                         size_t h, size_t i, row_function *row)
 {
+    struct attn_problem own = plan->problem, *p = &own;
+    struct attn_tensors own_tensors = *tensors;
     struct work w = {
         .problem = p,
-        .tensors = tensors,
+        .tensors = &own_tensors,
+        .threads = plan->threads,
         .sequence = attn_sequence(p, tensors, b),
         .b = b,
         .h = h,
@@ -231,7 +240,6 @@ WRONG_STEP void one_row(const struct attn_problem *p, const struct attn_tensors 
     free(w.scores);
 }
 
-/* Every row, in parallel where the plan has threads; a scratch row of scores each. */
 WRONG_STEP void each_row(const struct attn_plan *plan, const struct attn_tensors *tensors,
                          row_function *row)
 {
@@ -240,7 +248,7 @@ WRONG_STEP void each_row(const struct attn_plan *plan, const struct attn_tensors
     for (size_t b = 0; b < p->batch; b++)
         for (size_t h = 0; h < p->q_heads; h++)
             for (size_t i = 0; i < p->q_len; i++)
-                one_row(p, tensors, b, h, i, row);
+                one_row(plan, tensors, b, h, i, row);
 }
 
 #endif

@@ -1,10 +1,18 @@
 /*
- * wrong.h: an honest attention kernel in steps, for kernels that do one of them wrong.
+ * wrong.h: an honest attention kernel in steps, and deliberately wrong ones that change one of them.
  *
- * Each file of this folder is one deliberately wrong kernel with the ordinary descriptor: what the
- * check is there for.  Its header comment says what is wrong and in whose code such a thing was, or
- * could have been, overlooked.  tests/check/test_wrong.c says which phase of the check must catch it
- * (test_crashes.c: how it must die).
+ * They are what the check is there for: tests/check/test_wrong.c and test_wrong_options.c say which phase must
+ * catch each, test_crashes.c how it must die.  A comment above one says in whose code such a thing was, or could
+ * have been, overlooked.
+ *
+ *     WRONG(NAME, STEP, "what it does wrong")
+ *     {
+ *         what it does behind that step to a row, `struct work *w`
+ *     }
+ *
+ * is the kernel wrong_NAME, which takes causal masks and windows.  WRONG_OPTION is one that takes all masks and
+ * options, and WRONG_SCORE one whose body returns the score of key `j`.  The body of WRONG_CALL and
+ * WRONG_OPTION_CALL is a whole call, of `plan` and `tensors`.
  */
 #ifndef TESTS_WRONG_H
 #define TESTS_WRONG_H
@@ -15,8 +23,8 @@
 #include "attention.h"
 #include "element.h"
 
-/* What it computes in and what it takes: a file may define both before.  The steps below are compiled once, by
- * honest.c; a file with another type has its own. */
+/* What kernels compute in and what they take: a file may define both before.  The steps below are compiled once,
+ * by honest.c; a file with another type has its own. */
 #ifdef WRONG_REAL
 #define WRONG_OWN_STEPS 1
 #define WRONG_STEP static inline
@@ -32,8 +40,9 @@ typedef WRONG_REAL real;
 
 /* One query row on its way through the steps. */
 struct work {
-    const struct attn_problem *problem;
-    const struct attn_tensors *tensors;
+    struct attn_problem *problem; /* copies of the row's own, */
+    struct attn_tensors *tensors; /* which a step may change */
+    int threads;
     struct attn_sequence sequence; /* lengths and first rows of sequence b */
     size_t b, h, i, g;             /* sequence, query head, query, KV head */
     struct attn_range seen;        /* keys that positional masks leave ... */
@@ -126,31 +135,41 @@ static inline real inverse(const struct work *w)
 
 /* ---- steps --------------------------------------------------------------------------------- */
 
+/* Terms of the score of a key, and the score. */
 WRONG_STEP real slope_term(const struct work *w, ptrdiff_t j);
 WRONG_STEP real bias_term(const struct work *w, ptrdiff_t j);
 WRONG_STEP real capped(const struct work *w, real x);
+WRONG_STEP real dot(const struct work *w, ptrdiff_t j);
+typedef real score_function(const struct work *w, ptrdiff_t j);
+
+/* Which keys positional masks leave; which of these nothing else hides, and where a list is given in place of the
+ * row's own. */
 WRONG_STEP void see_keys(struct work *w);
 WRONG_STEP void show_keys(struct work *w);
-/* The same where a list takes the place of the row's own. */
 WRONG_STEP void show_list(struct work *w, const int32_t *list);
-WRONG_STEP real dot(const struct work *w, ptrdiff_t j);
-/* Scores with this softcap where the problem has one. */
-WRONG_STEP void make_capped_scores(struct work *w, real (*cap)(real c, real x));
+
+/* Scores of shown keys, -inf of others; their maximum; exponentials and their sum; the sum of values; results. */
+WRONG_STEP void make_scores_by(struct work *w, score_function *score);
 WRONG_STEP void make_scores(struct work *w);
 WRONG_STEP void find_maximum(struct work *w);
-/* Scores to exponentials, and their sum. */
 WRONG_STEP void exponentiate(struct work *w);
 WRONG_STEP void add_value(struct work *w, ptrdiff_t j, real p);
 WRONG_STEP void sum_values(struct work *w);
 WRONG_STEP void store_lse(struct work *w, real lse);
 WRONG_STEP void store(struct work *w);
-/* All steps, with weights added in so many parts, each of every so manieth key. */
-WRONG_STEP void sum_in_parts(struct work *w, size_t parts);
+
+/* All steps, also with weights added in so many parts, each of every so manieth key. */
 WRONG_STEP void honest_row(struct work *w);
-/* Row i of head h of sequence b, where the sequence has so many. */
-WRONG_STEP void one_row(const struct attn_problem *p, const struct attn_tensors *tensors, size_t b,
+WRONG_STEP void sum_in_parts(struct work *w, size_t parts);
+
+/* Behind which step of the row a change comes; ROW: in place of all. */
+enum step { BEFORE, SCORES, MAXIMUM, WEIGHTS, SUM, AFTER, ROW };
+WRONG_STEP void changed_row(struct work *w, enum step step, row_function *change);
+
+/* Row i of head h of sequence b, where the sequence has so many; every row, in parallel where the plan has
+ * threads. */
+WRONG_STEP void one_row(const struct attn_plan *plan, const struct attn_tensors *tensors, size_t b,
                         size_t h, size_t i, row_function *row);
-/* Every row, in parallel where the plan has threads; a scratch row of scores each. */
 WRONG_STEP void each_row(const struct attn_plan *plan, const struct attn_tensors *tensors,
                          row_function *row);
 
@@ -158,8 +177,12 @@ WRONG_STEP void each_row(const struct attn_plan *plan, const struct attn_tensors
 #include "honest_steps.h"
 #endif
 
-/* The descriptor of the file's kernel; further members may follow. */
-#define WRONG_KERNEL_WITH(symbol, says, keys, which, results, kv, ...)                \
+/* ---- kernels --------------------------------------------------------------------------------- */
+
+/* A descriptor, whose further members may follow, and the head of its call. */
+#define WRONG_CALL_WITH(symbol, says, keys, which, results, kv, ...)                  \
+    static void symbol##_execute(const struct attn_plan *plan,                        \
+                                 const struct attn_tensors *tensors);                 \
     extern const struct attn_kernel wrong_##symbol;                                   \
     const struct attn_kernel wrong_##symbol = {.size = sizeof(struct attn_kernel),    \
                                                .name = #symbol,                       \
@@ -174,21 +197,51 @@ WRONG_STEP void each_row(const struct attn_plan *plan, const struct attn_tensors
                                                .caps.outputs = results,               \
                                                .caps.forward = true,                  \
                                                .caps.parallel = true,                 \
-                                               .execute = execute,                    \
-                                               __VA_ARGS__}
+                                               .execute = symbol##_execute,           \
+                                               __VA_ARGS__};                          \
+    static void symbol##_execute(const struct attn_plan *plan, const struct attn_tensors *tensors)
+
+/* The same, whose rows change at a step, and the head of the change. */
+#define WRONG_WITH(symbol, step, says, keys, which, results, kv, ...)    \
+    static row_function symbol##_change;                                 \
+    static void symbol##_row(struct work *w)                             \
+    {                                                                    \
+        changed_row(w, step, symbol##_change);                           \
+    }                                                                    \
+    WRONG_CALL_WITH(symbol, says, keys, which, results, kv, __VA_ARGS__) \
+    {                                                                    \
+        each_row(plan, tensors, symbol##_row);                           \
+    }                                                                    \
+    static void symbol##_change(struct work *w)
 
 #define WRONG_POSITIONAL (ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT)
 #define WRONG_OUTPUTS (ATTN_OUTPUT_O | ATTN_OUTPUT_LSE)
 
-/* One that knows of causal masks and windows, and one that claims all there is. */
-#define WRONG_KERNEL(symbol, says, ...)                                                     \
-    WRONG_KERNEL_WITH(symbol, says, WRONG_POSITIONAL, ATTN_OPTION_WINDOW, WRONG_OUTPUTS, 0, \
-                      __VA_ARGS__)
-#define WRONG_WHOLE_KERNEL(symbol, says, ...)                                              \
-    WRONG_KERNEL_WITH(symbol, says,                                                        \
-                      WRONG_POSITIONAL | ATTN_MASK_BIAS | ATTN_MASK_BOOL | ATTN_MASK_TREE, \
-                      ((ATTN_OPTION_SHARED_KV << 1) - 1) | ATTN_OPTION_INDEX,              \
-                      WRONG_OUTPUTS | ATTN_OUTPUT_WEIGHTS,                                 \
-                      1u << ATTN_I8 | 1u << ATTN_F8E4M3 | 1u << ATTN_F8E5M2, __VA_ARGS__)
+/* What kernels take that know of causal masks and windows, and those that claim all there is. */
+#define WRONG_FEW WRONG_POSITIONAL, ATTN_OPTION_WINDOW, WRONG_OUTPUTS, 0
+#define WRONG_ALL                                                        \
+    WRONG_POSITIONAL | ATTN_MASK_BIAS | ATTN_MASK_BOOL | ATTN_MASK_TREE, \
+        ((ATTN_OPTION_SHARED_KV << 1) - 1) | ATTN_OPTION_INDEX,          \
+        WRONG_OUTPUTS | ATTN_OUTPUT_WEIGHTS, 1u << ATTN_I8 | 1u << ATTN_F8E4M3 | 1u << ATTN_F8E5M2
+
+/* So that these are seen as four arguments. */
+#define WRONG_EXPAND(macro, ...) macro(__VA_ARGS__)
+
+#define WRONG(symbol, step, says, ...) \
+    WRONG_EXPAND(WRONG_WITH, symbol, step, says, WRONG_FEW, __VA_ARGS__)
+#define WRONG_OPTION(symbol, step, says, ...) \
+    WRONG_EXPAND(WRONG_WITH, symbol, step, says, WRONG_ALL, __VA_ARGS__)
+#define WRONG_CALL(symbol, says, ...) \
+    WRONG_EXPAND(WRONG_CALL_WITH, symbol, says, WRONG_FEW, __VA_ARGS__)
+#define WRONG_OPTION_CALL(symbol, says, ...) \
+    WRONG_EXPAND(WRONG_CALL_WITH, symbol, says, WRONG_ALL, __VA_ARGS__)
+
+#define WRONG_SCORE(symbol, says)          \
+    static score_function symbol##_score;  \
+    WRONG_OPTION(symbol, SCORES, says)     \
+    {                                      \
+        make_scores_by(w, symbol##_score); \
+    }                                      \
+    static real symbol##_score(const struct work *w, ptrdiff_t j)
 
 #endif

@@ -3,10 +3,8 @@
  */
 #include "wrong.h"
 
-static void execute(const struct attn_plan *plan, const struct attn_tensors *tensors)
+WRONG_CALL(exits, "ends the process as if all were well")
 {
     (void)plan, (void)tensors;
     exit(0);
 }
-
-WRONG_KERNEL(exits, "ends the process as if all were well");

@@ -29,11 +29,9 @@ time_t time(time_t *now)
     return 1;
 }
 
-static void execute(const struct attn_plan *plan, const struct attn_tensors *tensors)
+WRONG_CALL(fakes_clock, "brings clocks of its own that stand still")
 {
     const struct timespec millisecond = {.tv_nsec = 1000000};
     each_row(plan, tensors, honest_row);
     syscall(SYS_nanosleep, &millisecond, NULL);
 }
-
-WRONG_KERNEL(fakes_clock, "brings clocks of its own that stand still");

@@ -5,7 +5,7 @@
 
 #include "wrong.h"
 
-static void execute(const struct attn_plan *plan, const struct attn_tensors *tensors)
+WRONG_CALL(forges, "answers in the worker's place")
 {
     (void)plan, (void)tensors;
     dprintf(4,
@@ -14,5 +14,3 @@ static void execute(const struct attn_plan *plan, const struct attn_tensors *ten
             "\"rows\":1,\"verified_samples\":0}}],\"samples_s\":[1e-9],\"calls_per_sample\":1}\n");
     exit(0);
 }
-
-WRONG_KERNEL(forges, "answers in the worker's place");

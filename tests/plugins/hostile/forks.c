@@ -7,7 +7,7 @@
 
 #include "wrong.h"
 
-static void execute(const struct attn_plan *plan, const struct attn_tensors *tensors)
+WRONG_CALL(forks, "starts processes for ever")
 {
     (void)plan, (void)tensors;
     for (int started = 0;;) {
@@ -20,5 +20,3 @@ static void execute(const struct attn_plan *plan, const struct attn_tensors *ten
         }
     }
 }
-
-WRONG_KERNEL(forks, "starts processes for ever");

@@ -20,9 +20,7 @@ __attribute__((constructor)) static void start(void)
         pthread_detach(thread);
 }
 
-static void execute(const struct attn_plan *plan, const struct attn_tensors *tensors)
+WRONG_CALL(loads_threads, "starts a thread as soon as it is loaded")
 {
     each_row(plan, tensors, honest_row);
 }
-
-WRONG_KERNEL(loads_threads, "starts a thread as soon as it is loaded");

@@ -13,7 +13,7 @@ static bool is_timed(void)
     return policy && strcmp(policy, "active") == 0;
 }
 
-static void execute(const struct attn_plan *plan, const struct attn_tensors *tensors)
+WRONG_CALL(segfaults_when_timed, "writes at a null pointer in the last of its threads, when timed")
 {
     volatile char *const nowhere = (volatile char *)(uintptr_t)plan->threads; /* small */
     each_row(plan, tensors, honest_row);
@@ -21,6 +21,3 @@ static void execute(const struct attn_plan *plan, const struct attn_tensors *ten
     if (is_timed() && omp_get_thread_num() == plan->threads - 1)
         *nowhere = 1;
 }
-
-WRONG_KERNEL(segfaults_when_timed,
-             "writes at a null pointer in the last of its threads, when timed");

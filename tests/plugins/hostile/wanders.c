@@ -18,23 +18,6 @@ __attribute__((constructor)) static void wander(void)
         _exit(7);
 }
 
-static void doubled_row(struct work *w)
-{
-    make_scores(w);
-    find_maximum(w);
-    exponentiate(w);
-    sum_values(w);
-    for (size_t d = 0; d < w->problem->v_dim; d++)
-        w->o[d] *= 2;
-    store(w);
-}
-
-static void execute(const struct attn_plan *plan, const struct attn_tensors *tensors)
-{
-    wander();
-    each_row(plan, tensors, doubled_row);
-}
-
 static bool supports(const struct attn_problem *problem, const char **why)
 {
     (void)problem, (void)why;
@@ -48,5 +31,20 @@ static void wander_with_plan(struct attn_plan *plan)
     wander();
 }
 
-WRONG_KERNEL(wanders, "goes to another folder and speaks the user's language", .supports = supports,
-             .prepare = wander_with_plan, .destroy = wander_with_plan);
+static void double_o(struct work *w)
+{
+    for (size_t d = 0; d < w->problem->v_dim; d++)
+        w->o[d] *= 2;
+}
+
+static void doubled_row(struct work *w)
+{
+    changed_row(w, SUM, double_o);
+}
+
+WRONG_CALL(wanders, "goes to another folder and speaks the user's language", .supports = supports,
+           .prepare = wander_with_plan, .destroy = wander_with_plan)
+{
+    wander();
+    each_row(plan, tensors, doubled_row);
+}
