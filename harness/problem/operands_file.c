@@ -20,49 +20,35 @@ bool operands_file_has_more(const struct attn_problem *p)
 
 /* ---- sizes --------------------------------------------------------------------------------- */
 
-static void keep_dims(size_t to[4], const struct operands_source *from)
-{
-    memcpy(to, from->dims, sizeof from->dims);
-}
-
 /* What one operand adds to the shape. */
-static void note(const struct attn_problem *p, const char *name,
+static void note(const struct attn_problem *p, enum operand_id id,
                  const struct operands_source *source, struct tensors_shape *shape)
 {
-    const bool paged = p->options & ATTN_OPTION_PAGED;
-    if (strcmp(name, "q") == 0)
-        shape->q_rows = p->options & ATTN_OPTION_PACKED ? source->dims[2] : 0;
-    if (strcmp(name, "k") == 0 && lengths_pack_keys(p))
+    if (operand_table[id].dims)
+        memcpy((char *)shape + operand_table[id].dims, source->dims, sizeof source->dims);
+    if (id == OPERAND_Q && p->options & ATTN_OPTION_PACKED)
+        shape->q_rows = source->dims[2];
+    if (id == OPERAND_K && lengths_pack_keys(p))
         shape->kv_rows = source->dims[2];
-    if (strcmp(name, "k") == 0 && paged)
+    if (id == OPERAND_K && p->options & ATTN_OPTION_PAGED)
         shape->pages = source->dims[0];
-    if (strcmp(name, "indices") == 0 && p->options & ATTN_OPTION_PACKED)
+    if (id == OPERAND_INDICES && p->options & ATTN_OPTION_PACKED)
         shape->lists = source->dims[2];
-    if (strcmp(name, "block_table") == 0)
+    if (id == OPERAND_BLOCK_TABLE)
         shape->table_cols = source->dims[1];
-    if (strcmp(name, "bias") == 0)
-        keep_dims(shape->bias, source);
-    if (strcmp(name, "mask") == 0)
-        keep_dims(shape->mask, source);
-    if (strcmp(name, "k_scale") == 0)
-        keep_dims(shape->k_scale, source);
-    if (strcmp(name, "v_scale") == 0)
-        keep_dims(shape->v_scale, source);
 }
 
 bool operands_file_shape(const struct operands_file *file, const struct attn_problem *p,
                          struct tensors_shape *shape, char *message, size_t message_size)
 {
-    const struct tensors_shape none = {.bias_dtype = attn_statistics_dtype(p)};
-    struct attn_tensors ignored;
-    struct tensors_view views[TENSORS_OPERANDS];
-    *shape = none;
-    const size_t count = tensors_operands(&ignored, p, &none, views);
-    for (size_t n = 0; n < count; n++) {
+    *shape = (struct tensors_shape){.bias_dtype = attn_statistics_dtype(p)};
+    for (enum operand_id id = 0; id < OPERANDS; id++) {
         struct operands_source source;
-        if (!operands_locate(file, p, views[n].name, shape, &source, message, message_size))
+        if (!operands_has(p, id))
+            continue;
+        if (!operands_locate(file, p, id, shape, &source, message, message_size))
             return false;
-        note(p, views[n].name, &source, shape);
+        note(p, id, &source, shape);
     }
     return true;
 }
@@ -136,12 +122,12 @@ static bool read_operands(const struct operands_file *file, struct tensor_set *s
 {
     struct tensors_view views[TENSORS_OPERANDS];
     const size_t count = tensors_operands(&set->tensors, p, &set->shape, views);
-    if (!operands_all_are_used(file, views, count, message, message_size) ||
+    if (!operands_all_are_used(file, p, message, message_size) ||
         !operands_none_is_misnamed(file, message, message_size))
         return false;
     for (size_t n = 0; n < count; n++) {
         struct operands_source source;
-        if (!operands_locate(file, p, views[n].name, &set->shape, &source, message, message_size) ||
+        if (!operands_locate(file, p, views[n].id, &set->shape, &source, message, message_size) ||
             !copy(file, &views[n], &source, message, message_size))
             return false;
     }
@@ -226,10 +212,10 @@ bool operands_file_mask(struct tensor_set *set, const struct problem_case *c, ch
     struct operands_source source;
     struct safetensors *opened = open_input(&c->input, path, message, message_size);
     const struct operands_file file = {opened, path, ""};
-    const bool ok =
-        opened &&
-        operands_locate(&file, &c->problem, "mask", &set->shape, &source, message, message_size) &&
-        copy_mask(&file, set, &source, message, message_size);
+    const bool ok = opened &&
+                    operands_locate(&file, &c->problem, OPERAND_MASK, &set->shape, &source, message,
+                                    message_size) &&
+                    copy_mask(&file, set, &source, message, message_size);
     safetensors_close(opened);
     return ok;
 }

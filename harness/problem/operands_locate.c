@@ -88,7 +88,7 @@ static struct safetensor with_batch(const struct safetensor *t)
 struct search {
     const struct attn_problem *p;
     const struct tensors_shape *shape;
-    const char *name;
+    enum operand_id id;
     const struct safetensor *t;
     char needed[NEEDED];
 };
@@ -108,12 +108,14 @@ static void say_needed(struct search *s, const char *type, const size_t *dims, s
 static bool locate_rows(struct search *s, struct operands_source *source)
 {
     const struct attn_problem *p = s->p;
-    const bool q = *s->name == 'q', paged = !q && p->options & ATTN_OPTION_PAGED;
+    const bool q = s->id == OPERAND_Q, v = s->id == OPERAND_V;
+    const bool paged = !q && p->options & ATTN_OPTION_PAGED;
     const bool packed = q ? p->options & ATTN_OPTION_PACKED : lengths_pack_keys(p);
     const bool nibbles = !q && p->kv_dtype == ATTN_I4; /* two a byte */
     const size_t known = q || !s->shape->kv_rows ? ANY : s->shape->kv_rows;
+    const size_t dim = v ? p->v_dim : p->qk_dim;
     const size_t full[4] = {
-        paged    ? s->shape->pages && *s->name == 'v' ? s->shape->pages : ANY
+        paged    ? s->shape->pages && v ? s->shape->pages : ANY
         : packed ? 1
                  : p->batch,
         q ? p->q_heads : p->kv_heads,
@@ -121,9 +123,7 @@ static bool locate_rows(struct search *s, struct operands_source *source)
         : packed ? known
         : q      ? p->q_len
                  : p->kv_len,
-        nibbles           ? ((*s->name == 'v' ? p->v_dim : p->qk_dim) + 1) / 2
-        : *s->name == 'v' ? p->v_dim
-                          : p->qk_dim,
+        nibbles ? (dim + 1) / 2 : dim,
     };
     const bool scaled = !q && attn_dtype_scaled(p->kv_dtype);
     const bool type = nibbles  ? strcmp(s->t->format, "U8") == 0
@@ -146,7 +146,7 @@ static bool locate_mask(struct search *s, struct operands_source *source)
 {
     const struct attn_problem *p = s->p;
     const size_t full[4] = {p->batch, p->q_heads, p->q_len, p->kv_len};
-    const bool boolean = *s->name == 'm';
+    const bool boolean = s->id == OPERAND_MASK;
     say_needed(s, boolean ? "bool" : "f32", full, 4);
     message_add(s->needed, NEEDED, " or what broadcasts to it");
     if (s->t->rank < 1 || s->t->rank > 4 || !broadcast(s->t, full, source))
@@ -159,12 +159,11 @@ static bool locate_mask(struct search *s, struct operands_source *source)
 static bool locate_scale(struct search *s, struct operands_source *source)
 {
     const struct attn_problem *p = s->p;
-    const bool packed = lengths_pack_keys(p);
-    const size_t full[4] = {
-        packed ? 1 : p->batch, p->kv_heads, packed ? s->shape->kv_rows : p->kv_len,
-        p->kv_dtype == ATTN_I4 ? kv_groups(p, *s->name == 'k' ? p->qk_dim : p->v_dim)
-        : *s->name == 'k'      ? p->qk_dim
-                               : 1};
+    const bool packed = lengths_pack_keys(p), i4 = p->kv_dtype == ATTN_I4;
+    const bool k = s->id == OPERAND_K_SCALE || s->id == OPERAND_K_ZERO;
+    const size_t dim = k ? p->qk_dim : p->v_dim, each = k ? dim : 1;
+    const size_t full[4] = {packed ? 1 : p->batch, p->kv_heads,
+                            packed ? s->shape->kv_rows : p->kv_len, i4 ? kv_groups(p, dim) : each};
     struct safetensor t = *s->t;
     say_needed(s, "f32", full, 4);
     message_add(s->needed, NEEDED, " or what broadcasts to it");
@@ -173,8 +172,8 @@ static bool locate_scale(struct search *s, struct operands_source *source)
             t.shape[t.rank++] = 1;
     if (t.rank == 3) /* one for each key */
         t.shape[t.rank++] = 1;
-    const size_t *scale = *s->name == 'k' ? s->shape->k_scale : s->shape->v_scale;
-    const bool zero = strcmp(s->name + 1, "_zero") == 0;
+    const size_t *scale = k ? s->shape->k_scale : s->shape->v_scale;
+    const bool zero = s->id == OPERAND_K_ZERO || s->id == OPERAND_V_ZERO;
     if (zero) /* as many as scales */
         say_needed(s, "f32", scale, 4);
     return t.rank == 4 && operands_is_real(s->t) && broadcast(&t, full, source) &&
@@ -251,58 +250,41 @@ static bool locate_lists(struct search *s, struct operands_source *source)
 
 /* ---- the list ------------------------------------------------------------------------------ */
 
-static const struct {
-    const char *name;
-    bool (*locate)(struct search *search, struct operands_source *source);
-} operands[] = {
-    {"q", locate_rows},
-    {"k", locate_rows},
-    {"v", locate_rows},
-    {"bias", locate_mask},
-    {"mask", locate_mask},
-    {"sinks", locate_heads},
-    {"slopes", locate_heads},
-    {"kv_lens", locate_lengths},
-    {"cu_seqlens", locate_offsets},
-    {"cu_seqlens_kv", locate_offsets},
-    {"block_table", locate_table},
-    {"k_scale", locate_scale},
-    {"v_scale", locate_scale},
-    {"k_zero", locate_scale},
-    {"v_zero", locate_scale},
-    {"parents", locate_parents},
-    {"indices", locate_lists},
+static bool (*const locate[])(struct search *search, struct operands_source *source) = {
+    [OPERAND_ROWS] = locate_rows,       [OPERAND_BROADCAST] = locate_mask,
+    [OPERAND_SCALES] = locate_scale,    [OPERAND_DRAFTS] = locate_parents,
+    [OPERAND_HEADS] = locate_heads,     [OPERAND_LENGTHS] = locate_lengths,
+    [OPERAND_OFFSETS] = locate_offsets, [OPERAND_PAGES] = locate_table,
+    [OPERAND_LISTS] = locate_lists,
 };
 
-const struct safetensor *operands_named(const struct operands_file *file, const char *name)
+const struct safetensor *operands_named(const struct operands_file *file, enum operand_id id)
 {
     char full[sizeof((struct input *)0)->prefix + 16];
-    snprintf(full, sizeof full, "%s%s", file->prefix, name);
+    snprintf(full, sizeof full, "%s%s", file->prefix, operand_table[id].name);
     return safetensors_find(file->file, full);
 }
 
 /* The tensor of an operand.  Real numbers called mask are the bias where there is no other. */
-static const struct safetensor *find(const struct operands_file *file, const char *name)
+static const struct safetensor *find(const struct operands_file *file, enum operand_id id)
 {
-    const struct safetensor *found = operands_named(file, name);
-    if (found || strcmp(name, "bias") != 0)
+    const struct safetensor *found = operands_named(file, id);
+    if (found || id != OPERAND_BIAS)
         return found;
-    found = operands_named(file, "mask");
+    found = operands_named(file, OPERAND_MASK);
     return found && operands_is_real(found) ? found : NULL;
 }
 
 bool operands_locate(const struct operands_file *file, const struct attn_problem *p,
-                     const char *name, const struct tensors_shape *shape,
+                     enum operand_id id, const struct tensors_shape *shape,
                      struct operands_source *source, char *message, size_t message_size)
 {
     char text[SAFETENSORS_SHAPE_TEXT];
-    size_t n = 0;
-    struct search search = {p, shape, name, find(file, name), ""};
+    struct search search = {p, shape, id, find(file, id), ""};
     if (!search.t)
-        return refuse(message, message_size, "%s: no tensor %s%s", file->path, file->prefix, name);
-    while (strcmp(operands[n].name, name) != 0)
-        n++;
-    const bool found = operands[n].locate(&search, source);
+        return refuse(message, message_size, "%s: no tensor %s%s", file->path, file->prefix,
+                      operand_table[id].name);
+    const bool found = locate[operand_table[id].kind](&search, source);
     source->tensor = search.t;
     if (found)
         return true;

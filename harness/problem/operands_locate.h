@@ -20,12 +20,12 @@ bool operands_is_integer(const struct safetensor *t);
 bool operands_is_bool(const struct safetensor *t);
 
 /* The tensor of an operand's name, behind the file's prefix; NULL where there is none. */
-const struct safetensor *operands_named(const struct operands_file *file, const char *name);
+const struct safetensor *operands_named(const struct operands_file *file, enum operand_id id);
 
-/* The tensor of that name.  False fills message: it is missing, or of another type or shape than the
+/* The tensor of an operand.  False fills message: it is missing, or of another type or shape than the
  * problem (and what is known of the shape: the rows of k) needs. */
 bool operands_locate(const struct operands_file *file, const struct attn_problem *problem,
-                     const char *name, const struct tensors_shape *shape,
+                     enum operand_id id, const struct tensors_shape *shape,
                      struct operands_source *source, char *message, size_t message_size);
 
 #endif

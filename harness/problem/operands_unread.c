@@ -9,34 +9,6 @@
 #include "base/scan.h"
 #include "operands_locate.h"
 
-/* What a problem says that has use for an operand. */
-static const struct {
-    const char *name, *option;
-} uses[] = {
-    {"bias", "mask=bias"},
-    {"mask", "mask=bool"},
-    {"sinks", "sinks=1"},
-    {"slopes", "alibi=1"},
-    {"kv_lens", "ragged=1"},
-    {"cu_seqlens", "packed=1"},
-    {"block_table", "page=N"},
-    {"cu_seqlens_kv", "packed=1"},
-    {"k_scale", "kv_dtype=i8|f8e4m3|f8e5m2|i4"},
-    {"v_scale", "kv_dtype=i8|f8e4m3|f8e5m2|i4"},
-    {"k_zero", "kv_dtype=i4,kv_zeros=1"},
-    {"v_zero", "kv_dtype=i4,kv_zeros=1"},
-    {"parents", "mask=tree"},
-    {"indices", "keys=index"},
-};
-
-static bool is_used(const struct tensors_view *views, size_t count, const char *name)
-{
-    for (size_t n = 0; n < count; n++)
-        if (strcmp(views[n].name, name) == 0)
-            return true;
-    return false;
-}
-
 /* Names of the same in PyTorch, ONNX, FlashAttention and vLLM. */
 static const struct scan_synonym synonyms[] = {
     {"attn_mask", "mask"},
@@ -66,8 +38,9 @@ bool operands_none_is_misnamed(const struct operands_file *file, char *message, 
             strchr(rest, '.'))
             continue;
         struct scan_choice choice = {.given = piece_from(rest, rest + strlen(rest))};
-        for (size_t n = 0; n < sizeof uses / sizeof *uses; n++)
-            scan_offer(&choice, uses[n].name);
+        for (enum operand_id id = 0; id < OPERANDS; id++)
+            if (operand_table[id].asked)
+                scan_offer(&choice, operand_table[id].name);
         scan_offer_synonyms(&choice, synonyms);
         if (choice.nearest && strcmp(choice.nearest, rest) != 0)
             return refuse(message, message_size, "%s: nothing reads %s; did you mean '%s%s'?",
@@ -76,20 +49,20 @@ bool operands_none_is_misnamed(const struct operands_file *file, char *message, 
     return true;
 }
 
-bool operands_all_are_used(const struct operands_file *file, const struct tensors_view *views,
-                           size_t count, char *message, size_t message_size)
+bool operands_all_are_used(const struct operands_file *file, const struct attn_problem *p,
+                           char *message, size_t message_size)
 {
-    for (size_t n = 0; n < sizeof uses / sizeof *uses; n++) {
-        const struct safetensor *t = operands_named(file, uses[n].name);
-        const bool added = t && t->dtype != ATTN_BOOL && strcmp(uses[n].name, "mask") == 0 &&
-                           is_used(views, count, "bias"); /* real numbers called mask */
-        if (!t || added || is_used(views, count, uses[n].name))
+    for (enum operand_id id = 0; id < OPERANDS; id++) {
+        const struct safetensor *t = operand_table[id].asked ? operands_named(file, id) : NULL;
+        const bool added = t && t->dtype != ATTN_BOOL && id == OPERAND_MASK &&
+                           p->mask & ATTN_MASK_BIAS; /* real numbers called mask */
+        if (!t || added || operands_has(p, id))
             continue;
         char shape[SAFETENSORS_SHAPE_TEXT];
         safetensors_print_shape(t, shape);
         return refuse(message, message_size,
                       "%s: %s is %s, which the problem does not use; %s does", file->path, t->name,
-                      shape, uses[n].option);
+                      shape, operand_table[id].asked);
     }
     return true;
 }

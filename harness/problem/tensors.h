@@ -18,6 +18,7 @@
 #define HARNESS_PROBLEM_TENSORS_H
 
 #include "cases.h"
+#include "operands.h"
 
 enum tensors_guard { TENSORS_TIMING, TENSORS_GUARD_FRONT, TENSORS_GUARD_BACK };
 
@@ -28,7 +29,7 @@ struct tensors_layout {
     size_t row_padding; /* elements of poison behind each row */
 };
 
-#define TENSORS_OPERANDS 17 /* at most */
+#define TENSORS_OPERANDS OPERANDS /* at most */
 #define TENSORS_RESULTS 4
 
 /* Sizes of operands that the problem leaves open. */
@@ -152,7 +153,7 @@ struct tensors_span {
     const char *data;
     size_t bytes, element;
 };
-#define TENSORS_SPANS (TENSORS_OPERANDS + TENSORS_RESULTS)
+#define TENSORS_SPANS ((size_t)TENSORS_OPERANDS + TENSORS_RESULTS)
 
 /* K and V as two blocks of as many bytes each, for probes that read them: the smaller one counts; where
  * V is part of K, the halves of K. */

@@ -138,9 +138,8 @@ bool tensors_show_padding(struct tensor_set *set, const struct attn_problem *pro
     struct tensors_view views[TENSORS_OPERANDS];
     const size_t count = tensors_operands(&set->tensors, problem, &set->shape, views);
     for (size_t v = 0; v < count; v++) {
-        if (!strchr("qkv", views[v].name[0]) || views[v].name[1])
-            continue;
-        fill_padding(&views[v], set->layout.row_padding, bits_of_one(views[v].dtype));
+        if (operand_table[views[v].id].kind == OPERAND_ROWS)
+            fill_padding(&views[v], set->layout.row_padding, bits_of_one(views[v].dtype));
     }
     return set->layout.row_padding > 0;
 }

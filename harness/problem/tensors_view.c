@@ -9,21 +9,6 @@
 
 /* ---- operands ------------------------------------------------------------------------------ */
 
-/* Views under construction. */
-struct list {
-    struct tensors_view *views;
-    size_t count;
-};
-
-static void add(struct list *list, const char *name, struct attn_tensor *t, enum attn_dtype dtype,
-                struct tensors_view view)
-{
-    view.name = name;
-    view.t = t;
-    view.dtype = dtype;
-    list->views[list->count++] = view;
-}
-
 /* Queries, or their results: packed, all sequences are one. */
 static struct tensors_view queries(const struct attn_problem *p, const struct tensors_shape *shape,
                                    size_t cols)
@@ -122,68 +107,99 @@ static struct tensors_view vector(size_t cols)
     return (struct tensors_view){.batch = 1, .heads = 1, .rows = 1, .cols = cols, .dense = 0};
 }
 
+static struct tensors_view rows(const struct attn_problem *p, const struct tensors_shape *shape,
+                                enum operand_id id)
+{
+    if (id == OPERAND_Q)
+        return queries(p, shape, p->qk_dim);
+    struct tensors_view view = keys(p, shape, id == OPERAND_K ? p->qk_dim : p->v_dim);
+    view.wide = id == OPERAND_V;
+    return view;
+}
+
+static struct tensors_view view_of(const struct attn_problem *p, const struct tensors_shape *shape,
+                                   enum operand_id id)
+{
+    const void *dims = (const char *)shape + operand_table[id].dims;
+    switch (operand_table[id].kind) {
+    case OPERAND_ROWS:
+        return rows(p, shape, id);
+    case OPERAND_BROADCAST:
+        return broadcast(dims);
+    case OPERAND_SCALES:
+        return scales(dims);
+    case OPERAND_DRAFTS:
+        return drafts(p, shape);
+    case OPERAND_HEADS:
+        return vector(p->q_heads);
+    case OPERAND_LENGTHS:
+        return vector(p->batch);
+    case OPERAND_OFFSETS:
+        return vector(p->batch + 1);
+    case OPERAND_PAGES:
+        return table(p->batch, shape->table_cols);
+    case OPERAND_LISTS:
+        break;
+    }
+    return lists(p, shape);
+}
+
 size_t tensors_operands(struct attn_tensors *t, const struct attn_problem *p,
                         const struct tensors_shape *shape,
                         struct tensors_view views[TENSORS_OPERANDS])
 {
-    struct list list = {views, 0};
-    add(&list, "q", &t->q, p->dtype, queries(p, shape, p->qk_dim));
-    add(&list, "k", &t->k, p->kv_dtype, keys(p, shape, p->qk_dim));
-    struct tensors_view v = keys(p, shape, p->v_dim);
-    v.wide = true;
-    if (!(p->options & ATTN_OPTION_SHARED_KV))
-        add(&list, "v", &t->v, p->kv_dtype, v);
-    if (p->mask & ATTN_MASK_BIAS)
-        add(&list, "bias", &t->bias, shape->bias_dtype, broadcast(shape->bias));
-    if (p->mask & ATTN_MASK_BOOL)
-        add(&list, "mask", &t->mask, ATTN_BOOL, broadcast(shape->mask));
-    if (p->mask & ATTN_MASK_TREE)
-        add(&list, "parents", &t->parents, ATTN_I32, drafts(p, shape));
-    if (p->options & ATTN_OPTION_SINKS)
-        add(&list, "sinks", &t->sinks, ATTN_F32, vector(p->q_heads));
-    if (p->options & ATTN_OPTION_ALIBI)
-        add(&list, "slopes", &t->slopes, ATTN_F32, vector(p->q_heads));
-    if (p->options & ATTN_OPTION_RAGGED)
-        add(&list, "kv_lens", &t->kv_lens, ATTN_I32, vector(p->batch));
-    if (p->options & ATTN_OPTION_PACKED)
-        add(&list, "cu_seqlens", &t->cu_seqlens, ATTN_I32, vector(p->batch + 1));
-    if (lengths_pack_keys(p))
-        add(&list, "cu_seqlens_kv", &t->cu_seqlens_kv, ATTN_I32, vector(p->batch + 1));
-    if (p->options & ATTN_OPTION_PAGED)
-        add(&list, "block_table", &t->block_table, ATTN_I32, table(p->batch, shape->table_cols));
-    if (p->options & ATTN_OPTION_INDEX)
-        add(&list, "indices", &t->indices, ATTN_I32, lists(p, shape));
-    if (attn_dtype_scaled(p->kv_dtype)) {
-        add(&list, "k_scale", &t->k_scale, ATTN_F32, scales(shape->k_scale));
-        add(&list, "v_scale", &t->v_scale, ATTN_F32, scales(shape->v_scale));
+    size_t count = 0;
+    for (enum operand_id id = 0; id < OPERANDS; id++) {
+        if (!operands_has(p, id))
+            continue;
+        struct tensors_view *view = &views[count++];
+        *view = view_of(p, shape, id);
+        view->name = operand_table[id].name;
+        view->id = id;
+        view->t = (void *)((char *)t + operand_table[id].offset);
+        view->dtype = id == OPERAND_Q                              ? p->dtype
+                      : id == OPERAND_BIAS                         ? shape->bias_dtype
+                      : operand_table[id].dtype < ATTN_DTYPE_COUNT ? operand_table[id].dtype
+                                                                   : p->kv_dtype;
     }
-    if (p->options & ATTN_OPTION_ZERO_POINTS) {
-        add(&list, "k_zero", &t->k_zero, ATTN_F32, scales(shape->k_scale));
-        add(&list, "v_zero", &t->v_zero, ATTN_F32, scales(shape->v_scale));
-    }
-    return list.count;
+    return count;
 }
 
 size_t tensors_results(struct attn_tensors *t, const struct attn_problem *p,
                        const struct tensors_shape *shape,
                        struct tensors_view views[TENSORS_RESULTS])
 {
-    struct list list = {views, 0};
-    if (p->outputs & ATTN_OUTPUT_O)
-        add(&list, "o", &t->o, p->dtype, queries(p, shape, p->v_dim));
+    const enum attn_dtype type = attn_statistics_dtype(p);
     struct tensors_view lse = queries(p, shape, 0), weights = queries(p, shape, p->kv_len);
     lse.cols = lse.rows;
     lse.rows = 1;
     lse.dense = 2;
     lse.order = weights.order = ATTN_BHSD;
     lse.rows_apart = weights.rows_apart = false;
-    if (p->outputs & ATTN_OUTPUT_LSE)
-        add(&list, "lse", &t->lse, attn_statistics_dtype(p), lse);
-    if (p->outputs & ATTN_OUTPUT_WEIGHTS)
-        add(&list, "weights", &t->weights, attn_statistics_dtype(p), weights);
-    if (p->outputs & ATTN_OUTPUT_SCORES)
-        add(&list, "scores", &t->scores, attn_statistics_dtype(p), weights);
-    return list.count;
+    const struct {
+        unsigned output;
+        const char *name;
+        struct attn_tensor *t;
+        enum attn_dtype dtype;
+        struct tensors_view view;
+    } results[TENSORS_RESULTS] = {
+        {ATTN_OUTPUT_O, "o", &t->o, p->dtype, queries(p, shape, p->v_dim)},
+        {ATTN_OUTPUT_LSE, "lse", &t->lse, type, lse},
+        {ATTN_OUTPUT_WEIGHTS, "weights", &t->weights, type, weights},
+        {ATTN_OUTPUT_SCORES, "scores", &t->scores, type, weights},
+    };
+    size_t count = 0;
+    for (size_t n = 0; n < TENSORS_RESULTS; n++) {
+        if (!(p->outputs & results[n].output))
+            continue;
+        struct tensors_view *view = &views[count++];
+        *view = results[n].view;
+        view->name = results[n].name;
+        view->id = OPERANDS;
+        view->t = results[n].t;
+        view->dtype = results[n].dtype;
+    }
+    return count;
 }
 
 void tensors_complete(struct attn_tensors *t, const struct attn_problem *p,

@@ -14,6 +14,7 @@
 
 struct tensors_view {
     const char *name;
+    enum operand_id id; /* OPERANDS of a result */
     struct attn_tensor *t;
     enum attn_dtype dtype;
     size_t batch, heads, rows, cols;

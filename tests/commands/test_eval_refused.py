@@ -91,7 +91,7 @@ REFUSED: dict[str, tuple[Tensors, str, str]] = {
     "offsets of keys in a cache": (
         dense(cu_seqlens_kv=([3], [0, 4, 6], "I32")), "", "cu_seqlens_kv is i32 (3), but there is",
     ),
-    "no table": (dense(), "page=2", "no tensor block_table, which page needs"),
+    "no table": (dense(), "page=2", "no tensor block_table, which page=N needs"),
     "no scale of k": (int8(k_scale=None), "", "no tensor k_scale, which k and v of i8 need"),
     "no scale of v": (int8(v_scale=None), "", "no tensor v_scale, which k and v of i8 need"),
     "a scale of floats": (
