@@ -1,10 +1,10 @@
 /*
  * bytes.h: part of kernel flash for matrix units: K and V of 8 bits, and their scales.
  *
- * Integers and both kinds of 8-bit floats are bfloat16 without a loss, and are widened while they are packed.
- * Scales are not.  One for a head goes into the factor that makes scores of products, or results of sums.  One
- * for each key multiplies its scores in float32, one for each value its weights: these are then computed in
- * float32, so that they are still rounded once (weigh_row_scaled()).
+ * Integers and both kinds of 8-bit floats are bfloat16 without a loss, and are widened while they are
+ * packed. Scales are not.  One for a head goes into the factor that makes scores of products, or results of
+ * sums.  One for each key multiplies its scores in float32, one for each value its weights: these are then
+ * computed in float32, so that they are still rounded once (weigh_row_scaled()).
  *
  * One for each channel of K multiplies the queries, which rounds as the bound allows (reference.c).  What
  * comes of it has 24 bits: it is split into three bfloat16 of 8 bits each, which is exact, and scores are the

@@ -2,10 +2,10 @@
  * exactly.h: part of kernel flash for matrix units: the cases that weigh.h cannot compute, in float32,
  * row by row.
  *
- * If a score exceeds m by WEIGHT_HIGHEST or more, is NaN or infinite, or if a row has seen no key yet,
- * the job is computed again: m is raised where a score is higher, and results and sums are scaled by a
- * power of two, which is exact.  Rows whose m no longer fits 23 bits stay in float32 from then on.  Values that
- * are not finite are added here to the rows that see them.
+ * If a score exceeds m by WEIGHT_HIGHEST or more, is NaN or infinite, or if a row has seen no key yet, the
+ * job is computed again: m is raised where a score is higher, and results and sums are scaled by a power of
+ * two, which is exact.  Rows whose m no longer fits 23 bits stay in float32 from then on.  Values that are
+ * not finite are added here to the rows that see them.
  */
 #ifndef ATTN_FLASH_AMX_EXACTLY_H
 #define ATTN_FLASH_AMX_EXACTLY_H
