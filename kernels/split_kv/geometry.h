@@ -170,6 +170,22 @@ static inline void geometry_panel_bytes(const struct geometry *g, size_t bytes[S
 }
 #endif
 
+/* Bytes of the rows of a block that is copied. */
+static inline size_t geometry_copied_rows(const struct axis *axis, size_t keys)
+{
+    return geometry_lines(keys * (size_t)axis->bytes);
+}
+
+/* With the scales and zero points of groups behind them, of which a list's are copied, too. */
+static inline size_t geometry_copy(const struct geometry *g, const struct axis *axis, size_t keys)
+{
+    const size_t groups = ((size_t)axis->dim - 1) / 32 + 1; /* at most */
+    if (!g->listed)
+        return GROUP_KEYS * (size_t)axis->bytes;
+    return geometry_copied_rows(axis, keys) +
+           (g->format == FORMAT_I4 ? 2 * keys * groups * sizeof(float) : 0);
+}
+
 static inline void geometry_bytes(struct geometry *g)
 {
     const size_t rows = g->row_room, keys = (size_t)g->block_keys;
@@ -179,8 +195,8 @@ static inline void geometry_bytes(struct geometry *g)
     size_t bytes[SCRATCH_COUNT] = {
         [SCRATCH_Q] = rows * merged * sizeof(float),
         [SCRATCH_P] = p * sizeof(float),
-        [SCRATCH_K] = (g->listed ? keys : GROUP_KEYS) * (size_t)g->qk.bytes,
-        [SCRATCH_V] = (g->listed ? keys : GROUP_KEYS) * (size_t)g->v.bytes,
+        [SCRATCH_K] = geometry_copy(g, &g->qk, keys),
+        [SCRATCH_V] = geometry_copy(g, &g->v, keys),
         [SCRATCH_TILES] = (rows / (size_t)g->tile_rows + 3) * sizeof(struct tile),
         [SCRATCH_VIEWS] = rows * sizeof(struct view),
         [SCRATCH_BITS] = 2 * rows * sizeof(uint64_t),

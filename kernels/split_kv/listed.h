@@ -3,7 +3,8 @@
  *
  * The list takes the place of the sequence: splits and blocks are of its entries.  K and V of a block are
  * copied, row by row from wherever they lie, while those of the next one are fetched, and are then computed
- * like any block, of which entries of -1 and masked keys are hidden.  A unit's rows share a list.
+ * like any block, of which entries of -1 and masked keys are hidden.  A unit's rows share a list.  Of 4 bits
+ * the scales and zero points of groups are copied, too (nibbles_of_block()).
  */
 #ifndef ATTN_SPLIT_KV_LISTED_H
 #define ATTN_SPLIT_KV_LISTED_H

@@ -238,15 +238,6 @@ static bool supports(const struct attn_problem *problem, const char **why)
     *why = "fewer than 8 query rows of a KV head, for which avx512 is faster";
     return group_rows(problem) >= LEAST_ROWS;
 }
-
-#else
-
-static bool supports(const struct attn_problem *problem, const char **why)
-{
-    *why = "keys=index with kv_dtype=i4";
-    return problem->kv_dtype != ATTN_I4 || !(problem->options & ATTN_OPTION_INDEX);
-}
-
 #endif
 
 const struct attn_kernel ATTN_KERNEL = {
@@ -267,8 +258,8 @@ const struct attn_kernel ATTN_KERNEL = {
     .caps.compute = ATTN_F32,
 #endif
     .caps.masks = ATTN_MASKS_ALL,
-    .supports = supports,
 #if MATRIX_UNIT
+    .supports = supports,
     .caps.options = ATTN_OPTIONS_ALL,
 #else
     .caps.options = ATTN_OPTIONS_ALL | ATTN_OPTION_INDEX,

@@ -100,7 +100,9 @@ static void draw_key(struct drawn_operands *d, const struct attn_tensor *t, size
 {
     for (size_t e = 0; e < n; e++)
         drawn_set(t, drawn_key_number(d, t, b, g, j, e),
-                  t->dtype == ATTN_I8 ? (double)below(d, 255) - 127 : normal(d));
+                  t->dtype == ATTN_I8   ? (double)below(d, 255) - 127
+                  : t->dtype == ATTN_I4 ? (double)below(d, 16)
+                                        : normal(d));
 }
 
 static struct attn_tensor draw_keys(struct drawn_operands *d, size_t columns)
@@ -114,24 +116,40 @@ static struct attn_tensor draw_keys(struct drawn_operands *d, size_t columns)
     return t;
 }
 
-/* Scales one a token, or one a channel; K and V come to N(0, 1) or so. */
-static struct attn_tensor draw_scales(struct drawn_operands *d, bool channels)
+/* Scales one a token, or one a channel, or one a group of each token's row of `dim`; K and V come to N(0, 1)
+ * or so. */
+static struct attn_tensor draw_scales(struct drawn_operands *d, bool channels, size_t dim)
 {
     const struct attn_problem *p = &d->problem;
     const size_t rows = drawn_keys_packed(d) ? d->tensors.kv_rows : p->kv_len;
-    const size_t columns = channels ? p->qk_dim : 1;
+    const size_t columns = drawn_scales(p, channels, dim);
+    const bool groups = p->kv_dtype == ATTN_I4;
     struct attn_tensor t = broadcast(d, p->kv_heads, channels ? 1 : rows, columns, ATTN_F32);
     if (channels)
         t.stride[2] = 0;
     if (drawn_keys_packed(d))
         t.stride[0] = 0;
-    t.stride[3] = channels;
+    t.stride[3] = channels || groups;
     for (size_t b = 0; b < p->batch; b++)
         for (size_t g = 0; g < p->kv_heads; g++)
             for (size_t j = 0; j < drawn_kv_len(d, b); j++)
                 for (size_t e = 0; e < columns; e++)
                     drawn_set(&t, drawn_scale_number(d, &t, b, g, j, (ptrdiff_t)e),
-                              below(d, 20) == 0 ? 0 : normal(d) / 70);
+                              below(d, 20) == 0 ? 0 : normal(d) / (groups ? 5 : 70));
+    return t;
+}
+
+/* A number from 0 to 15, in quarters, beside each scale. */
+static struct attn_tensor draw_zeros(struct drawn_operands *d, size_t dim)
+{
+    const struct attn_problem *p = &d->problem;
+    struct attn_tensor t = draw_scales(d, false, dim);
+    for (size_t b = 0; b < p->batch; b++)
+        for (size_t g = 0; g < p->kv_heads; g++)
+            for (size_t j = 0; j < drawn_kv_len(d, b); j++)
+                for (size_t e = 0; e < drawn_scales(p, false, dim); e++)
+                    drawn_set(&t, drawn_scale_number(d, &t, b, g, j, (ptrdiff_t)e),
+                              (double)below(d, 61) / 4);
     return t;
 }
 
@@ -235,7 +253,8 @@ static void poison_hidden(struct drawn_operands *d)
 {
     const struct attn_problem *p = &d->problem;
     const struct attn_tensors *t = &d->tensors;
-    const bool i8 = p->kv_dtype == ATTN_I8, one = p->batch == 1 || drawn_keys_packed(d);
+    const bool i8 = p->kv_dtype == ATTN_I8 || p->kv_dtype == ATTN_I4,
+               one = p->batch == 1 || drawn_keys_packed(d);
     for (size_t b = 0; b < p->batch; b++)
         for (size_t g = 0; g < p->kv_heads; g++)
             for (size_t j = 0; j < drawn_kv_len(d, b); j++) {
@@ -248,7 +267,8 @@ static void poison_hidden(struct drawn_operands *d)
                 const struct attn_tensor *scale = &t->v_scale;
                 if (i8 && scale->stride[2] && (scale->stride[1] || p->kv_heads == 1) &&
                     (scale->stride[0] || one))
-                    drawn_set(scale, drawn_scale_number(d, scale, b, g, j, 0), NAN);
+                    for (size_t e = 0; e < drawn_scales(p, false, p->v_dim); e++)
+                        drawn_set(scale, drawn_scale_number(d, scale, b, g, j, (ptrdiff_t)e), NAN);
             }
 }
 
@@ -274,8 +294,12 @@ void drawn_open(struct drawn_operands *d, const struct attn_problem *problem, bo
     t->k = draw_keys(d, p->qk_dim);
     t->v = drawn_on(d, ATTN_OPTION_SHARED_KV) ? t->k : draw_keys(d, p->v_dim);
     if (attn_dtype_scaled(p->kv_dtype)) {
-        t->k_scale = draw_scales(d, below(d, 2));
-        t->v_scale = draw_scales(d, false);
+        t->k_scale = draw_scales(d, p->kv_dtype != ATTN_I4 && below(d, 2), p->qk_dim);
+        t->v_scale = draw_scales(d, false, p->v_dim);
+    }
+    if (drawn_on(d, ATTN_OPTION_ZERO_POINTS)) {
+        t->k_zero = draw_zeros(d, p->qk_dim);
+        t->v_zero = draw_zeros(d, p->v_dim);
     }
     draw_options(d);
     t->o = drawn_rows_tensor(d, p->v_dim, p->dtype);

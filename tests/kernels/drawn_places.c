@@ -42,7 +42,7 @@ size_t drawn_kv_len(const struct drawn_operands *d, size_t b)
 
 void *drawn_block(struct drawn_operands *d, size_t elements, enum attn_dtype dtype)
 {
-    const size_t bytes = (elements ? elements : 1) * attn_dtype_size(dtype);
+    const size_t bytes = (size_t)attn_elements_bytes(dtype, (ptrdiff_t)(elements ? elements : 1));
     void *memory = malloc(bytes);
     assert_non_null(memory);
     assert_true(d->count < sizeof d->blocks / sizeof *d->blocks);
@@ -53,7 +53,8 @@ void *drawn_block(struct drawn_operands *d, size_t elements, enum attn_dtype dty
 struct attn_tensor drawn_tensor(struct drawn_operands *d, size_t outer, size_t heads, size_t rows,
                                 size_t columns, enum attn_dtype dtype)
 {
-    const size_t row = columns + random_below(d->key, d->drawn++, 4);
+    const size_t odd = columns + random_below(d->key, d->drawn++, 4);
+    const size_t row = dtype == ATTN_I4 ? odd + odd % 2 : odd; /* rows begin at whole bytes */
     struct attn_tensor t = {.dtype = dtype,
                             .data = drawn_block(d, outer * heads * rows * row, dtype)};
     const bool heads_first = d->problem.layout == ATTN_BHSD;
@@ -117,6 +118,11 @@ ptrdiff_t drawn_key_number(const struct drawn_operands *d, const struct attn_ten
     return drawn_number(t, b, g, first + j, (ptrdiff_t)e);
 }
 
+size_t drawn_scales(const struct attn_problem *problem, bool channels, size_t dim)
+{
+    return problem->kv_dtype == ATTN_I4 ? (dim - 1) / problem->kv_group + 1 : channels ? dim : 1;
+}
+
 ptrdiff_t drawn_scale_number(const struct drawn_operands *d, const struct attn_tensor *t, size_t b,
                              size_t g, size_t j, ptrdiff_t e)
 {
@@ -127,21 +133,14 @@ ptrdiff_t drawn_scale_number(const struct drawn_operands *d, const struct attn_t
 
 double drawn_get(const struct attn_tensor *t, ptrdiff_t at)
 {
-    const struct attn_tensor flat = {.data = t->data, .dtype = t->dtype, .stride = {0, 0, 1}};
-    return t->dtype == ATTN_I8     ? (double)((const int8_t *)t->data)[at]
-           : t->dtype == ATTN_BOOL ? (double)((const uint8_t *)t->data)[at]
-                                   : tensors_get(&flat, 0, 0, (size_t)at, 0);
+    const struct attn_tensor flat = {.data = t->data, .dtype = t->dtype};
+    return tensors_get(&flat, 0, 0, 0, (size_t)at);
 }
 
 void drawn_set(const struct attn_tensor *t, ptrdiff_t at, double x)
 {
-    const struct attn_tensor flat = {.data = t->data, .dtype = t->dtype, .stride = {0, 0, 1}};
-    if (t->dtype == ATTN_I8)
-        ((int8_t *)t->data)[at] = (int8_t)x;
-    else if (t->dtype == ATTN_BOOL)
-        ((uint8_t *)t->data)[at] = (uint8_t)x;
-    else
-        tensors_set(&flat, 0, 0, (size_t)at, 0, x);
+    const struct attn_tensor flat = {.data = t->data, .dtype = t->dtype};
+    tensors_set(&flat, 0, 0, 0, (size_t)at, x);
 }
 
 double drawn_q(const struct drawn_operands *d, size_t b, size_t h, size_t i, size_t e)
@@ -151,23 +150,32 @@ double drawn_q(const struct drawn_operands *d, size_t b, size_t h, size_t i, siz
     return drawn_get(&d->tensors.q, drawn_number(&d->tensors.q, b, h, first + i, (ptrdiff_t)e));
 }
 
+/* Element e of key j in K or V: less its zero point, times its scale. */
+static double element(const struct drawn_operands *d, const struct attn_tensor *t,
+                      const struct attn_tensor *scale, const struct attn_tensor *zero, size_t b,
+                      size_t g, size_t j, size_t e)
+{
+    const struct attn_problem *p = &d->problem;
+    const bool i4 = p->kv_dtype == ATTN_I4;
+    const ptrdiff_t which = scale->stride[3] ? (ptrdiff_t)(i4 ? e / p->kv_group : e) : 0;
+    double x = drawn_get(t, drawn_key_number(d, t, b, g, j, e));
+    if (i4)
+        x -= zero->data ? drawn_get(zero, drawn_scale_number(d, zero, b, g, j, which)) : 8;
+    if (attn_dtype_scaled(p->kv_dtype))
+        x *= drawn_get(scale, drawn_scale_number(d, scale, b, g, j, which));
+    return x;
+}
+
 double drawn_k(const struct drawn_operands *d, size_t b, size_t g, size_t j, size_t e)
 {
-    const struct attn_tensor *k = &d->tensors.k, *scale = &d->tensors.k_scale;
-    const double x = drawn_get(k, drawn_key_number(d, k, b, g, j, e));
-    if (!attn_dtype_scaled(d->problem.kv_dtype))
-        return x;
-    return x *
-           drawn_get(scale, drawn_scale_number(d, scale, b, g, j, (ptrdiff_t)e * scale->stride[3]));
+    const struct attn_tensors *t = &d->tensors;
+    return element(d, &t->k, &t->k_scale, &t->k_zero, b, g, j, e);
 }
 
 double drawn_v(const struct drawn_operands *d, size_t b, size_t g, size_t j, size_t e)
 {
-    const struct attn_tensor *v = &d->tensors.v, *scale = &d->tensors.v_scale;
-    const double x = drawn_get(v, drawn_key_number(d, v, b, g, j, e));
-    return attn_dtype_scaled(d->problem.kv_dtype)
-               ? x * drawn_get(scale, drawn_scale_number(d, scale, b, g, j, 0))
-               : x;
+    const struct attn_tensors *t = &d->tensors;
+    return element(d, &t->v, &t->v_scale, &t->v_zero, b, g, j, e);
 }
 
 double drawn_bias(const struct drawn_operands *d, size_t b, size_t h, size_t i, size_t j)

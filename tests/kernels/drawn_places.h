@@ -35,6 +35,9 @@ int32_t *drawn_list(const struct drawn_operands *d, size_t b, size_t g, size_t i
 /* By how many keys j is behind the one that query i of sequence b stands at. */
 ptrdiff_t drawn_distance(const struct drawn_operands *d, size_t b, size_t i, size_t j);
 
+/* How many scales a row of `dim` elements has. */
+size_t drawn_scales(const struct attn_problem *problem, bool channels, size_t dim);
+
 /* Which element of the memory is (a, h, r, e) of a tensor; element e of key j in K or V; of its scale. */
 ptrdiff_t drawn_number(const struct attn_tensor *t, size_t a, size_t h, size_t r, ptrdiff_t e);
 ptrdiff_t drawn_key_number(const struct drawn_operands *d, const struct attn_tensor *t, size_t b,

@@ -38,9 +38,9 @@ const struct drawn_limits drawn_everything = {
              ATTN_MASK_TREE,
     .options = ATTN_OPTION_WINDOW | ATTN_OPTION_SOFTCAP | ATTN_OPTION_SINKS | ATTN_OPTION_ALIBI |
                ATTN_OPTION_RAGGED | ATTN_OPTION_PAGED | ATTN_OPTION_PACKED | ATTN_OPTION_SHARED_KV |
-               ATTN_OPTION_INDEX,
+               ATTN_OPTION_INDEX | ATTN_OPTION_ZERO_POINTS,
     .dtypes = 1u << ATTN_F32 | 1u << ATTN_BF16 | 1u << ATTN_F16 | 1u << ATTN_F64,
-    .kv_dtypes = 1u << ATTN_I8 | 1u << ATTN_F8E4M3 | 1u << ATTN_F8E5M2,
+    .kv_dtypes = 1u << ATTN_I8 | 1u << ATTN_F8E4M3 | 1u << ATTN_F8E5M2 | 1u << ATTN_I4,
 };
 
 struct attn_problem drawn_problem(const struct drawn_limits *limits, uint64_t seed)
@@ -67,6 +67,10 @@ struct attn_problem drawn_problem(const struct drawn_limits *limits, uint64_t se
         p.mask &= ~(unsigned)(ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT);
         p.options &= ~(unsigned)(ATTN_OPTION_WINDOW | ATTN_OPTION_ALIBI);
     }
+    if (p.kv_dtype == ATTN_I4)
+        p.kv_group = 32 << below(d, 2);
+    else
+        p.options &= ~(unsigned)ATTN_OPTION_ZERO_POINTS;
     p.layout = below(d, 2) ? ATTN_BSHD : ATTN_BHSD;
     if (p.options & ATTN_OPTION_SHARED_KV && p.v_dim > p.qk_dim)
         p.v_dim = p.qk_dim;

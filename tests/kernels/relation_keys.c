@@ -17,10 +17,10 @@ struct attn_tensor relation_keys(const struct drawn_operands *a, struct related 
         for (size_t g = 0; g < a->problem.kv_heads; g++)
             for (size_t j = 0; j < drawn_kv_len(a, b); j++)
                 for (size_t e = 0; e < columns; e++) {
-                    double x = drawn_get(keys, drawn_key_number(a, keys, b, g, j, e));
-                    if (scale)
-                        x *= drawn_get(scale, drawn_scale_number(a, scale, b, g, j,
-                                                                 (ptrdiff_t)e * scale->stride[3]));
+                    const double x = scale == &a->tensors.k_scale ? drawn_k(a, b, g, j, e)
+                                     : scale
+                                         ? drawn_v(a, b, g, j, e)
+                                         : drawn_get(keys, drawn_key_number(a, keys, b, g, j, e));
                     drawn_set(&t, drawn_key_number(&to->d, &t, b, g, first + j, e), x);
                 }
     return t;
@@ -50,16 +50,18 @@ bool relate_apart(const struct drawn_operands *a, size_t n, struct related *to)
     return true;
 }
 
-/* ---- int8 ---------------------------------------------------------------------------------- */
+/* ---- 8 and 4 bits ---------------------------------------------------------------------------------- */
 
-/* Powers of two, so that int8 times scale is a number of 8 bits, in any type; differing between heads,
- * keys and channels, but not between sequences, which may share a page. */
+/* Powers of two, so that int8 times scale is a number of 8 bits, in any type, and so is an i4 less a zero
+ * point in quarters; differing between heads, keys and channels, but not between sequences, which may share a
+ * page. */
 void relation_exact_scales(struct drawn_operands *d)
 {
     const struct attn_tensor *const scales[] = {&d->tensors.k_scale, &d->tensors.v_scale};
     for (size_t n = 0; n < 2; n++) {
         const struct attn_tensor *t = scales[n];
-        const size_t columns = t->stride[3] ? d->problem.qk_dim : 1;
+        const size_t dim = n ? d->problem.v_dim : d->problem.qk_dim;
+        const size_t columns = drawn_scales(&d->problem, t->stride[3], dim);
         for (size_t b = 0; b < d->problem.batch; b++)
             for (size_t g = 0; g < d->problem.kv_heads; g++)
                 for (size_t j = 0; j < drawn_kv_len(d, b); j++)
@@ -78,7 +80,9 @@ bool relate_floats(const struct drawn_operands *a, size_t n, struct related *to)
     if (n > 0)
         return false;
     p->kv_dtype = p->dtype;
-    p->options &= ~(unsigned)ATTN_OPTION_SHARED_KV; /* K and V have scales of their own */
+    p->kv_group = 0;
+    p->options &=
+        ~(unsigned)(ATTN_OPTION_SHARED_KV | ATTN_OPTION_ZERO_POINTS); /* K and V have own scales */
     t->k = relation_keys(a, to, &a->tensors.k, &a->tensors.k_scale, p->qk_dim, 0);
     t->v = relation_keys(a, to, &a->tensors.v, &a->tensors.v_scale, p->v_dim, 0);
     return true;

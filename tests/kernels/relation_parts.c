@@ -40,6 +40,8 @@ bool relate_single(const struct drawn_operands *a, size_t n, struct related *to)
     }
     begin_at(&t->k_scale, b, s.kv_first);
     begin_at(&t->v_scale, b, s.kv_first);
+    begin_at(&t->k_zero, b, s.kv_first);
+    begin_at(&t->v_zero, b, s.kv_first);
     begin_at(&t->bias, b, 0);
     begin_at(&t->mask, b, 0);
     return true;
