@@ -104,6 +104,7 @@ def test_interrupted_ones_go_on(repository: Repository) -> None:
         ("HEAD", "nowhere", 4, "nowhere is no commit"),
     ],
 )
+@pytest.mark.long
 def test_nothing_to_find(repository: Repository, good: str, bad: str, code: int, said: str) -> None:
     plant(repository, 1, 1.001)
     ended, out, err = bisect(repository, "--good", good, "--bad", bad)

@@ -13,6 +13,8 @@ from attntools.base import cli
 from attntools.gate import gate_builds, gate_kept
 from repository import Repository
 
+pytestmark = pytest.mark.long
+
 # A step of a build that takes long enough for another gate to come by.
 COUNT = "COMMAND sh -c 'echo once >>%s/built' COMMAND sleep 1"
 
