@@ -247,24 +247,6 @@ static enum parse_key_id key_of(struct piece item)
     return id;
 }
 
-/* Whether a file of tensors says what the key says. */
-static bool is_of_file(enum parse_key_id id)
-{
-    switch (id) {
-    case KEY_KV_DTYPE:
-    case KEY_KV_ZEROS:
-    case KEY_SINKS:
-    case KEY_ALIBI:
-    case KEY_RAGGED:
-    case KEY_PACKED:
-    case KEY_PAGE:
-    case KEY_KEYS:
-        return true;
-    default:
-        return id <= KEY_DV;
-    }
-}
-
 bool parse_agrees_with_file(const char *text, const struct attn_problem *found, char *message,
                             size_t message_size)
 {
@@ -278,7 +260,7 @@ bool parse_agrees_with_file(const char *text, const struct attn_problem *found, 
         const enum parse_key_id id = key_of(item);
         for (size_t i = 0; agree && i < (parse_keys[id].kind ? 1 : 2); i++) {
             const enum parse_key_id target = parse_keys[id].kind ? id : parse_keys[id].sets[i];
-            agree = !is_of_file(target) ||
+            agree = !parse_keys[target].of_file ||
                     value_agrees(item, &parse_keys[target], &given, found, message, message_size);
         }
     }

@@ -5,50 +5,13 @@
  *
  *     b=1,hq=32,hkv=8,sq=1,skv=4096,d=128,dtype=bf16,mask=causal,window=256
  *
- *     key       value                      left out    meaning
- *     b         N >= 1                     1           batch
- *     hq        N >= 1, multiple of hkv    1           query heads
- *     hkv       N >= 1                     as hq       KV heads
- *     sq        N >= 1                     1           queries per sequence
- *     skv       N >= 1                     as sq       keys per sequence
- *     d         N >= 1                     64          query and key dimension
- *     dv        N >= 1                     as d        value dimension
- *     dtype     f32|bf16|f16|f64           f32         type of Q and O
- *     kv_dtype  dtype, or i8, f8e4m3,      as dtype    type of K and V
- *               f8e5m2 or i4
- *     kv_group  32|64                      32          elements of K and V of i4 that share a scale
- *     kv_zeros  0|1                        0           zero points of i4; 0: all are 8
- *     mask      none, or a sum such as     none        causal: key j <= i + skv - sq;
- *               causal+bias of causal,                 causal_top_left: j <= i;
- *               causal_top_left, bias,                 bias: a tensor added to the scores;
- *               bool, tree                             bool: a tensor, 1 = attend; tree: the last
- *                                                      sq keys are drafts, a tensor of their
- *                                                      parents, not beside causal, window, alibi
- *     window    L or L:R, -1 = no limit    -1          keys i-L .. i+R only, aligned as the mask
- *                                                      is; no R: no limit after i
- *     softcap   X >= 0                     0 = off     X * tanh(score / X)
- *     scale     X                          0           of the scores; 0 = 1/sqrt(d)
- *     layout    bhsd|bshd                  bhsd        order of the dimensions in memory
- *     sinks     0|1                        0           one more logit per head
- *     alibi     0|1                        0           a slope per head times the distance
- *     ragged    0|1                        0           each sequence has its own number of keys
- *     packed    0|1                        0           sequences follow each other without padding,
- *                                                      each of its own length
- *     page      N >= 0                     0 = off     K and V in pages of N keys
- *     shared_kv 0|1                        0           V is the first dv elements of each key
- *     keys      all, index:COUNT or      all         index: a query sees keys of a list of COUNT
- *               index:COUNT:QUERIES                    alone; QUERIES (1) queries in a row and all
- *                                                      query heads of a KV head share a list
- *     outputs   sum of o, lse, weights, scores  o      wanted results, such as o+lse
+ * parse_keys.c has the table of keys: values, what is left out, meaning; docs/problems.md explains them.
  *
- *     h         N >= 1                                 shorthand: hq and hkv
- *     s         N >= 1                                 shorthand: sq and skv
- *
- * Keys may stand in any order, each at most once; a shorthand beside a key that it sets is
- * refused.  A default may be written.  The canonical form, which printing gives, has the order
- * above: b to d always, the other keys only where they differ from the column `left out`, floats as
- * the shortest text that reads back as the same float.  Parsing what was printed gives the same
- * struct, and printing what was parsed from a canonical text gives the same text.
+ * Keys may stand in any order, each at most once; a shorthand beside a key that it sets is refused.  A default
+ * may be written.  The canonical form, which printing gives, has the order of the table: b to d always, the other
+ * keys only where they differ from their default, floats as the shortest text that reads back as the same float.
+ * Parsing what was printed gives the same struct, and printing what was parsed from a canonical text gives the
+ * same text.
  *
  * An input says what the operands of a case hold: where Q, K and V come from,
  *

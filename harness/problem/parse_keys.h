@@ -75,7 +75,8 @@ struct parse_key {
     const struct parse_name *names; /* the last one has a NULL name */
     enum parse_key_id follows;      /* where left out; KEY_B (never followed): nothing */
     enum parse_key_id sets[2];
-    bool always; /* printed also where it has its standard value */
+    bool always;  /* printed also where it has its standard value */
+    bool of_file; /* a file of tensors says it, too */
 };
 
 extern const struct parse_key parse_keys[KEY_COUNT];
