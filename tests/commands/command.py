@@ -202,6 +202,28 @@ class CommandTest(unittest.TestCase):
         self.directory = pathlib.Path(directory.name)
         self.output = str(self.directory / "results.jsonl")
 
+    def cells_of(
+        self, command: str, *words: str, code: int | None = 0, **options: Any
+    ) -> list[Row]:
+        """The rows of a session; `done` is how it ended, by default well.
+
+        On one thread, and brief where times are taken, unless its words say otherwise.
+        """
+        if "--threads" not in words:
+            words = (*words, "--threads", "1")
+        if command == "run" and not {"--launches", "--seconds"} & set(words):
+            words = (*words, *BRIEF)
+        pathlib.Path(self.output).unlink(missing_ok=True)
+        self.done = run(command, *words, "--output", self.output, **options)
+        if code is not None:
+            self.assertEqual(self.done.returncode, code, self.done)
+        return list(cells(self.output).values()) if os.path.exists(self.output) else []
+
+    def cell_of(self, command: str, *words: str, code: int | None = 0, **options: Any) -> Row:
+        """The row of a session that has one."""
+        (row,) = self.cells_of(command, *words, code=code, **options)
+        return row
+
     def refused(
         self, arguments: list[str], code: int, *messages: str, program: str = PROGRAM
     ) -> None:

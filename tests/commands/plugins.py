@@ -5,7 +5,7 @@ import os
 import pathlib
 import subprocess
 
-from command import BRIEF, TINY, CommandTest, Row, cells, run
+from command import TINY, CommandTest, Row
 
 PLUGINS = pathlib.Path(os.environ["ATTNBENCH_PLUGINS"])
 
@@ -26,8 +26,5 @@ class PluginTest(CommandTest):
         self, *more: str, problem: str = TINY, command: str = "run", kernels: str = "naive,plugins"
     ) -> tuple[subprocess.CompletedProcess[str], dict[str, Row]]:
         """One session on one thread; how it ended, and its rows by kernel."""
-        words = [command, "--problem", problem, "--threads", "1", "--output", self.output]
-        words += ["--kernel", kernels, *more, *(BRIEF if command == "run" else [])]
-        done = run(*words)
-        rows = cells(self.output) if pathlib.Path(self.output).exists() else {}
-        return done, {kernel: row for (_, kernel, _), row in rows.items()}
+        rows = self.cells_of(command, "--problem", problem, "--kernel", kernels, *more, code=None)
+        return self.done, {row["kernel"]: row for row in rows}

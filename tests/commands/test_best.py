@@ -14,17 +14,14 @@ CHOICES = {"h=1,s=64,d=64": "flash", "h=8,sq=2,skv=128,d=64,window=8:0": "row_pa
 class Best(CommandTest):
     def measured(self, *arguments: str, width: int = 80) -> str:
         """What a brief session prints, in which only one instruction set is available."""
-        done = run(
-            *("run", *arguments, *BRIEF, "--output", self.output, "--force"),
-            env={**os.environ, "ATTN_ISA_MASK": BASELINE, "COLUMNS": str(width)},
-        )
-        self.assertEqual(done.returncode, 0, done)
-        return done.stdout
+        one = {**os.environ, "ATTN_ISA_MASK": BASELINE, "COLUMNS": str(width)}
+        self.rows = self.cells_of("run", *arguments, env=one)
+        return self.done.stdout
 
     def test_each_problem_gets_its_kernel(self) -> None:
         problems = [word for problem in CHOICES for word in ("--problem", problem)]
         shown = self.measured(*problems, "--kernel", "best", "--threads", "1")
-        rows = cells(self.output).values()
+        rows = self.rows
         self.assertEqual([row["kernel"] for row in rows], list(CHOICES.values()))
         self.assertEqual([row["chosen"] for row in rows], [True, True])
         self.assertNotIn("best is", shown)
@@ -35,9 +32,7 @@ class Best(CommandTest):
         (problem, *_) = CHOICES
         named = ["--kernel", f"best,naive,flash,flash/{BASELINE}"]
         shown = self.measured("--problem", problem, *named, "--threads", "1", width=220)
-        found = [
-            (row["kernel"], row["threads"], row["chosen"]) for row in cells(self.output).values()
-        ]
+        found = [(row["kernel"], row["threads"], row["chosen"]) for row in self.rows]
         self.assertEqual(found, [("flash", 1, True), ("naive", 1, False)])
         self.assertIn("2 of 2 cells: 2 ok", shown)
         self.assertIn(f"\n  best is flash/{BASELINE} on 1 thread\n", shown)
@@ -50,8 +45,8 @@ class Best(CommandTest):
 
     def test_a_choice_without_threads_runs_on_one(self) -> None:
         self.measured("--problem", "s=1,d=64", "--kernel", "best", "--threads", "2")
-        ((_, kernel, threads),) = cells(self.output)
-        self.assertEqual((kernel, threads), ("naive", 1))
+        (row,) = self.rows
+        self.assertEqual((row["kernel"], row["threads"]), ("naive", 1))
 
     def test_check_takes_it_and_eval_does_not(self) -> None:
         (problem, *_) = CHOICES

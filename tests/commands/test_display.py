@@ -17,7 +17,6 @@ from command import (
     PROGRAM,
     TINY,
     CommandTest,
-    cells,
     run,
     unless_emulated,
 )
@@ -105,10 +104,7 @@ class Legend(CommandTest):
         )  # fmt: skip
         self.assertIn("\nfraction_of_fma, share; column %FMA\n", told)
         self.assertIn("\nceiling.fma_gflops, 1e9 a second\n", told)
-        done = run("run", "--problem", TINY, "--kernel", "naive", "--threads", "1", *BRIEF,
-                   "--output", self.output)  # fmt: skip
-        self.assertEqual(done.returncode, 0, done)
-        (row,) = cells(self.output).values()
+        row = self.cell_of("run", "--problem", TINY, "--kernel", "naive")
         named = set(re.findall(r"(?m)^([a-z_.0-9]+), ", told))
         self.assertLessEqual({f"time.{name}" for name in ("min_s", "p05_s", "samples")}, named)
         for name in row:

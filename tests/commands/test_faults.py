@@ -13,7 +13,6 @@ from command import (
     TINY,
     CommandTest,
     Row,
-    cells,
     lines,
     run,
     safetensors,
@@ -27,10 +26,9 @@ class Faults(CommandTest):
         self, kernels: str, *more: str, command: str = "run"
     ) -> tuple[subprocess.CompletedProcess[str], dict[str, Row]]:
         """Measures kernels in one session; the exit code and the rows by kernel."""
-        arguments = ["--problem", TINY, "--kernel", kernels, "--threads", "1"]
-        brief = BRIEF if command == "run" else []
-        done = run(command, *arguments, *brief, *more, "--output", self.output, program=HOST)
-        return done, {kernel: row for (_, kernel, _), row in cells(self.output).items()}
+        words = ("--problem", TINY, "--kernel", kernels, *more)
+        rows = self.cells_of(command, *words, code=None, program=HOST)
+        return self.done, {row["kernel"]: row for row in rows}
 
     def broken(
         self, kernel: str, state: str, *reasons: str, more: tuple[str, ...] = ()
@@ -46,11 +44,20 @@ class Faults(CommandTest):
             self.assertGreater(rows[good]["time"]["median_s"], 0)
         return done, rows[kernel]
 
-    def test_segmentation_fault(self) -> None:
-        reasons = [] if SANITIZED else ["SIGSEGV while "]
-        done, row = self.broken("broken_crash", "crashed", *reasons)
-        self.assertIsNone(row["time"])
-        self.assertIn("crashed", done.stdout)
+    def test_ends_are_told(self) -> None:
+        """How a process ended stands in the row; a sanitizer is the first to notice some."""
+        for kernel, state, reason, *more in (
+            ("broken_crash", "crashed", "" if SANITIZED else "SIGSEGV while "),
+            ("broken_abort", "crashed", "" if SANITIZED else "SIGABRT while "),
+            ("broken_exit", "crashed", "ended without an answer (exit status 0)"),
+            ("broken_hang", "timeout", "no answer within 3 s", "--timeout", "3"),
+            ("broken_zero", "failed", "b=1,hq=1"),
+        ):
+            with self.subTest(kernel):
+                done, row = self.broken(kernel, state, reason, more=tuple(more))
+                self.assertIsNone(row["time"])
+                self.assertIsNone(row["gflops"])
+                self.assertIn(state, done.stdout)
 
     def test_write_past_the_end(self) -> None:
         """The operand, the distance, the thread and the row stand in the message."""
@@ -59,30 +66,12 @@ class Faults(CommandTest):
         reasons = [] if SANITIZED else ["SIGSEGV while checking at threads=", fault]
         self.broken("broken_overrun", "crashed", *reasons)
 
-    def test_abort(self) -> None:
-        reasons = [] if SANITIZED else ["SIGABRT while "]
-        self.broken("broken_abort", "crashed", *reasons)
-
-    def test_exit(self) -> None:
-        self.broken("broken_exit", "crashed", "ended without an answer (exit status 0)")
-
     def test_crash_while_sampling(self) -> None:
         reasons = [] if SANITIZED else ["SIGFPE while sampling"]
         _, row = self.broken("broken_late", "crashed", *reasons)
         self.assertIsNone(row["time"])
         self.assertGreater(row["check"]["rows"], 0)
         self.assertIsNone(row["check"]["error_over_bound"])  # what passed is not what failed
-
-    def test_hang(self) -> None:
-        _, row = self.broken(
-            "broken_hang", "timeout", "no answer within 3 s", more=("--timeout", "3")
-        )
-        self.assertIsNone(row["time"])
-
-    def test_wrong_result_gets_no_time(self) -> None:
-        _, row = self.broken("broken_zero", "failed", "b=1,hq=1")
-        self.assertIsNone(row["time"])
-        self.assertIsNone(row["gflops"])
 
     def test_no_memory_for_its_workspace(self) -> None:
         done, rows = self.session("naive,broken_hungry")
@@ -118,15 +107,14 @@ class Faults(CommandTest):
 
     def test_faster_than_the_machine(self) -> None:
         """One that knows how operands change between samples is right, and too fast to be true."""
-        arguments = ["--problem", "h=1,s=256,d=64", "--kernel", "broken_cheat", "--threads", "1"]
-        done = run("run", *arguments, *BRIEF, *PATIENCE, "--output", self.output, program=HOST)
-        (row,) = cells(self.output).values()
-        self.assertEqual((done.returncode, row["state"]), (1, "implausible"), row)
+        words = ("--problem", "h=1,s=256,d=64", "--kernel", "broken_cheat", *PATIENCE)
+        row = self.cell_of("run", *words, code=1, program=HOST)
+        self.assertEqual(row["state"], "implausible", row)
         self.assertRegex(row["why"], r"\d+ % of the multiply-add rate")
         self.assertIsNone(row["time"])
         self.assertIsNone(row["gflops"])
-        self.assertRegex(done.stdout, r"(?m)^broken_cheat/baseline +1 +implausible  full 1$")
-        self.assertNotRegex(done.stdout, r"[*=] +broken_cheat|GFLOP/s|fastest")
+        self.assertRegex(self.done.stdout, r"(?m)^broken_cheat/baseline +1 +implausible  full 1$")
+        self.assertNotRegex(self.done.stdout, r"[*=] +broken_cheat|GFLOP/s|fastest")
         launches = [line for line in lines(self.output) if line["type"] == "launch"]
         self.assertTrue(launches)  # the evidence
         for launch in launches:  # for which the machine was measured twice

@@ -10,11 +10,9 @@ import subprocess
 import unittest
 
 from command import (
-    BRIEF,
     EMULATED,
     CommandTest,
     Row,
-    cells,
     lines,
     read_safetensors,
     run,
@@ -89,19 +87,16 @@ class Hostile(CommandTest):
         self, command: str, kernels: list[str], *more: str
     ) -> tuple[subprocess.CompletedProcess[str], dict[str, Row]]:
         """A session of two threads with hostile kernels between honest ones; rows by kernel."""
-        arguments = ["--problem", PROBLEM, "--threads", "2", "--seed", "7"]
+        words = ["--problem", PROBLEM, "--threads", "2", "--seed", "7", *more]
         if NEVER_ANSWER & set(kernels):
-            arguments += ["--timeout", SECONDS, "--check", "case"]
+            words += ["--timeout", SECONDS, "--check", "case"]
         for kernel in kernels:
-            arguments += ["--plugin", str(OBJECTS / f"{kernel}.so")]
-        selected = ",".join([HONEST[0], *kernels, HONEST[1]])
-        brief = BRIEF if command == "run" else []
-        done = run(
-            command, *arguments, "--kernel", selected, *brief, *more, "--output", self.output,
-            preexec_fn=None if SANITIZED else limited,
-            env={**os.environ, MARK: self.output},
-        )  # fmt: skip
-        return done, {kernel: row for (_, kernel, _), row in cells(self.output).items()}
+            words += ["--plugin", str(OBJECTS / f"{kernel}.so")]
+        words += ["--kernel", ",".join([HONEST[0], *kernels, HONEST[1]])]
+        limits = None if SANITIZED else limited
+        marked = {**os.environ, MARK: self.output}
+        rows = self.cells_of(command, *words, code=None, preexec_fn=limits, env=marked)
+        return self.done, {row["kernel"]: row for row in rows}
 
     def expect(self, command: str, *only: str) -> dict[str, Row]:
         """Each hostile kernel named has its row, and every honest one a good one."""
@@ -159,7 +154,6 @@ class Hostile(CommandTest):
         """Two honest kernels differ by as much with a scribbler between them as without."""
         differences = []
         for kernels in ([], ["scribbles"]):
-            self.output = str(self.directory / f"{len(kernels)}.jsonl")
             self.session("check", kernels)
             (line,) = (line for line in lines(self.output) if line["type"] == "difference")
             differences.append(line["largest"])
@@ -186,13 +180,9 @@ class Hostile(CommandTest):
                         zip(texts, offsets, [*offsets[1:], 64], strict=True))  # fmt: skip
         numbers.write_bytes(struct.pack("<8I", 0x20031114, 6, *offsets) + data)
         spoken = {**os.environ, "LOCPATH": str(self.directory), "LC_ALL": "", "LC_NUMERIC": "comma"}
-        common = ["--plugin", "./wanders.so", "--kernel", "wanders", "--threads", "1"]
-        done = run(
-            "check", *common, "--problem", "h=1,s=4,d=4,scale=0.25", "--output", self.output,
-            cwd=self.directory, env=spoken,
-        )  # fmt: skip
-        self.assertEqual(done.returncode, 1, done)
-        (row,) = cells(self.output).values()
+        common = ["--plugin", "./wanders.so", "--kernel", "wanders"]
+        problem = ("--problem", "h=1,s=4,d=4,scale=0.25")
+        row = self.cell_of("check", *common, *problem, code=1, cwd=self.directory, env=spoken)
         self.assertEqual(row["state"], "failed", row)
         self.assertRegex(row["why"], r"got -?\d+\.\d+, expected -?\d+\.\d+.*scale=0\.25")
         operand = ([1, 1, 2, 2], [0.0, 1.0, 2.0, 3.0])

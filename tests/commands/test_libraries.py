@@ -5,7 +5,7 @@ import os
 import subprocess
 import unittest
 
-from command import BASELINE, BESIDE, BRIEF, HANGS, PROGRAM, TINY, CommandTest, cells, lines, run
+from command import BASELINE, BESIDE, BRIEF, HANGS, PROGRAM, TINY, CommandTest, run
 
 SANITIZED = os.environ.get("ATTNBENCH_SANITIZED") == "ON"
 
@@ -20,10 +20,9 @@ class Libraries(CommandTest):
     def test_a_library_that_is_not_there_costs_its_own_rows(self) -> None:
         """The reason says how to get it, the session is as asked."""
         kernels = ",".join(["naive", "gemm", *LOADED])
-        done = run("run", "--problem", TINY, "--kernel", kernels, "--threads", "1", *BRIEF,
-                   "--output", self.output, env={**os.environ, **NOWHERE})  # fmt: skip
-        self.assertEqual(done.returncode, 0, done)
-        rows = {row["kernel"]: row for row in cells(self.output).values()}
+        asked = ("--problem", TINY, "--kernel", kernels)
+        found = self.cells_of("run", *asked, env={**os.environ, **NOWHERE})
+        rows = {row["kernel"]: row for row in found}
         self.assertEqual([rows[name]["state"] for name in ("naive", "gemm")], ["ok", "ok"])
         for kernel in LOADED:
             self.assertEqual(rows[kernel]["state"], "unavailable")
@@ -33,10 +32,8 @@ class Libraries(CommandTest):
 
     @of_x86
     def test_check_too(self) -> None:
-        done = run("check", "--problem", TINY, "--kernel", "gemm_blis", "--threads", "1",
-                   "--output", self.output, env={**os.environ, **NOWHERE})  # fmt: skip
-        self.assertEqual(done.returncode, 1, done)  # nothing of it was checked
-        (row,) = cells(self.output).values()
+        asked = ("--problem", TINY, "--kernel", "gemm_blis")
+        row = self.cell_of("check", *asked, code=1, env={**os.environ, **NOWHERE})
         self.assertEqual((row["state"], row["blas"]), ("unavailable", None))
 
     @of_x86
@@ -77,8 +74,7 @@ class Libraries(CommandTest):
                 self.assertGreaterEqual(len(loaders), 2)
 
     def test_all_leaves_them_out(self) -> None:
-        run("run", "--problem", TINY, "--threads", "1", *BRIEF, "--output", self.output)
-        kernels = {row["kernel"] for row in cells(self.output).values()}
+        kernels = {row["kernel"] for row in self.cells_of("run", "--problem", TINY)}
         self.assertIn("gemm", kernels)
         self.assertFalse(kernels & set(LOADED))
 
@@ -86,10 +82,8 @@ class Libraries(CommandTest):
 class Blas(CommandTest):
     @of_x86
     def test_each_library_is_a_row(self) -> None:
-        done = run("run", "--problem", TINY, "--kernel", "gemm,naive", "--blas", "mkl,blis",
-                   "--threads", "1", *BRIEF, "--output", self.output)  # fmt: skip
-        self.assertEqual(done.returncode, 0, done)
-        rows = {row["kernel"]: row for row in cells(self.output).values()}
+        asked = ("--problem", TINY, "--kernel", "gemm,naive", "--blas", "mkl,blis")
+        rows = {row["kernel"]: row for row in self.cells_of("run", *asked)}
         self.assertEqual(set(rows), {"gemm_blis", "gemm_mkl", "naive"})
         # With the instructions that they use.
         called = {
@@ -120,28 +114,25 @@ class Blas(CommandTest):
     @of_x86
     def test_one_core_type_a_variant(self) -> None:
         """Each library's own: what OpenBLAS runs says nothing of BLIS."""
-        done = run("run", "--problem", TINY, "--kernel", "gemm", "--blas", "openblas,blis",
-                   "--threads", "1,2", *BRIEF, "--output", self.output)  # fmt: skip
-        if done.returncode == 2:
-            self.assertIn("not with OpenBLAS", done.stderr)
+        asked = ("--problem", TINY, "--kernel", "gemm", "--blas", "openblas,blis")
+        rows = self.cells_of("run", *asked, "--threads", "1,2", code=None)
+        if self.done.returncode == 2:
+            self.assertIn("not with OpenBLAS", self.done.stderr)
             self.skipTest("linked with another library")
-        rows = [line for line in lines(self.output) if line["type"] == "cell"]
         self.assertEqual(len(rows), 4)
         for kernel in ("gemm", "gemm_blis"):
             one, two = (row for row in rows if row["kernel"] == kernel)
             self.assertEqual(one["blas"], two["blas"])
             if one["state"] == "ok":
                 self.assertIn(one["blas"]["core"], one["blas"]["tried_s"] or one["blas"]["core"])
-        self.assertLessEqual(done.stdout.count("gemm/avx512 runs the BLAS"), 1)
+        self.assertLessEqual(self.done.stdout.count("gemm/avx512 runs the BLAS"), 1)
 
     def test_a_check_tries_no_core_type(self) -> None:
         """Nothing is timed, so that none is the fastest: every check is of the same one."""
-        done = run("check", "--problem", TINY, "--kernel", "gemm", "--threads", "1",
-                   "--output", self.output)  # fmt: skip
-        (row,) = cells(self.output).values()
-        self.assertEqual((row["state"], row["blas"]["tried_s"]), ("ok", {}), done)
+        row = self.cell_of("check", "--problem", TINY, "--kernel", "gemm")
+        self.assertEqual((row["state"], row["blas"]["tried_s"]), ("ok", {}))
         self.assertTrue(row["blas"]["core"])
-        self.assertNotIn("trying a core type", done.stderr)
+        self.assertNotIn("trying a core type", self.done.stderr)
 
 
 if __name__ == "__main__":

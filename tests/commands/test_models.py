@@ -21,8 +21,7 @@ class Passes(CommandTest):
         return found[0]
 
     def test_a_token_takes_the_fastest_kernels_times_the_layers(self) -> None:
-        done = run("run", *GEMMA, "--kernel", "flash,split_kv", "--output", self.output)
-        self.assertEqual(done.returncode, 0, done)
+        self.cells_of("run", *GEMMA, "--kernel", "flash,split_kv")
         rows = cells(self.output)
         total = 0.0
         for kind, layers in (("full", 4), ("window", 22)):
@@ -33,7 +32,7 @@ class Passes(CommandTest):
                 self.assertEqual(
                     row["passes"], [{"name": "gemma-3-1b-decode-600", "layers": layers}]
                 )
-        line = self.line(done.stdout, "gemma-3-1b, one token on 600 keys, 1 thread: ")
+        line = self.line(self.done.stdout, "gemma-3-1b, one token on 600 keys, 1 thread: ")
         few = r"[0-9.]+ \w+ \(n=1\) by \w+/\w+"
         self.assertRegex(
             line, rf" in 26 layers \(4 full x {few} \+ 22 window x {few}\); n= counts "
@@ -66,21 +65,15 @@ class Passes(CommandTest):
 
     def test_a_batch_of_sequences_is_computed_and_round_trips(self) -> None:
         batch = ["--model", "gemma-3-1b:tp4", "--batch", "q5,2q1s9,q3s7:page4"]
-        done = run("check", *batch, "--kernel", "split_kv", "--threads", "1",
-                   "--output", self.output)  # fmt: skip
-        self.assertEqual(done.returncode, 0, done)
-        (row,) = cells(self.output).values()
+        row = self.cell_of("check", *batch, "--kernel", "split_kv")
         self.assertEqual((row["state"], row["input"]), ("ok", "normal:1+batch:q5,2q1s9,q3s7"))
         self.assertIn("packed=1,page=4", row["problem"])
         # by hand: 5 causal queries see 15 keys, each 9, and the last three 5, 6 and 7
         self.assertEqual(row["useful_flops"], 2 * (15 + 2 * 9 + 18) * (256 + 256))
 
     def test_a_check_takes_models_and_prints_no_time(self) -> None:
-        small = ["--model", "gemma-3-1b", "--decode", "8", "--threads", "1"]
-        done = run("check", *small, "--kernel", "split_kv", "--output", self.output)
-        self.assertEqual(done.returncode, 0, done)
-        self.assertEqual(len(cells(self.output)), 1)
-        self.assertNotIn("attention takes", done.stdout)
+        self.cell_of("check", "--model", "gemma-3-1b", "--decode", "8", "--kernel", "split_kv")
+        self.assertNotIn("attention takes", self.done.stdout)
 
     def test_an_unknown_model_is_refused_with_the_nearest(self) -> None:
         self.refused(
@@ -109,11 +102,8 @@ class Passes(CommandTest):
         self.refused(["run", *small], 2, meant)
 
     def test_a_batch_gives_a_problem_its_lengths(self) -> None:
-        problem = ["--problem", "hq=4,hkv=2,d=16|24,mask=causal", "--threads", "1"]
-        done = run("check", *problem, "--batch", "q5,2q1s9:page4|3q4s4", "--kernel", "split_kv",
-                   "--output", self.output)  # fmt: skip
-        self.assertEqual(done.returncode, 0, done)
-        rows = cells(self.output).values()
+        problem = ["--problem", "hq=4,hkv=2,d=16|24,mask=causal", "--kernel", "split_kv"]
+        rows = self.cells_of("check", *problem, "--batch", "q5,2q1s9:page4|3q4s4")
         self.assertEqual({row["state"] for row in rows}, {"ok"})
         heads = "hq=4,hkv=2"
         self.assertEqual(

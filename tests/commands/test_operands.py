@@ -2,10 +2,9 @@
 
 import json
 import os
-import pathlib
 import unittest
 
-from command import BRIEF, PATIENCE, CommandTest, Row, cells, launches, run, safetensors
+from command import PATIENCE, CommandTest, Row, launches, run, safetensors
 
 # One of each, and some of them together.
 PROBLEMS = (
@@ -25,15 +24,10 @@ PROBLEMS = (
 
 
 class Operands(CommandTest):
-    def row(self, command: str, problem: str, *more: str) -> Row:
+    def row(self, command: str, problem: str) -> Row:
         """The row of the plainest kernel that there is for the type, on one thread."""
         kernel = "gemm" if "f16" in problem else "naive"
-        words = [command, "--kernel", kernel, "--threads", "1", "--problem", problem]
-        pathlib.Path(self.output).unlink(missing_ok=True)
-        done = run(*words, "--output", self.output, *more)
-        self.assertEqual(done.returncode, 0, done)
-        (row,) = cells(self.output).values()
-        return row
+        return self.cell_of(command, "--kernel", kernel, "--problem", problem)
 
     def test_every_operand_is_made_and_checked(self) -> None:
         for problem in PROBLEMS:
@@ -86,27 +80,23 @@ class Operands(CommandTest):
         self.assertEqual((row["state"], row["useful_flops"]), ("ok", 2 * 2 * (2 + 6) * (8 + 8)))
         suite = self.directory / "one.suite"
         suite.write_text(f"one: {problem}m.safetensors:full\n", encoding="utf-8")
-        pathlib.Path(self.output).unlink()
-        words = ["--suite", str(suite), "--kernel", "naive", "--threads", "1"]
-        done = run("check", *words, "--output", self.output)
-        self.assertEqual((done.returncode, len(cells(self.output))), (0, 1), done)
+        self.cell_of("check", "--suite", str(suite), "--kernel", "naive")
 
     def test_a_mask_that_does_not_suit_is_why_its_row_is_skipped(self) -> None:
         problem = "b=2,h=2,sq=2,skv=3,d=8,mask=bool input=normal+mask:file:"
-        words = ["check", "--kernel", "naive", "--threads", "1", "--problem"]
         for shape, why in (
             ([2, 1, 1, 3], "mask differs between heads or sequences: mask:file:PATH:full"),
             ([6], "bool (2,2,2,3) or what broadcasts to it"),
             (None, "/nowhere/m.safetensors: No such file"),
         ):
             path = self.mask(shape, [1, 0, 0, 1, 1, 1]) if shape else "/nowhere/m.safetensors"
-            done = run(*words, problem + path, "--output", self.output, "--force")
-            (row,) = cells(self.output).values()
-            self.assertEqual(row["state"], "skipped", done)
+            words = ["--kernel", "naive", "--problem", problem + path]
+            row = self.cell_of("check", *words, code=None)
+            self.assertEqual(row["state"], "skipped", self.done)
             self.assertIn(why, row["why"])
 
     def test_rates_are_of_the_flops_and_bytes_that_are_counted(self) -> None:
-        row = self.row("run", "b=4,h=2,sq=1,skv=64,d=8,ragged=1 input=normal+lens:7:7", *BRIEF)
+        row = self.row("run", "b=4,h=2,sq=1,skv=64,d=8,ragged=1 input=normal+lens:7:7")
         self.assertEqual(row["useful_flops"], 32 * 4 * 2 * 7)
         # Q and O, K and V; of the lengths no kernel has to read more than four numbers
         self.assertGreaterEqual(row["compulsory_bytes"], 4 * (4 * 2 * 16 + 4 * 2 * 7 * 16))
@@ -116,16 +106,13 @@ class Operands(CommandTest):
         self.assertAlmostEqual(row["gbytes_per_s"] * 1e9 * seconds / row["compulsory_bytes"], 1)
 
     def test_launches_say_it_for_who_resumes(self) -> None:
-        words = ["run", "--kernel", "naive", "--threads", "1", *BRIEF, "--output", self.output]
-        done = run(*words, "--problem", "b=2,h=1,sq=1,skv=64,d=8,mask=bool")
-        self.assertEqual(done.returncode, 0, done)
+        row = self.row("run", "b=2,h=1,sq=1,skv=64,d=8,mask=bool")
         (launch,) = launches(self.output)
-        (row,) = cells(self.output).values()
         self.assertEqual(launch["useful_flops"], row["useful_flops"])
         self.assertLess(row["useful_flops"], 32 * 2 * 64)
         again = run("run", "--resume", self.output)
         self.assertEqual(again.returncode, 0, again)
-        first = [line for line in done.stdout.splitlines() if "FLOP" in line]
+        first = [line for line in self.done.stdout.splitlines() if "FLOP" in line]
         self.assertEqual([line for line in again.stdout.splitlines() if "FLOP" in line], first)
 
     def test_what_a_problem_has_no_use_for_is_refused(self) -> None:
@@ -171,10 +158,7 @@ class Operands(CommandTest):
             ("dtype=bf16", "h=2,s=8,d=8,dtype=bf16"),
             ("outputs=o+weights", "h=2,s=8,d=8,outputs=o+weights"),
         ):
-            words = ["check", "--kernel", "online", "--threads", "1", "--problem", problem]
-            pathlib.Path(self.output).unlink(missing_ok=True)
-            run(*words, "--output", self.output)
-            (row,) = cells(self.output).values()
+            row = self.cell_of("check", "--kernel", "online", "--problem", problem, code=None)
             self.assertEqual(row["state"], "unsupported")
             self.assertIn(lacks[feature], row["why"])
 

@@ -16,6 +16,7 @@ from command import (
     TINY,
     CommandTest,
     Row,
+    Tensor,
     cells,
     launches,
     lines,
@@ -24,6 +25,7 @@ from command import (
     safetensors,
     unless_emulated,
 )
+from eval_test import EvalTest
 
 
 class Output(CommandTest):
@@ -132,36 +134,39 @@ class Proc(CommandTest):
         self.assertEqual(launch["disturbance"]["runnable"], 0)
 
 
+WHOLE = {name: ([1, 1, 2, 2], [1, 2, 3, 4]) for name in "qkv"}  # tensors that fit
+
+
 class Input(CommandTest):
     """A case whose tensors cannot be had is skipped, the others are measured."""
 
-    def measure(self, content: bytes | None) -> tuple[subprocess.CompletedProcess[str], Row]:
+    def measure(self, content: bytes | None) -> Row:
         path = self.directory / "in.safetensors"
         if content is not None:
             path.write_bytes(content)
         suite = self.directory / "two.suite"
         suite.write_text(f"filed: h=1,s=2,d=2 input=file:{path}:\nother: h=1,s=4,d=4\n")
-        arguments = ["--kernel", "naive", "--threads", "1", *BRIEF, "--output", self.output]
-        done = run("run", "--suite", str(suite), *arguments)
-        rows = cells(self.output)
-        self.assertEqual(rows["other", "naive", 1]["state"], "ok")
-        return done, rows["filed", "naive", 1]
+        found = self.cells_of("run", "--suite", str(suite), "--kernel", "naive", code=None)
+        rows = {row["case"]: row for row in found}
+        self.assertEqual(rows["other"]["state"], "ok")
+        return rows["filed"]
 
     def skipped(self, content: bytes | None, message: str) -> None:
-        done, row = self.measure(content)
-        self.assertEqual(done.returncode, 3, done)
+        row = self.measure(content)
+        self.assertEqual(self.done.returncode, 3, self.done)
         self.assertEqual(row["state"], "skipped")
         self.assertIn(message, row["why"])
         self.assertIsNone(row["time"])
 
-    def test_good(self) -> None:
+    def content(self, tensors: dict[str, Tensor]) -> bytes:
+        """What a file of these tensors has."""
         path = self.directory / "good.safetensors"
-        safetensors(path, {name: ([1, 1, 2, 2], [1, 2, 3, 4]) for name in "qkv"})
-        done, row = self.measure(path.read_bytes())
-        self.assertEqual((done.returncode, row["state"]), (0, "ok"), done)
+        safetensors(path, tensors)
+        return path.read_bytes()
 
-    def test_missing(self) -> None:
-        self.skipped(None, "No such file")
+    def test_good(self) -> None:
+        row = self.measure(self.content(WHOLE))
+        self.assertEqual((self.done.returncode, row["state"]), (0, "ok"), self.done)
 
     def test_missing_for_all_is_said_once(self) -> None:
         problem = "h=1,s=2,d=2 input=file:absent.safetensors:"
@@ -171,32 +176,32 @@ class Input(CommandTest):
         self.assertEqual(words.count("absent.safetensors: No such file"), 1, done.stdout)
         self.assertRegex(words, r" skipped: naive/\S+, online/\S+")
 
-    def test_truncated(self) -> None:
-        path = self.directory / "good.safetensors"
-        safetensors(path, {name: ([1, 1, 2, 2], [1, 2, 3, 4]) for name in "qkv"})
-        self.skipped(path.read_bytes()[:-4], "in.safetensors")
-
-    def test_header_longer_than_the_file(self) -> None:
-        self.skipped(struct.pack("<Q", 2**62) + b"{}", "in.safetensors")
-
-    def test_offsets_outside(self) -> None:
+    def test_files_that_are_wrong(self) -> None:
         header = b'{"q":{"dtype":"F32","shape":[1,1,2,2],"data_offsets":[0,99999999999]}}'
-        self.skipped(struct.pack("<Q", len(header)) + header + b"\0" * 16, "in.safetensors")
+        other = {name: ([1, 1, 4, 1], [1, 2, 3, 4]) for name in "qkv"}
+        for what, content, message in (
+            ("missing", None, "No such file"),
+            ("truncated", self.content(WHOLE)[:-4], "in.safetensors"),
+            ("a header longer than it", struct.pack("<Q", 2**62) + b"{}", "in.safetensors"),
+            ("offsets outside", struct.pack("<Q", len(header)) + header + b"\0" * 16,
+             "in.safetensors"),
+            ("another shape", self.content(other), "q"),
+        ):  # fmt: skip
+            with self.subTest(what):
+                (self.directory / "in.safetensors").unlink(missing_ok=True)
+                self.skipped(content, message)
 
-    def test_other_shape(self) -> None:
-        path = self.directory / "good.safetensors"
-        safetensors(path, {name: ([1, 1, 4, 1], [1, 2, 3, 4]) for name in "qkv"})
-        self.skipped(path.read_bytes(), "q")
 
+class Eval(EvalTest):
+    TENSOR = ([1, 1, 2, 1], [1, 2])
 
-class Eval(CommandTest):
     def setUp(self) -> None:
+        """Writes a file that every kernel computes."""
         super().setUp()
-        self.file = str(self.directory / "in.safetensors")
-        self.result = str(self.directory / "out.safetensors")
+        safetensors(self.file, dict.fromkeys("qkv", self.TENSOR))
 
-    def arguments(self, *more: str) -> list[str]:
-        return ["eval", "--kernel", "naive", "--input", self.file, "--output", self.result, *more]
+    def arguments(self, problem: str = "") -> list[str]:
+        return self.words("naive", problem)
 
     def test_known_answer(self) -> None:
         """Two equal keys: O is the mean of V, the weights are halves, LSE is ln 2."""
@@ -208,7 +213,7 @@ class Eval(CommandTest):
                 "v": ([1, 1, 2, 3], [1, 2, 3, 5, 6, 7]),
             },
         )
-        done = run(*self.arguments("--problem", "outputs=o+lse+weights+scores"))
+        done = run(*self.arguments("outputs=o+lse+weights+scores"))
         self.assertEqual(done.returncode, 0, done)
         result = read_safetensors(self.result)
         self.assertEqual(result["o"], ([1, 1, 1, 3], [3, 4, 5]))
@@ -217,27 +222,8 @@ class Eval(CommandTest):
         self.assertEqual(result["lse"][0], [1, 1, 1])
         self.assertAlmostEqual(result["lse"][1][0], 0.6931472, places=6)
 
-    def test_mask_comes_from_the_problem(self) -> None:
-        tensor = ([1, 1, 2, 1], [1, 2])
-        safetensors(self.file, {"q": tensor, "k": tensor, "v": tensor})
-        done = run(*self.arguments("--problem", "mask=causal"))
-        self.assertEqual(done.returncode, 0, done)
-        self.assertEqual(read_safetensors(self.result)["o"][1][0], 1)
-
-    def test_missing_tensor(self) -> None:
-        safetensors(self.file, {"q": ([1, 1, 1, 1], [1]), "k": ([1, 1, 1, 1], [1])})
-        self.refused(self.arguments(), 3, "no tensor v")
-        self.assertFalse(os.path.exists(self.result))
-
-    def test_shapes_that_disagree(self) -> None:
-        safetensors(
-            self.file,
-            {"q": ([1, 1, 1, 2], [1, 2]), "k": ([1, 1, 1, 1], [1]), "v": ([1, 1, 1, 1], [1])},
-        )
-        message = "k is f32 (1,1,1,1), the problem needs f32 (1,1,1,2)"
-        self.refused(self.arguments(), 3, message)
-
     def test_no_input(self) -> None:
+        os.remove(self.file)
         self.refused(self.arguments(), 3, self.file, "No such file")
 
     def test_sizes_that_the_file_does_not_have(self) -> None:
@@ -250,9 +236,9 @@ class Eval(CommandTest):
             ("d=2,dv=3", "--problem dv=3, but dv=2 in "),
             ("h=2", "--problem h=2, but hq=1 in "),
         ):
-            self.refused(self.arguments("--problem", problem), 2, message, self.file)
+            self.refused(self.arguments(problem), 2, message, self.file)
         self.assertFalse(os.path.exists(self.result))
-        done = run(*self.arguments("--problem", "h=1,sq=1,skv=2,d=2"))
+        done = run(*self.arguments("h=1,sq=1,skv=2,d=2"))
         self.assertEqual(done.returncode, 0, done)
         self.assertEqual(read_safetensors(self.result)["o"], ([1, 1, 1, 2], [1, 1]))
 
@@ -274,35 +260,27 @@ class Eval(CommandTest):
         self.assertEqual(read_safetensors(self.result)["o"][1], [3])
 
     def test_unsupported_names_what_no_variant_takes(self) -> None:
-        tensor = ([1, 1, 2, 1], [1, 2])
-        safetensors(self.file, {"q": tensor, "k": tensor, "v": tensor})
         self.refused(
-            self.arguments("--kernel", "broken_hang", "--problem", "outputs=weights"),
+            self.words("broken_hang", "outputs=weights"),
             *(2, ": unsupported: no variant of it takes outputs=weights"),
             program=HOST,
         )
 
     def test_full_disk(self) -> None:
-        tensor = ([1, 1, 2, 1], [1, 2])
-        safetensors(self.file, {"q": tensor, "k": tensor, "v": tensor})
         self.result = "/dev/full"
         self.refused(self.arguments(), 3, "No space left on device")
 
     def test_unwritable_before_anything_is_computed(self) -> None:
         """The kernel, which would end its process, is never called."""
-        tensor = ([1, 1, 2, 1], [1, 2])
-        safetensors(self.file, {"q": tensor, "k": tensor, "v": tensor})
         self.result = str(self.directory / "no" / "such")
-        for more in ([], ["--kernel", "broken_crash"]):
+        for kernel in ("naive", "broken_crash"):
             self.refused(
-                self.arguments(*more),
+                self.words(kernel, ""),
                 *(3, f"attnbench: cannot write {self.result}: No such file or directory"),
                 program=HOST,
             )
 
     def test_links_are_followed_and_permissions_kept(self) -> None:
-        tensor = ([1, 1, 2, 1], [1, 2])
-        safetensors(self.file, {"q": tensor, "k": tensor, "v": tensor})
         away = self.directory / "away"
         away.mkdir()
         (away / "there").write_text("before")
@@ -323,8 +301,6 @@ class Eval(CommandTest):
 
     def test_stdout_is_that_of_the_command(self) -> None:
         """Not that of the process which computes: by each of its names."""
-        tensor = ([1, 1, 2, 1], [1, 2])
-        safetensors(self.file, {"q": tensor, "k": tensor, "v": tensor})
         for name in ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"):
             self.result = name
             read, write = os.pipe()
@@ -338,14 +314,12 @@ class Eval(CommandTest):
             self.assertEqual(read_safetensors(str(kept))["o"][0], [1, 1, 2, 1])
 
     def test_a_directory_is_no_output(self) -> None:
-        tensor = ([1, 1, 2, 1], [1, 2])
-        safetensors(self.file, {"q": tensor, "k": tensor, "v": tensor})
         self.result = str(self.directory)
         self.refused(self.arguments(), 3, f"{self.result}: Is a directory")
 
     def test_options_it_needs(self) -> None:
         self.refused(["eval", "--kernel", "naive"], 2, "needs --kernel, --input and --output")
-        self.refused(self.arguments("--problem", "mask=diagonal"), 2, "diagonal")
+        self.refused(self.arguments("mask=diagonal"), 2, "diagonal")
 
 
 if __name__ == "__main__":

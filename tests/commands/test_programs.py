@@ -11,13 +11,11 @@ import time
 import unittest
 
 from command import (
-    BRIEF,
     EMULATED,
     HANGS,
     TINY,
     CommandTest,
     Row,
-    cells,
     run,
     safetensors,
 )
@@ -44,12 +42,10 @@ class Programs(CommandTest):
 
         Perl takes seconds for the full check, which is asked where it is the question.
         """
-        self.output = str(self.directory / f"{len(list(self.directory.iterdir()))}.jsonl")
-        words = [command, "--problem", problem, "--threads", "1", "--output", self.output]
-        words += ["--kernel", kernel, "--plugin", str(PROGRAMS / program), *more]
-        done = run(*words, *([*BRIEF, "--check", depth] if command == "run" else []))
-        rows = cells(self.output) if pathlib.Path(self.output).exists() else {}
-        return done, {kernel: row for (_, kernel, _), row in rows.items()}
+        words = ["--problem", problem, "--kernel", kernel, "--plugin", str(PROGRAMS / program)]
+        words += ["--check", depth] if command == "run" else []
+        rows = self.cells_of(command, *words, *more, code=None)
+        return self.done, {row["kernel"]: row for row in rows}
 
     # ---- an honest one ---------------------------------------------------------------------------
 

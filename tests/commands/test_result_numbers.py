@@ -9,7 +9,6 @@ import shutil
 import unittest
 
 from command import (
-    BRIEF,
     DATA,
     HOST,
     PATIENCE,
@@ -25,6 +24,8 @@ from command import (
 
 # What a session's launches leave in its file, of kernels that need no check for that.
 UNCHECKED = ["--check", "case"]
+NAIVE = ["--problem", TINY, "--kernel", "naive"]
+THREE = ["--launches", "3"]
 
 # Many launches, as other tests have them, whose numbers alone are looked at.
 of_numbers = unittest.skipIf(
@@ -35,11 +36,8 @@ of_numbers = unittest.skipIf(
 class Rows(CommandTest):
     @of_numbers
     def test_numbers_belong_together(self) -> None:
-        arguments = ["--problem", "h=2,s=64,d=32,mask=causal", "--kernel", "online"]
-        done = run("run", *arguments, "--launches", "7", "--threads", "1",
-                   "--output", self.output, program=HOST)  # fmt: skip
-        self.assertEqual(done.returncode, 0, done)
-        (row,) = cells(self.output).values()
+        asked = ("--problem", "h=2,s=64,d=32,mask=causal", "--kernel", "online")
+        row = self.cell_of("run", *asked, "--launches", "7", program=HOST)
         time = row["time"]
         medians = sorted(time["launch_medians_s"])
         self.assertEqual(len(medians), time["launches"])
@@ -63,27 +61,21 @@ class Rows(CommandTest):
         self.assertGreater(row["peak_rss_bytes"], 1e6)
 
     def test_rows_say_the_group_of_their_kernel(self) -> None:
-        run("check", "--problem", "h=1,s=8,d=8", "--kernel", "naive,flash,gemm", "--isa",
-            "baseline", "--threads", "1", "--output", self.output)  # fmt: skip
-        groups = {row["kernel"]: row["group"] for row in cells(self.output).values()}
+        words = ("--problem", "h=1,s=8,d=8", "--kernel", "naive,flash,gemm", "--isa", "baseline")
+        groups = {row["kernel"]: row["group"] for row in self.cells_of("check", *words)}
         self.assertEqual(groups, {"naive": "textbook", "flash": "ours", "gemm": "rivals"})
 
     def measured(self, *arguments: str) -> tuple[Row, list[Row]]:
         """The one row of a session, and its launches."""
-        done = run("run", *arguments, *PATIENCE, *UNCHECKED, "--output", self.output, program=HOST)
-        self.assertEqual(done.returncode, 0, done)
-        (row,) = cells(self.output).values()
+        row = self.cell_of("run", *arguments, *PATIENCE, *UNCHECKED, program=HOST)
         return row, launches(self.output)
 
     @of_numbers
     def test_the_roofline(self) -> None:
         """Whatever takes longer at its ceiling binds; many queries a key make it arithmetic."""
         for queries in (128, 1):
-            self.output = str(self.directory / f"{queries}.jsonl")
-            row, taken = self.measured(
-                *("--problem", f"h=1,sq={queries},skv=512,d=64", "--kernel", "online"),
-                *("--threads", "1", "--launches", "3"),
-            )
+            problem = f"h=1,sq={queries},skv=512,d=64"
+            row, taken = self.measured("--problem", problem, "--kernel", "online", *THREE)
             flops = 2 * queries * 512 * (64 + 64)
             moved = 4 * (2 * queries * 64 + 2 * 512 * 64)
             self.assertAlmostEqual(row["intensity_flop_per_byte"], flops / moved, places=6)
@@ -102,10 +94,8 @@ class Rows(CommandTest):
 
     def test_the_bandwidth_in_place(self) -> None:
         """K and V are read where they lie; a share of that is each launch's own."""
-        row, taken = self.measured(
-            *("--problem", "h=2,sq=1,skv=512,d=64", "--kernel", "online"),
-            *("--threads", "1", "--launches", "3"),
-        )
+        problem = "h=2,sq=1,skv=512,d=64"
+        row, taken = self.measured("--problem", problem, "--kernel", "online", *THREE)
         moved = 4 * 2 * (2 * 64 + 2 * 512 * 64)
         rates = [one["ceiling"]["read_in_place_gbytes_per_s"] for one in taken]
         self.assertEqual(row["ceiling"]["read_in_place_gbytes_per_s"], sorted(rates)[1])
@@ -114,16 +104,13 @@ class Rows(CommandTest):
         self.assertAlmostEqual(row["fraction_of_bandwidth_in_place"], shares[1], places=6)
 
     def test_too_little_to_read_in_place(self) -> None:
-        row, _ = self.measured(
-            *("--problem", "h=1,sq=1,skv=2,d=8", "--kernel", "online", "--threads", "1", *BRIEF)
-        )
+        row, _ = self.measured("--problem", "h=1,sq=1,skv=2,d=8", "--kernel", "online")
         self.assertIsNone(row["ceiling"]["read_in_place_gbytes_per_s"])
         self.assertIsNone(row["fraction_of_bandwidth_in_place"])
 
     def test_every_thread_says_how_busy_it_was(self) -> None:
-        row, taken = self.measured(
-            "--problem", "h=4,s=64,d=32", "--kernel", "row_parallel", "--threads", "2", *BRIEF
-        )
+        asked = ("--problem", "h=4,s=64,d=32", "--kernel", "row_parallel", "--threads", "2")
+        row, taken = self.measured(*asked)
         for mean, each in (("busy_s", "thread_busy_s"), ("barrier_s", "thread_barrier_s")):
             if row[each] is None:  # an OpenMP runtime that nobody can listen to
                 self.assertIsNone(row[mean])
@@ -136,8 +123,7 @@ class Rows(CommandTest):
 
     def test_where_the_time_went(self) -> None:
         """What the workers say they did and what the harness took make up the session."""
-        done = run("run", "--problem", TINY, "--kernel", "naive", "--threads", "1", *BRIEF,
-                   "--output", self.output)  # fmt: skip
+        self.cell_of("run", *NAIVE)
         taken = [line for line in lines(self.output) if line["type"] == "launch"]
         end = lines(self.output)[-1]
         self.assertEqual(end["type"], "end")
@@ -152,7 +138,7 @@ class Rows(CommandTest):
         seconds = [end[f"{part}_s"] for part in parts]
         self.assertGreater(min(seconds), 0)
         self.assertAlmostEqual(sum(seconds), end["wall_s"], delta=1e-6)
-        (said,) = re.findall(r"(?m)^time: (?:.+\n)+", done.stdout)
+        (said,) = re.findall(r"(?m)^time: (?:.+\n)+", self.done.stdout)
         shares = [f"{100 * part / end['wall_s']:.1f}%" for part in seconds]
         self.assertEqual(re.findall(r"[0-9.]+%", said), shares)
 
@@ -179,10 +165,8 @@ class Rows(CommandTest):
     @unless_emulated("knows no policies of memory")
     def test_memory_lies_where_it_was_asked_to(self) -> None:
         """Policy, read-back and huge pages of launches and row; another policy is another cell."""
-        arguments = ["--problem", TINY, "--kernel", "naive", "--threads", "1", *BRIEF]
         for policy in ("interleave", "bind", "first-touch"):
-            self.output = str(self.directory / f"{policy}.jsonl")
-            row, (launch,) = self.measured(*arguments, "--memory", policy, "--huge-pages")
+            row, (launch,) = self.measured(*NAIVE, "--memory", policy, "--huge-pages")
             for line in (row, launch):
                 self.assertEqual((line["memory"], line["huge_pages"]), (policy, True))
                 self.assertIs(line["memory_in_place"], True)
@@ -198,7 +182,7 @@ class Rows(CommandTest):
         self.assertEqual([line["memory"] for line in after[before:]], ["bind"])
 
     def test_counters_count_or_say_why_not(self) -> None:
-        row, _ = self.measured("--problem", TINY, "--kernel", "naive", "--threads", "1", *BRIEF)
+        row, _ = self.measured(*NAIVE)
         counters = row["counters"]
         events = [counters[key] for key in counters if key not in ("why", "energy_j")]
         self.assertEqual(len(events), 4)
@@ -207,23 +191,20 @@ class Rows(CommandTest):
         self.assertEqual("no energy: " in why, counters["energy_j"] is None)
 
     def test_a_kernel_names_the_library_it_calls(self) -> None:
-        arguments = ["--problem", TINY, "--kernel", "naive,gemm", "--threads", "1"]
-        done = run("run", *arguments, *BRIEF, "--output", self.output)
-        libraries = {row["kernel"]: row["library"] for row in cells(self.output).values()}
+        rows = self.cells_of("run", "--problem", TINY, "--kernel", "naive,gemm")
+        libraries = {row["kernel"]: row["library"] for row in rows}
         self.assertIsNone(libraries["naive"])
         self.assertRegex(libraries["gemm"], r"BLAS|BLIS")
-        words = " ".join(done.stdout.split())
+        words = " ".join(self.done.stdout.split())
         self.assertIn(f"gemm calls {' '.join(libraries['gemm'].split())}", words)
 
     def test_a_kernel_says_where_it_calls_what(self) -> None:
         """OpenBLAS may run other code for a few rows; then each line says for how many cells."""
-        few, many = "h=1,s=8,d=8", "h=1,s=128,d=8"
-        done = run("run", "--problem", few, "--problem", many, "--kernel", "gemm",
-                   "--threads", "1", *BRIEF, *UNCHECKED, "--output", self.output)  # fmt: skip
-        libraries = {row["library"] for row in cells(self.output).values()}
-        said = re.findall(r"gemm calls", done.stdout)
-        self.assertEqual(len(said), len(libraries))
-        words = " ".join(done.stdout.split())
+        few_and_many = ("--problem", "h=1,s=8,d=8", "--problem", "h=1,s=128,d=8")
+        rows = self.cells_of("run", *few_and_many, "--kernel", "gemm", *UNCHECKED)
+        libraries = {row["library"] for row in rows}
+        words = " ".join(self.done.stdout.split())
+        self.assertEqual(words.count("gemm calls"), len(libraries))
         for library in libraries:
             where = " in 1 of 2 cells" if len(libraries) > 1 else ""
             self.assertIn(f"gemm calls {' '.join(library.split())}{where}", words)
@@ -231,9 +212,9 @@ class Rows(CommandTest):
     def test_every_launch_of_gemm_runs_the_same_core(self) -> None:
         """Chosen by trying, once a case; what the library reports of itself is one text, too."""
         problems = ["--problem", "h=2,s=8,d=16", "--problem", "h=1,s=150,d=64"]
-        done = run("run", *problems, "--kernel", "gemm,naive", "--threads", "1,2", *UNCHECKED,
-                   "--launches", "2", "--output", self.output, program=HOST)  # fmt: skip
-        rows = [row for row in cells(self.output).values() if row["kernel"] == "gemm"]
+        asked = ("--kernel", "gemm,naive", "--threads", "1,2", "--launches", "2", *UNCHECKED)
+        every = self.cells_of("run", *problems, *asked, program=HOST)
+        rows = [row for row in every if row["kernel"] == "gemm"]
         self.assertEqual(len(rows), 4)
         for problem in {row["problem"] for row in rows}:
             both = [row for row in rows if row["problem"] == problem]
@@ -251,16 +232,17 @@ class Rows(CommandTest):
             if tried:
                 self.assertIn(blas["core"], tried)
                 self.assertLessEqual(tried[blas["core"]], min(tried.values()))
-                self.assertIn(f"runs the BLAS library's core {blas['core']} (tried: ", done.stdout)
+                self.assertIn(
+                    f"runs the BLAS library's core {blas['core']} (tried: ", self.done.stdout
+                )
             if "OpenBLAS" in both[0]["library"] and "own" not in blas["core"]:
                 self.assertIn(blas["core"].lower(), both[0]["library"].lower())
-        naive = [row for row in cells(self.output).values() if row["kernel"] == "naive"]
-        self.assertEqual([row["blas"] for row in naive], [None] * len(naive))
+        self.assertEqual({str(row["blas"]) for row in every if row["kernel"] == "naive"}, {"None"})
 
     def test_a_resumed_session_keeps_the_core(self) -> None:
         """What the launches before an interruption ran on is not chosen anew."""
-        arguments = ["--problem", TINY, "--kernel", "gemm", "--threads", "1", "--launches", "2"]
-        run("run", *arguments, *UNCHECKED, "--output", self.output, program=HOST)
+        asked = ("--problem", TINY, "--kernel", "gemm", "--launches", "2", *UNCHECKED)
+        self.cell_of("run", *asked, program=HOST)
         path = pathlib.Path(self.output)
         kept = [
             line
@@ -278,12 +260,15 @@ class Rows(CommandTest):
         self.assertEqual(row["blas"], other)
         self.assertTrue(all(line["blas"] == other for line in launches(self.output)))
 
+    def launched(self, kernels: str, *more: str) -> list[Row]:
+        """The launches of a session of something tiny."""
+        words = ("--problem", TINY, "--kernel", kernels, *UNCHECKED, *more)
+        self.cells_of("run", *words, program=HOST)
+        return launches(self.output)
+
     @of_numbers
     def test_launches_differ_in_order_and_shift(self) -> None:
-        arguments = ["--problem", TINY, "--kernel", "naive,online,tiled", "--threads", "1"]
-        arguments += ["--launches", "5", "--seed", "3", *UNCHECKED, "--output", self.output]
-        run("run", *arguments, program=HOST)
-        taken = launches(self.output)
+        taken = self.launched("naive,online,tiled", "--launches", "5", "--seed", "3")
         orders = {}
         for launch in taken:
             orders.setdefault(launch["round"], []).append(launch["kernel"])
@@ -301,11 +286,9 @@ class Rows(CommandTest):
     @of_numbers
     def test_thread_counts_stay_together(self) -> None:
         """In each round what is compared is launched one after the other, in any order."""
-        arguments = ["--problem", TINY, "--kernel", "row_parallel,tiled", "--threads", "1,2"]
-        arguments += ["--launches", "4", "--seed", "3", *UNCHECKED, "--output", self.output]
-        run("run", *arguments, program=HOST)
+        more = ("--threads", "1,2", "--launches", "4", "--seed", "3")
         orders = {}
-        for launch in launches(self.output):
+        for launch in self.launched("row_parallel,tiled", *more):
             orders.setdefault(launch["round"], []).append(launch["threads"])
         for order in orders.values():
             self.assertIn(order, (sorted(order), sorted(order, reverse=True)))
@@ -314,30 +297,23 @@ class Rows(CommandTest):
     @of_numbers
     def test_a_seed_repeats_the_order(self) -> None:
         orders = []
-        for name in "ab":
-            path = str(self.directory / name)
-            arguments = ["--problem", TINY, "--kernel", "naive,online,tiled", "--threads", "1"]
-            arguments += ["--seed", "11", "--launches", "2", *UNCHECKED, "--output", path]
-            run("run", *arguments, program=HOST)
-            first = [line for line in lines(path) if line.get("repeat") == 0 and "twin" not in line]
+        for _ in range(2):
+            self.launched("naive,online,tiled", "--seed", "11", "--launches", "2")
+            every = lines(self.output)
+            first = [line for line in every if line.get("repeat") == 0 and "twin" not in line]
             orders.append([(line["kernel"], line["shift_bytes"]) for line in first])
         self.assertEqual(orders[0], orders[1])
 
     def test_the_repro_line_reproduces_the_row(self) -> None:
         """Also that of a cold cache: here of too little to be cold, as a cold launch takes long."""
         for shape, *cold in (("h=2,s=128,d=64",), ("h=1,s=16,d=8", "--cold")):
-            first, again = (str(self.directory / f"{name}{len(cold)}") for name in ("a", "b"))
             problem = f"{shape},mask=causal,scale=0.3 input=uniform:7"
-            arguments = ["--problem", problem, *cold, "--kernel", "online", "--isa", "baseline"]
-            run("run", *arguments, "--threads", "1", "--placement", "none", *BRIEF,
-                "--output", first)  # fmt: skip
-            (row,) = cells(first).values()
+            asked = ("--problem", problem, *cold, "--kernel", "online", "--isa", "baseline")
+            row = self.cell_of("run", *asked, "--placement", "none")
             self.assertEqual(row["cache"], "cold" if cold else "warm")
             words = shlex.split(row["repro"])
             self.assertEqual(words[0], "attnbench")
-            done = run(*words[1:], *BRIEF, "--output", again)
-            self.assertEqual(done.returncode, 0, done)
-            (repeated,) = cells(again).values()
+            repeated = self.cell_of(*words[1:])
             for key in ("problem", "input", "kernel", "isa", "threads", "placement", "cache",
                         "state", "repro"):  # fmt: skip
                 self.assertEqual(row[key], repeated[key])
@@ -348,60 +324,39 @@ class Rows(CommandTest):
         odd = self.directory / "it's $HOME"
         shutil.copy(DATA / "minilm-preamble.safetensors", odd)
         problem = f"h=2,s=68,d=32 input=file:{odd}:layer1."
-        run(
-            *("run", "--problem", problem, "--kernel", "naive", "--threads", "1"),
-            *(*BRIEF, "--output", self.output),
-        )
-        (row,) = cells(self.output).values()
+        row = self.cell_of("run", "--problem", problem, "--kernel", "naive")
         self.assertEqual(row["state"], "ok", row)
         words = shlex.split(row["repro"])
         asked = words[words.index("--problem") + 1]
         self.assertTrue(asked.endswith(f" input=file:{odd}:layer1."), asked)
 
     def test_too_small_to_be_cold(self) -> None:
-        arguments = ["--problem", TINY, "--kernel", "naive", "--cold"]
-        done = run("run", *arguments, "--output", self.output)
-        (row,) = cells(self.output).values()
-        self.assertEqual((done.returncode, row["state"]), (0, "unsupported"), row)
+        row = self.cell_of("run", *NAIVE, "--cold")
+        self.assertEqual(row["state"], "unsupported", row)
         self.assertIn("too small for --cold", row["why"])
 
     def test_unsupported_is_a_result(self) -> None:
-        done = run(
-            "run",
-            "--problem",
-            "h=1,s=4,d=4,outputs=weights",
-            "--kernel",
-            "online",
-            "--output",
-            self.output,
+        rows = self.cells_of(
+            "run", "--problem", "h=1,s=4,d=4,outputs=weights", "--kernel", "online"
         )
-        self.assertEqual(done.returncode, 0, done)
-        rows = list(cells(self.output).values())
         self.assertEqual(
             {(row["state"], row["why"]) for row in rows},
             {("unsupported", "no variant of it takes outputs=weights")},
         )
-        self.assertIn("unsupported: online/", done.stdout)
-        self.assertIn("(no variant of it takes outputs=weights)", done.stdout)
+        self.assertIn("unsupported: online/", self.done.stdout)
+        self.assertIn("(no variant of it takes outputs=weights)", self.done.stdout)
 
     def test_a_serial_kernel_on_two_threads(self) -> None:
-        run(
-            "run", "--problem", TINY, "--kernel", "naive", "--threads", "2", "--output", self.output
-        )
-        (row,) = cells(self.output).values()
+        row = self.cell_of("run", *NAIVE, "--threads", "2")
         self.assertEqual((row["state"], row["why"]), ("unsupported", "runs on one thread only"))
 
     def test_all_variants_are_listed(self) -> None:
         """Those of the host are measured, the others are rows as well."""
         known = json.loads(run("list", "--json").stdout)["kernels"]
         expected = {k["isa"]: k["available"] for k in known if k["name"] == "naive"}
-        run("run", "--problem", TINY, "--kernel", "naive", "--isa", "all", "--threads", "1", *BRIEF,
-            *UNCHECKED, "--output", self.output)  # fmt: skip
-        states = {
-            line["isa"]: line["state"] == "ok"
-            for line in lines(self.output)
-            if line["type"] == "cell"
-        }
+        self.cells_of("run", *NAIVE, "--isa", "all", *UNCHECKED)
+        rows = [line for line in lines(self.output) if line["type"] == "cell"]
+        states = {row["isa"]: row["state"] == "ok" for row in rows}
         self.assertEqual(states, expected)
 
     def test_variants_that_are_not_built(self) -> None:
@@ -409,13 +364,11 @@ class Rows(CommandTest):
         known = json.loads(run("list", "--json").stdout)["kernels"]
         built = {k["isa"] for k in known if k["name"] == "naive"}
         for isa in {"avx512_bf16", "amx", "neon_bf16"} - built:
-            output = str(self.directory / f"{isa}.jsonl")
-            done = run("run", "--problem", TINY, "--kernel", f"naive/{isa}", "--output", output)
-            self.assertEqual(done.returncode, 0, done)
-            here = isa in lines(output)[0]["machine"]["isas"]
+            rows = self.cells_of("run", "--problem", TINY, "--kernel", f"naive/{isa}")
+            here = isa in lines(self.output)[0]["machine"]["isas"]
             says = f"no variant for {isa} yet, though" if here else f"no variant for {isa}, and"
             rest = "this host has it" if here else "this host lacks "
-            for row in cells(output).values():
+            for row in rows:
                 self.assertEqual(row["state"], "unavailable")
                 self.assertTrue(row["why"].startswith(f"{says} {rest}"), row["why"])
 

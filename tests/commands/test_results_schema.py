@@ -2,7 +2,7 @@
 
 import unittest
 
-from command import BRIEF, HOST, SCHEMA, TINY, CommandTest, Row, cells, lines, run
+from command import HOST, SCHEMA, TINY, CommandTest, Row, lines
 from json_schema import Validator
 
 
@@ -17,39 +17,35 @@ class Schema(CommandTest):
         return written
 
     def test_every_state(self) -> None:
-        run(
-            "run", "--problem", TINY, "--problem", "h=1,s=4,d=4,softcap=9", "--kernel",
-            "naive,broken_zero,broken_crash,broken_hungry", "--isa", "all", "--threads", "1",
-            *BRIEF, "--output", self.output, program=HOST,
+        self.cells_of(
+            "run", "--problem", TINY, "--problem", "h=1,s=4,d=4,softcap=9", "--isa", "all",
+            "--kernel", "naive,broken_zero,broken_crash,broken_hungry", code=None, program=HOST,
         )  # fmt: skip
         written = self.validate(self.output)
         states = {line["state"] for line in written if line["type"] == "cell"}
         self.assertLessEqual({"ok", "failed", "crashed", "skipped", "unsupported"}, states)
 
     def test_check(self) -> None:
-        arguments = ["--problem", TINY, "--kernel", "naive,online", "--threads", "1"]
-        done = run("check", *arguments, "--output", self.output)
-        self.assertEqual(done.returncode, 0, done)
+        rows = self.cells_of("check", "--problem", TINY, "--kernel", "naive,online")
         written = self.validate(self.output)
         (difference,) = [line for line in written if line["type"] == "difference"]
         self.assertEqual({row["kernel"] for row in difference["between"]}, {"naive", "online"})
         self.assertLess(difference["largest"], 1e-5)
         self.assertRegex(
-            done.stdout, r"largest difference between two kernels: \S+e-0\d, (naive|online)/"
+            self.done.stdout, r"largest difference between two kernels: \S+e-0\d, (naive|online)/"
         )
-        for row in cells(self.output).values():
+        for row in rows:
             self.assertGreater(row["check"]["rows"], 0)
             self.assertIsNone(row["time"])
 
     def test_check_without_o_compares_nothing(self) -> None:
-        arguments = ["--kernel", "naive,online", "--threads", "1", "--output", self.output]
-        done = run("check", "--problem", "h=1,s=16,d=8,outputs=lse", *arguments)
-        self.assertEqual(done.returncode, 0, done)
+        asked = ("--problem", "h=1,s=16,d=8,outputs=lse", "--kernel", "naive,online")
+        rows = self.cells_of("check", *asked)
         self.assertNotIn("difference", {line["type"] for line in self.validate(self.output)})
-        self.assertEqual({row["state"] for row in cells(self.output).values()}, {"ok"})
+        self.assertEqual({row["state"] for row in rows}, {"ok"})
 
     def test_the_validator_can_fail(self) -> None:
-        run("run", "--problem", TINY, "--kernel", "naive", *BRIEF, "--output", self.output)
+        self.cell_of("run", "--problem", TINY, "--kernel", "naive")
         by_type = {line["type"]: line for line in lines(self.output)}
         session, check, launch, cell, end = (
             by_type[name] for name in ("session", "check", "launch", "cell", "end")

@@ -189,35 +189,28 @@ class Interrupted(Sessions):
         self.assertEqual({row["kernel"] for row in cells(self.output).values()},
                          {"naive", "broken_slow"})  # fmt: skip
 
-    def test_resume_refuses(self) -> None:
+    def test_resume_refuses_what_is_no_session(self) -> None:
         self.refused(["run", "--resume", self.output], 3, "No such file", program=HOST)
         pathlib.Path(self.output).write_text("{}\n", encoding="utf-8")
         self.refused(["run", "--resume", self.output], 3, "line 1 is damaged", program=HOST)
 
-    def test_resume_refuses_in_one_line(self) -> None:
-        """Texts of the file stand in the message, which is still one line."""
+    def test_resume_refuses_another_session(self) -> None:
+        """In one line, though texts of the file stand in it."""
         self.complete()
         path = pathlib.Path(self.output)
-        path.write_text(path.read_text(encoding="utf-8").replace('"go-on"', '"go\\non"'))
-        self.refused(["run", "--resume", self.output], 2, "--if-busy", "'go on'", program=HOST)
-
-    def test_resume_names_the_word_that_is_no_text(self) -> None:
-        self.complete()
-        path = pathlib.Path(self.output)
-        path.write_text(path.read_text(encoding="utf-8").replace('"go-on"', "null"))
-        word = lines(self.output)[0]["command"].index(None) + 1
-        self.refused(["run", "--resume", self.output], 2, f"word {word} of its", program=HOST)
-
-    def test_resume_refuses_another_command(self) -> None:
-        self.complete()
-        self.refused(["check", "--resume", self.output], 2, "attnbench run", program=HOST)
-
-    def test_resume_refuses_another_machine(self) -> None:
-        self.complete()
-        fingerprint = lines(self.output)[0]["machine"]["fingerprint"]
-        path = pathlib.Path(self.output)
-        path.write_text(path.read_text(encoding="utf-8").replace(fingerprint, "another"))
-        self.refused(["run", "--resume", self.output], 2, "another machine", program=HOST)
+        whole = path.read_text(encoding="utf-8")
+        header = lines(self.output)[0]
+        fingerprint = header["machine"]["fingerprint"]
+        word = header["command"].index("go-on") + 1
+        for command, old, new, *messages in (
+            ("run", '"go-on"', '"go\\non"', "--if-busy", "'go on'"),
+            ("run", '"go-on"', "null", f"word {word} of its"),
+            ("check", "", "", "attnbench run"),
+            ("run", fingerprint, "another", "another machine"),
+        ):
+            with self.subTest(messages):
+                path.write_text(whole.replace(old, new) if old else whole, encoding="utf-8")
+                self.refused([command, "--resume", self.output], 2, *messages, program=HOST)
 
 
 class Parent(Sessions):

@@ -82,10 +82,9 @@ class Session(CommandTest):
         arguments += ["--kernel", f"ring_{ranks}{kernel}", "--threads", threads or str(ranks)]
         if ranks > CORES:
             arguments += ["--placement", "none"]
-        command, brief = ("run", BRIEF) if timed and ranks <= CORES else ("check", ())
-        done = run(command, *arguments, *brief, "--output", self.output)
-        self.rows = {x["kernel"]: x for x in lines(self.output) if x["type"] == "cell"}
-        return done, self.rows[f"ring_{ranks}"]
+        command = "run" if timed and ranks <= CORES else "check"
+        self.rows = {x["kernel"]: x for x in self.cells_of(command, *arguments, code=None)}
+        return self.done, self.rows[f"ring_{ranks}"]
 
 
 @unittest.skipUnless(WRONG, "this build found no MPI")
@@ -117,13 +116,9 @@ class Ranks(Session):
 
     def test_threads_are_shared_evenly(self) -> None:
         """A number of threads that cannot be is refused, and costs no other number."""
-        done = run(
-            "check", "--problem", "h=1,s=16,d=8", "--plugin", f"{RING} --ranks 2",
-            "--kernel", "ring_2", "--placement", "none", "--threads", "1,2", *PATIENT,
-            "--output", self.output,
-        )  # fmt: skip
-        self.assertEqual(done.returncode, 0, done)
-        found = {x["threads"]: x for x in lines(self.output) if x["type"] == "cell"}
+        words = ["--problem", "h=1,s=16,d=8", "--plugin", f"{RING} --ranks 2", *PATIENT]
+        words += ["--kernel", "ring_2", "--placement", "none", "--threads", "1,2"]
+        found = {x["threads"]: x for x in self.cells_of("check", *words)}
         self.assertEqual((found[1]["state"], found[2]["state"]), ("unsupported", "ok"))
         self.assertEqual(found[1]["why"], "2 ranks cannot share 1 thread evenly")
 

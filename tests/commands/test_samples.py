@@ -7,7 +7,7 @@ import subprocess
 import threading
 import unittest
 
-from command import BESIDE, CommandTest, Row, cells, launches, run
+from command import BESIDE, CommandTest, Row, cells, launches
 
 WRONG = os.environ["ATTNBENCH_WRONG"]
 FAST = "h=1,s=3,d=4"  # many calls a sample
@@ -16,10 +16,9 @@ SLOW = "h=1,s=384,d=64"  # a call a sample, some milliseconds; 25 on a busy mach
 
 class Samples(CommandTest):
     def row(self, problem: str, kernel: str, *more: str, **options: object) -> Row:
-        words = ("run", "--problem", problem, "--kernel", kernel, "--threads", "1", *more)
-        done = run(*words, "--output", self.output, program=WRONG, **options)
-        (row,) = cells(self.output).values()
-        self.assertEqual(done.returncode, 0 if row["state"] == "ok" else 1, done)
+        words = ("--problem", problem, "--kernel", kernel, *more)
+        row = self.cell_of("run", *words, code=None, program=WRONG, **options)
+        self.assertEqual(self.done.returncode, 0 if row["state"] == "ok" else 1, self.done)
         return row
 
     def assert_spoiled(self, row: Row, earliest: int = 2) -> None:
@@ -65,7 +64,6 @@ class Samples(CommandTest):
         row = self.row("h=2,s=64,d=16", "leaks", "--launches", "2")
         self.assertEqual(row["state"], "ok", row)
         self.assertLessEqual({"grows", "prints"}, set(row["flags"]))
-        pathlib.Path(self.output).unlink()
         row = self.row("h=2,s=64,d=16", "honest", "--launches", "2")
         # AddressSanitizer keeps what is freed: there every process grows
         own = {"prints"} if os.environ.get("ATTNBENCH_SANITIZED") == "ON" else {"grows", "prints"}
@@ -81,7 +79,6 @@ class Samples(CommandTest):
             row = self.row(problem, "keeps_known_operands", *more)
             self.assertEqual(row["state"], "failed", row)
             self.assertIsNone(row["time"])
-            pathlib.Path(self.output).unlink()
             self.assertRegex(
                 row["why"], r"^in a timed call: sample \d+ of launch \d( differs from |: o row )"
             )

@@ -18,13 +18,11 @@ class Settings(PluginTest):
     ) -> tuple[str, dict[str, Row]]:
         """What a session of both prints, and the row of each."""
         words = ["--problem", problem, "--plugin", self.plugin("told"), "--kernel", "told"]
-        words += ["--threads", "1", "--check", "case", "--seed", "5"]
-        words += ["--output", self.output, "--force"]
-        done = run("run", *words, "--base-options", base, "--new-options", new, *more)
-        self.assertEqual(done.returncode, code, done.stderr)
+        words += ["--check", "case", "--seed", "5", "--base-options", base, "--new-options", new]
+        self.cells_of("run", *words, *more, code=code)
         rows = [line for line in lines(self.output) if line["type"] == "cell"]
         self.assertEqual(len(rows), 2)
-        return done.stdout, {row["setting"]: row for row in rows}
+        return self.done.stdout, {row["setting"]: row for row in rows}
 
     def logs(self, setting: str) -> set[str]:
         """What the launches of a setting print."""

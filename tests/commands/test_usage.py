@@ -66,13 +66,10 @@ class Usage(CommandTest):
         self.assertIn("Everywhere else it passes", page)
 
     def test_check_without_cases_takes_the_suite_conformance(self) -> None:
-        self.output = str(self.directory / "check.jsonl")
-        words = ["--kernel", "naive,flash", "--threads", "1", "--isa", "baseline"]
-        chosen = ["--case", "check-f32-one,check-bf16-square", "--output", self.output]
-        done = run("check", *words, *chosen)
-        self.assertEqual(done.returncode, 0, done)
+        words = ["--kernel", "naive,flash", "--isa", "baseline"]
+        rows = self.cells_of("check", *words, "--case", "check-f32-one,check-bf16-square")
         self.assertEqual(
-            {(row["case"], row["kernel"]): row["state"] for row in cells(self.output).values()},
+            {(row["case"], row["kernel"]): row["state"] for row in rows},
             {
                 ("check-f32-one", "naive"): "ok",
                 ("check-f32-one", "flash"): "ok",
@@ -84,14 +81,8 @@ class Usage(CommandTest):
 
     def test_nothing_of_a_kernel_is_no_success(self) -> None:
         """Of one that is named; what it does not compute is one line for all cases of a check."""
-        words = [
-            "--isa",
-            "baseline",
-            "--case",
-            "check-bf16-square,check-bf16-more",
-            "--threads",
-            "1",
-        ]
+        words = ["--isa", "baseline", "--case", "check-bf16-square,check-bf16-more"]
+        words += ["--threads", "1"]
         done = run("check", "--kernel", "flash,naive", *words)
         self.assertEqual(done.returncode, 1, done)
         self.assertIn(
@@ -150,9 +141,7 @@ class Usage(CommandTest):
         self.assertFalse(os.path.exists(self.output))
 
     def test_a_dry_run_of_a_resumed_session_leaves_the_file(self) -> None:
-        done = run("run", "--problem", TINY, "--kernel", "naive", "--threads", "1", *BRIEF,
-                   "--output", self.output)  # fmt: skip
-        self.assertEqual(done.returncode, 0, done)
+        self.cell_of("run", "--problem", TINY, "--kernel", "naive")
         before = lines(self.output)
         done = run("run", "--resume", self.output, "--dry-run")
         self.assertEqual((done.returncode, lines(self.output)), (0, before), done)
@@ -163,11 +152,8 @@ class Usage(CommandTest):
 
     def test_pages_are_counted_before_memory_is_taken(self) -> None:
         """Whole pages are stored, however few keys there are."""
-        self.output = str(self.directory / "pages.jsonl")
-        words = ["--problem", "page=9999999999,s=8", "--kernel", "flash", "--threads", "1"]
-        done = run("check", *words, "--output", self.output)
-        self.assertEqual(done.returncode, 3, done)
-        (row,) = cells(self.output).values()
+        words = ["--problem", "page=9999999999,s=8", "--kernel", "flash"]
+        row = self.cell_of("check", *words, code=3)
         self.assertRegex(row["why"], r"^needs \S+ GB of memory, \S+ GB are available$")
 
     def test_named_pipes_are_refused(self) -> None:
@@ -197,14 +183,12 @@ class Usage(CommandTest):
         words = ["check", "--problem", TINY, "--kernel", "flash", "--threads", "1,all"]
         cores = []
         for more in ({}, {**binding, "GOMP_CPU_AFFINITY": "0"}):
-            output = str(self.directory / f"{len(more)}.jsonl")
-            done = run(*words, "--output", output, env={**os.environ, **more})
-            self.assertEqual(done.returncode, 0, done)
-            cores.append(lines(output)[0]["machine"]["cores"])
+            self.cells_of(*words, env={**os.environ, **more})
+            cores.append(lines(self.output)[0]["machine"]["cores"])
         self.assertEqual(cores[0], cores[1])
         for name in binding:
-            self.assertIn(name, done.stderr)
-        self.assertEqual(done.stderr.count("ignored: "), 1)
+            self.assertIn(name, self.done.stderr)
+        self.assertEqual(self.done.stderr.count("ignored: "), 1)
 
     def test_stacks_too_small_for_a_thread_are_ignored(self) -> None:
         words = ["check", "--problem", TINY, "--kernel", "flash", "--threads", "2"]
@@ -221,20 +205,18 @@ class Usage(CommandTest):
 
     def test_variables_of_hwloc_make_up_no_machine(self) -> None:
         """One of CPUs that this process may not use, or that are not there."""
-        words = ["check", "--problem", TINY, "--kernel", "naive", "--threads", "1"]
         four = self.directory / "four.xml"
         four.write_text(FOUR_CPUS)
-        for number, (made_up, ignored) in enumerate((
+        for made_up, ignored in (
             ({"HWLOC_SYNTHETIC": "core:4 pu:1"}, ["HWLOC_SYNTHETIC"]),
             ({"HWLOC_XMLFILE": str(four)}, ["HWLOC_XMLFILE"]),
             ({"HWLOC_HIDE_ERRORS": "2"}, []),
-        )):  # fmt: skip
-            self.output = str(self.directory / f"made-up-{number}.jsonl")
-            done = run(*words, "--output", self.output, env={**os.environ, **made_up})
-            self.assertEqual(done.returncode, 0, done)
+        ):
+            words = ("--problem", TINY, "--kernel", "naive")
+            self.cell_of("check", *words, env={**os.environ, **made_up})
             machine = lines(self.output)[0]["machine"]
             self.assertEqual(machine["threads"], 1)  # command.py leaves it one CPU
-            self.assertEqual(re.findall(r"ignored: (.*); attnbench", done.stderr), ignored)
+            self.assertEqual(re.findall(r"ignored: (.*); attnbench", self.done.stderr), ignored)
 
     @unless_emulated("has a stack and memory of its own")
     def test_small_limits_end_with_a_message(self) -> None:
@@ -263,13 +245,10 @@ class Usage(CommandTest):
                 self.assertIn(message, " ".join(done.stderr.split()))
 
     def test_more_threads_than_places_cost_their_own_cell(self) -> None:
-        self.output = str(self.directory / "places.jsonl")
-        words = ["check", "--problem", TINY, "--kernel", "flash", "--threads", "1,4000"]
-        done = run(*words, "--output", self.output)
-        self.assertEqual(done.returncode, 3, done)
-        states = {threads: row["state"] for (_, _, threads), row in cells(self.output).items()}
+        words = ["--problem", TINY, "--kernel", "flash", "--threads", "1,4000"]
+        states = {row["threads"]: row["state"] for row in self.cells_of("check", *words, code=3)}
         self.assertEqual(states, {1: "ok", 4000: "skipped"})
-        self.assertIn("4000 threads requested", done.stdout)
+        self.assertIn("4000 threads requested", self.done.stdout)
 
     def test_other_hosts_are_made_by_a_mask(self) -> None:
         """With the baseline alone, or with some instruction sets, if this host has them."""
@@ -281,19 +260,8 @@ class Usage(CommandTest):
             listed = json.loads(run("list", "--json", env=masked).stdout)
             available = {k["isa"] for k in listed["kernels"] if k["available"]}
             self.assertEqual(available, own & {BASELINE, *mask.split(",")})
-            self.output = str(self.directory / f"mask-{mask}.jsonl")
-            words = [
-                "--problem",
-                "s=4,d=4",
-                "--kernel",
-                "flash",
-                "--isa",
-                "all",
-                "--output",
-                self.output,
-            ]
-            done = run("check", *words, env=masked)
-            self.assertEqual(done.returncode, 0, done)
+            words = ("--problem", "s=4,d=4", "--kernel", "flash", "--isa", "all")
+            self.cells_of("check", *words, env=masked)
             rows = [line for line in lines(self.output) if line["type"] == "cell"]
             states = {row["isa"]: row["state"] for row in rows}
             self.assertEqual(
@@ -329,55 +297,44 @@ class Usage(CommandTest):
         done = run("run", "--problem", text, "--kernel", "no-such")
         self.assertIn("no kernel or group 'no-such'", done.stderr)
 
-    def test_unknown_command(self) -> None:
-        self.refused(["rum"], 2, "no command 'rum'", "did you mean 'run'?")
-
-    def test_unknown_option(self) -> None:
-        self.refused(["run", "--sute", "quick"], 2, "'--sute'", "did you mean --suite?")
-
-    def test_bad_problem_names_key_and_position(self) -> None:
-        self.refused(["run", "--problem", "h=2,s=abc,d=8"], 2, "s", "'abc'", "position 6")
-        self.refused(["run", "--problem", "h=2,depth=8"], 2, "'depth'", "position 4")
+    def test_words_that_are_wrong_are_named(self) -> None:
+        """With the nearest that is right, or the place."""
+        tiny = ["run", "--problem", TINY]
+        for words, *messages in (
+            (["rum"], "no command 'rum'", "did you mean 'run'?"),
+            (["run", "--sute", "quick"], "'--sute'", "did you mean --suite?"),
+            (["run", "--problem", "h=2,s=abc,d=8"], "s", "'abc'", "position 6"),
+            (["run", "--problem", "h=2,depth=8"], "'depth'", "position 4"),
+            (["run", "--problem", "b=9000000000000000000,s=9"], "address space"),
+            ([*tiny, "--kernel", "navie"], "'navie'", "'naive'"),
+            ([*tiny, "--kernel", "naive/avx3"], "'naive/avx3'"),
+            ([*tiny, "--isa", "avx22"], "'avx22'", "'avx2'"),
+            (["run", "--suite", "quik"], "quik"),
+            (["run", "--suite", "quick", "--case", "nothing-like-it"], "nothing-like-it"),
+            ([*tiny, "--threads", "two"], "--threads", "'two'"),
+            ([*tiny, "--threads", "0"], "'0' is less than 1"),
+            ([*tiny, "--threads", "4..2"], "'4..2' runs from more"),
+            ([*tiny, "--threads", "1,,2"], "'' is none"),
+            ([*tiny, "--threads", "1..17"], "at most 16 numbers"),
+        ):
+            with self.subTest(words):
+                self.refused(words, 2, *messages)
 
     def test_problem_beyond_memory(self) -> None:
         done = run("run", "--problem", "h=1,s=8,d=8,b=100000000", "--kernel", "naive", *BRIEF)
         self.assertEqual(done.returncode, 3, done)
         self.assertIn("GB of memory", done.stdout)
 
-    def test_overflowing_problem(self) -> None:
-        self.refused(["run", "--problem", "b=9000000000000000000,s=9"], 2, "address space")
-
-    def test_unknown_kernel_with_suggestion(self) -> None:
-        self.refused(["run", "--problem", TINY, "--kernel", "navie"], 2, "'navie'", "'naive'")
-        self.refused(["run", "--problem", TINY, "--kernel", "naive/avx3"], 2, "'naive/avx3'")
-
-    def test_unknown_isa(self) -> None:
-        self.refused(["run", "--problem", TINY, "--isa", "avx22"], 2, "'avx22'", "'avx2'")
-
-    def test_unknown_suite(self) -> None:
-        self.refused(["run", "--suite", "quik"], 2, "quik")
-
-    def test_unknown_case(self) -> None:
-        self.refused(["run", "--suite", "quick", "--case", "nothing-like-it"], 2, "nothing-like-it")
-
     def test_bad_suite_file_names_file_and_line(self) -> None:
         suite = self.directory / "mine.suite"
         suite.write_text("# cases\ngood: h=1,s=4,d=4\nbad: h=1,s=4,mask=diagonal\n")
         self.refused(["run", "--suite", str(suite)], 2, f"{suite}:3:", "diagonal")
 
-    def test_bad_threads(self) -> None:
-        self.refused(["run", "--problem", TINY, "--threads", "two"], 2, "--threads", "'two'")
-        self.refused(["run", "--problem", TINY, "--threads", "0"], 2, "'0' is less than 1")
-        self.refused(["run", "--problem", TINY, "--threads", "4..2"], 2, "'4..2' runs from more")
-        self.refused(["run", "--problem", TINY, "--threads", "1,,2"], 2, "'' is none")
-        self.refused(["run", "--problem", TINY, "--threads", "1..17"], 2, "at most 16 numbers")
-
     def test_ranges_of_threads_and_sizes(self) -> None:
         words = ("--problem", "s=4,d=4..8*2", "--kernel", "row_parallel", "--threads", "1..4*2,2|3")
-        done = run("check", *words, "--placement", "none", "--output", self.output)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        rows = self.cells_of("check", *words, "--placement", "none")
         self.assertEqual(lines(self.output)[0]["settings"]["threads"], [1, 2, 4, 3])
-        found = {(c["case"], c["threads"]) for c in lines(self.output) if c["type"] == "cell"}
+        found = {(row["case"], row["threads"]) for row in rows}
         self.assertEqual(found, {(f"h1-s4-d{d}", n) for d in (4, 8) for n in (1, 2, 3, 4)})
 
     def test_worker_without_a_request(self) -> None:

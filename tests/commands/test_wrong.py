@@ -84,12 +84,8 @@ class Wrong(CommandTest):
 
     def rows(self, command: str, problem: str, kernels: str, *more: str) -> list[Row]:
         """The rows of a session with default threads but for their number, by kernel."""
-        how = [*(BRIEF if command == "run" else []), *PATIENCE, *more]
-        arguments = ["--problem", problem, "--kernel", kernels, "--threads", "1,2", *how]
-        done = run(command, *arguments, "--output", self.output, program=WRONG)
-        self.stdout = done.stdout
-        self.code = done.returncode
-        return list(cells(self.output).values())
+        words = ("--problem", problem, "--kernel", kernels, "--threads", "1,2", *PATIENCE, *more)
+        return self.cells_of(command, *words, code=None, program=WRONG)
 
     def assert_no_time(self, row: Row) -> None:
         self.assertIn(row["state"], ("failed", "crashed"), row)
@@ -105,14 +101,14 @@ class Wrong(CommandTest):
             kernels = set(sorted(every)[:most])
             self.output = str(self.directory / f"{command}{number}.jsonl")
             rows = self.rows(command, problem, ",".join(sorted(kernels)))
-            self.assertEqual(self.code, 1)
+            self.assertEqual(self.done.returncode, 1)
             self.assertEqual(
                 {(row["kernel"], row["threads"]) for row in rows},
                 {(kernel, threads) for kernel in kernels for threads in (1, 2)},
             )
             for row in rows:
                 self.assert_no_time(row)
-            self.assertNotRegex(self.stdout, r"(?m)^[*=] |GFLOP/s|fastest")
+            self.assertNotRegex(self.done.stdout, r"(?m)^[*=] |GFLOP/s|fastest")
 
     def test_run(self) -> None:
         self.are_caught("run", None)
@@ -133,7 +129,7 @@ class Wrong(CommandTest):
             self.output = str(self.directory / f"{kernel}.jsonl")
             (row,) = self.rows("check", next(iter(PROBLEMS)), kernel, "--threads", "2")
             self.assertEqual(row["state"], "failed", row)
-            (shown,) = re.findall(rf"(?m)^ *{kernel}/baseline +2 +failed *(.*)$", self.stdout)
+            (shown,) = re.findall(rf"(?m)^ *{kernel}/baseline +2 +failed *(.*)$", self.done.stdout)
             over_bound = row["check"]["error_over_bound"]
             if error is None:
                 self.assertIsNone(over_bound)
@@ -163,12 +159,12 @@ class Wrong(CommandTest):
                 self.assertIn("attnbench check --invariant --problem ", row["repro"])
                 if phase in ("batch", "neighbours"):
                     self.assertRegex(row["why"], rf"^{phase}: row .b \d, .* of o is \S+ \D+ and ")
-            self.assertEqual(self.code, 1 if phase else 0)
+            self.assertEqual(self.done.returncode, 1 if phase else 0)
         self.assertEqual(self.rows("run", problem, "differs_by_batch")[0]["state"], "ok")
 
     def test_honest_ones_get_theirs(self) -> None:
         rows = self.rows("run", CAUSAL, "honest")
-        self.assertEqual(self.code, 0)
+        self.assertEqual(self.done.returncode, 0)
         for row in rows:
             self.assertEqual(row["state"], "ok", row)
             self.assertEqual(row["check"]["depth"], "full")
