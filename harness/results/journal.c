@@ -43,7 +43,7 @@ static bool flush(int fd)
     return fdatasync(fd) == 0 || errno == EINVAL || errno == EROFS;
 }
 
-static bool append(struct journal *journal, json_t *line, bool to_disk, char *message,
+bool journal_write(struct journal *journal, json_t *line, bool to_disk, char *message,
                    size_t message_size)
 {
     bool written = false;
@@ -64,16 +64,6 @@ static bool append(struct journal *journal, json_t *line, bool to_disk, char *me
     free(text);
     json_decref(line);
     return written;
-}
-
-bool journal_write(struct journal *journal, json_t *line, char *message, size_t message_size)
-{
-    return append(journal, line, true, message, message_size);
-}
-
-bool journal_note(struct journal *journal, json_t *line, char *message, size_t message_size)
-{
-    return append(journal, line, false, message, message_size);
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */

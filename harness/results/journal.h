@@ -27,13 +27,11 @@ struct journal *journal_create(const char *path, enum journal_over over, char *m
                                size_t message_size);
 struct journal *journal_resume(const char *path, char *message, size_t message_size);
 
-/* Appends one line and flushes it to disk; steals the reference.  False on a full disk or I/O
- * error, with the file still ending in a whole line. */
-bool journal_write(struct journal *journal, json_t *line, char *message, size_t message_size);
-
-/* The same without waiting for the disk: for lines that may be lost if the power fails before the
- * next journal_write(). */
-bool journal_note(struct journal *journal, json_t *line, char *message, size_t message_size);
+/* Appends one line and steals the reference.  `to_disk` waits until the disk holds it; a line written without
+ * may be lost if the power fails before the next one written with it.  False on a full disk or I/O error, with
+ * the file still ending in a whole line. */
+bool journal_write(struct journal *journal, json_t *line, bool to_disk, char *message,
+                   size_t message_size);
 
 /* From a resumed file: its last session line; the last row of a cell, NULL where there is none; its check
  * and its launches since the build last changed, NULL where there are none. */

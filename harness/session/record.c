@@ -32,15 +32,14 @@ bool record_begin(struct record *record, const struct session *session, json_t *
     return record_write(record, session_line(session, command, alone));
 }
 
-typedef bool journal_add(struct journal *journal, json_t *line, char *message, size_t size);
-
 /* Without a journal nothing is written, and only memory can be missing. */
-static bool add(struct record *record, journal_add *write, json_t *line)
+static bool add(struct record *record, json_t *line, bool to_disk)
 {
     if (record->shown)
         progress_clear();
     if (record->journal)
-        return write(record->journal, line, record->message, sizeof record->message);
+        return journal_write(record->journal, line, to_disk, record->message,
+                             sizeof record->message);
     const bool whole = line && !alloc_failed();
     if (!whole)
         snprintf(record->message, sizeof record->message, "out of memory");
@@ -50,12 +49,12 @@ static bool add(struct record *record, journal_add *write, json_t *line)
 
 bool record_write(struct record *record, json_t *line)
 {
-    return add(record, journal_write, line);
+    return add(record, line, true);
 }
 
 bool record_note(struct record *record, json_t *line)
 {
-    return add(record, journal_note, line);
+    return add(record, line, false);
 }
 
 int record_code(enum cell_state state)

@@ -68,7 +68,7 @@ static struct journal *resumed(void)
 
 static void write_line(struct journal *journal, json_t *line)
 {
-    assert_true(journal_write(journal, line, message, sizeof message));
+    assert_true(journal_write(journal, line, true, message, sizeof message));
 }
 
 TEST(the_last_row_of_a_cell_wins)
@@ -203,9 +203,9 @@ TEST(a_full_disk_is_an_error)
 {
     struct journal *journal = journal_create("/dev/full", JOURNAL_REPLACE, message, sizeof message);
     assert_non_null(journal);
-    assert_false(journal_write(journal, session("a"), message, sizeof message));
+    assert_false(journal_write(journal, session("a"), true, message, sizeof message));
     assert_string_equal(message, "/dev/full: No space left on device");
-    assert_false(journal_note(journal, session("a"), message, sizeof message));
+    assert_false(journal_write(journal, session("a"), false, message, sizeof message));
     assert_string_equal(message, "/dev/full: No space left on device");
     journal_close(journal);
 }
