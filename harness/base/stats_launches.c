@@ -78,10 +78,8 @@ static void centre(const double *medians, size_t n, double dependence, struct st
     size_t first, last;
     s->median = stats_median(medians, n);
     s->interval = stats_dependent_ci95(medians, n, dependence, &s->lo, &s->hi);
-    if (s->interval) {
+    if (s->interval)
         stats_median_ranks(n, &first, &last, &s->coverage);
-        s->half_width = (s->hi - s->lo) / 2 / s->median;
-    }
 }
 
 bool stats_of_launches(const struct stats_launch *launches, size_t n, double dependence,
@@ -91,7 +89,6 @@ bool stats_of_launches(const struct stats_launch *launches, size_t n, double dep
         .lo = NAN,
         .hi = NAN,
         .coverage = NAN,
-        .half_width = NAN,
         .spread_within = NAN,
         .spread_between = NAN,
         .share_between = NAN,
