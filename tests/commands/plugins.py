@@ -3,7 +3,6 @@
 import hashlib
 import os
 import pathlib
-import subprocess
 
 from command import TINY, CommandTest, Row
 
@@ -23,8 +22,13 @@ class PluginTest(CommandTest):
         return str(PLUGINS / f"{name}.so")
 
     def session(
-        self, *more: str, problem: str = TINY, command: str = "run", kernels: str = "naive,plugins"
-    ) -> tuple[subprocess.CompletedProcess[str], dict[str, Row]]:
-        """One session on one thread; how it ended, and its rows by kernel."""
-        rows = self.cells_of(command, "--problem", problem, "--kernel", kernels, *more, code=None)
-        return self.done, {row["kernel"]: row for row in rows}
+        self,
+        *more: str,
+        problem: str = TINY,
+        command: str = "run",
+        kernels: str = "naive,plugins",
+        code: int | None = 0,
+    ) -> dict[str, Row]:
+        """One session on one thread: its rows by kernel."""
+        rows = self.cells_of(command, "--problem", problem, "--kernel", kernels, *more, code=code)
+        return {row["kernel"]: row for row in rows}

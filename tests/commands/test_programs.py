@@ -6,7 +6,6 @@ import pathlib
 import re
 import shlex
 import shutil
-import subprocess
 import time
 import unittest
 
@@ -37,21 +36,21 @@ class Programs(CommandTest):
         command: str = "run",
         kernel: str = "perl",
         depth: str = "case",
-    ) -> tuple[subprocess.CompletedProcess[str], dict[str, Row]]:
-        """One session on one thread; how it ended, and its rows by kernel.
+        code: int | None = 0,
+    ) -> dict[str, Row]:
+        """One session on one thread: its rows by kernel.
 
         Perl takes seconds for the full check, which is asked where it is the question.
         """
         words = ["--problem", problem, "--kernel", kernel, "--plugin", str(PROGRAMS / program)]
         words += ["--check", depth] if command == "run" else []
-        rows = self.cells_of(command, *words, *more, code=None)
-        return self.done, {row["kernel"]: row for row in rows}
+        rows = self.cells_of(command, *words, *more, code=code)
+        return {row["kernel"]: row for row in rows}
 
     # ---- an honest one ---------------------------------------------------------------------------
 
     def test_it_is_checked_timed_and_named(self) -> None:
-        done, rows = self.session("honest.pl", kernel="naive,perl", problem=LEAST, depth="full")
-        self.assertEqual(done.returncode, 0, done)
+        rows = self.session("honest.pl", kernel="naive,perl", problem=LEAST, depth="full")
         self.assertEqual(set(rows), {"naive", "perl"})
         row = rows["perl"]
         self.assertEqual((row["state"], row["threads"]), ("ok", 1))
@@ -68,14 +67,13 @@ class Programs(CommandTest):
     def test_arguments_are_handed_on_and_tell_cells_apart(self) -> None:
         file = PROGRAMS / "knows_more.pl"
         digest = hashlib.sha256(file.read_bytes()).hexdigest()
-        done, rows = self.session(
+        rows = self.session(
             "knows_more.pl one",
             "--plugin",
             f"'{file}' two \"it's\" ''",
             kernel="one,two",
             problem=LEAST,
         )
-        self.assertEqual(done.returncode, 0, done)
         self.assertEqual(rows["one"]["plugin"], f"sha256:{digest} one")
         self.assertEqual(rows["one"]["extra"], {"sent_bytes": 64, "arguments": 1})
         row = rows["two"]
@@ -84,7 +82,7 @@ class Programs(CommandTest):
         self.assertEqual(shlex.split(row["repro"])[3], f"{file} two 'it'\\''s' ''")
 
     def test_it_may_say_what_its_processors_can_do(self) -> None:
-        _, rows = self.session("knows_more.pl far", kernel="far", problem=LEAST)
+        rows = self.session("knows_more.pl far", kernel="far", problem=LEAST, code=None)
         row = rows["far"]
         self.assertEqual(row["state"], "ok")
         self.assertEqual(row["ceiling"]["fma_gflops"], 1000)
@@ -94,16 +92,16 @@ class Programs(CommandTest):
     def test_its_start_counts_in_the_estimate(self) -> None:
         """One launch and the check start it.  It sleeps, so that its start takes no less."""
         for arguments, least in (("0 50", 2 * 50), ("2 0", 2 * 2)):
-            done, _ = self.session(f"starts_slowly.pl {arguments}", "--dry-run", problem=LEAST)
-            span, unit = re.search(r"about ([0-9.]+) (s|min), ", done.stdout).groups()
-            self.assertGreaterEqual(float(span) * {"s": 1, "min": 60}[unit], least, done)
+            self.session(f"starts_slowly.pl {arguments}", "--dry-run", problem=LEAST)
+            span, unit = re.search(r"about ([0-9.]+) (s|min), ", self.done.stdout).groups()
+            self.assertGreaterEqual(float(span) * {"s": 1, "min": 60}[unit], least, self.done)
         for said in ("-1", "301"):
-            done, _ = self.session(f"starts_slowly.pl 0 {said}", "--dry-run", problem=LEAST)
-            self.assertIn("kernel perl: its start_s is no number from 0 to 300", done.stderr)
+            words = (f"starts_slowly.pl 0 {said}", "--dry-run")
+            self.session(*words, problem=LEAST, code=None)
+            self.assertIn("kernel perl: its start_s is no number from 0 to 300", self.done.stderr)
 
     def test_extra_numbers_are_numbers(self) -> None:
-        done, rows = self.session("knows_more.pl far bad", kernel="far", problem=LEAST)
-        self.assertEqual(done.returncode, 1, done)
+        rows = self.session("knows_more.pl far bad", kernel="far", problem=LEAST, code=1)
         self.assertEqual(rows["far"]["state"], "failed")
         self.assertIn("the program's extra 'sent_bytes' is not one of", rows["far"]["why"])
 
@@ -124,8 +122,7 @@ class Programs(CommandTest):
         ):
             with self.subTest(options):
                 depth = "case" if number else "full"
-                done, rows = self.session("honest.pl", problem=f"{shape},{options}", depth=depth)
-                self.assertEqual(done.returncode, 0, done)
+                rows = self.session("honest.pl", problem=f"{shape},{options}", depth=depth)
                 self.assertEqual(rows["perl"]["state"], "ok", rows)
                 self.assertGreater(rows["perl"]["check"]["rows"], 0 if number else 1000)
                 self.assertGreater(rows["perl"]["check"]["verified_samples"], 0)
@@ -141,25 +138,24 @@ class Programs(CommandTest):
             ("k_scale", "kv_dtype=i8", "as if k_scale were not applied"),
         ):
             with self.subTest(operand):
-                done, rows = self.session(
-                    f"misreads.pl {operand}", problem=f"{shape},{options}", command="check"
+                rows = self.session(
+                    f"misreads.pl {operand}",
+                    problem=f"{shape},{options}",
+                    command="check",
+                    code=1,
                 )
-                self.assertEqual(done.returncode, 1, done)
                 self.assertEqual(rows["perl"]["state"], "failed", rows)
                 self.assertIn(why, rows["perl"]["why"])
 
     def test_one_that_does_not_name_an_option_is_not_asked_for_it(self) -> None:
-        done, rows = self.session("constant.sh", kernel="constant", problem=f"{SMALL},sinks=1")
-        self.assertEqual(done.returncode, 0, done)
+        rows = self.session("constant.sh", kernel="constant", problem=f"{SMALL},sinks=1")
         self.assertEqual(rows["constant"]["state"], "unsupported")
         self.assertIn("sinks", rows["constant"]["why"])
 
     def test_what_it_does_not_claim_is_unsupported(self) -> None:
-        done, rows = self.session("honest.pl", problem=f"{SMALL},softcap=30")
-        self.assertEqual(done.returncode, 0, done)
+        rows = self.session("honest.pl", problem=f"{SMALL},softcap=30")
         self.assertEqual(rows["perl"]["state"], "unsupported")
-        done, rows = self.session("refuses_small.pl", problem="sq=3,skv=8,d=4")
-        self.assertEqual(done.returncode, 0, done)
+        rows = self.session("refuses_small.pl", problem="sq=3,skv=8,d=4")
         row = rows["perl"]
         self.assertEqual((row["state"], row["why"]), ("unsupported", "fewer than 4 queries"))
 
@@ -167,20 +163,18 @@ class Programs(CommandTest):
         """Though a check, here of options that it claims, has more threads than rows."""
         if os.cpu_count() == 1:
             self.skipTest("one core")
-        done, rows = self.session(
+        rows = self.session(
             "is_parallel.pl",
             "--threads",
             "2",
             command="check",
             problem="hq=2,hkv=1,sq=5,skv=9,d=4,mask=causal,window=3,layout=bshd",
         )
-        self.assertEqual(done.returncode, 0, done)
         self.assertEqual((rows["perl"]["state"], rows["perl"]["threads"]), ("ok", 2))
 
     def test_huge_pages_are_not_claimed(self) -> None:
         """Asked for, they would lie under copies that only this program reads."""
-        done, rows = self.session("honest.pl", "--huge-pages", problem=LEAST)
-        self.assertEqual(done.returncode, 0, done)
+        rows = self.session("honest.pl", "--huge-pages", problem=LEAST)
         self.assertEqual(rows["perl"]["state"], "unsupported")
         self.assertIn("huge pages", rows["perl"]["why"])
 
@@ -239,15 +233,13 @@ class Programs(CommandTest):
             ("keeps_results.pl", "failed", "got "),
         ):
             with self.subTest(program):
-                done, rows = self.session(program)
-                self.assertEqual(done.returncode, 1, done)
+                rows = self.session(program, code=1)
                 self.assertEqual(rows["perl"]["state"], state, rows)
                 self.assertIn(why, rows["perl"]["why"])
                 self.assertIsNone(rows["perl"]["time"])
 
     def test_a_constant_is_caught(self) -> None:
-        done, rows = self.session("constant.sh", kernel="constant")
-        self.assertEqual(done.returncode, 1, done)
+        rows = self.session("constant.sh", kernel="constant", code=1)
         self.assertEqual(rows["constant"]["state"], "failed")
         self.assertIn("got 0, expected ", rows["constant"]["why"])
 
@@ -262,17 +254,16 @@ class Programs(CommandTest):
             ("lacks_library.pl", "unavailable", "install libfast with: apt install libfast", 0),
         ):
             with self.subTest(program):
-                done, rows = self.session(program, kernel="perl,naive")
-                self.assertEqual(done.returncode, code, done)
+                rows = self.session(program, kernel="perl,naive", code=code)
                 self.assertEqual(rows["perl"]["state"], state, rows)
                 self.assertIn(why, rows["perl"]["why"])
                 self.assertEqual(rows["naive"]["state"], "ok")
 
     def test_another_number_of_threads_is_told(self) -> None:
-        done, rows = self.session("runs_one_thread.pl", "--threads", "2")
+        rows = self.session("runs_one_thread.pl", "--threads", "2", code=None)
         if os.cpu_count() == 1:
             self.skipTest("one core")
-        self.assertEqual(done.returncode, 1, done)
+        self.assertEqual(self.done.returncode, 1, self.done)
         self.assertEqual(rows["perl"]["state"], "failed")
         self.assertIn("was asked for 2 threads, runs 1", rows["perl"]["why"])
 
@@ -280,8 +271,7 @@ class Programs(CommandTest):
         """And does not outlive the session."""
         folder = self.directory / "programs"
         shutil.copytree(PROGRAMS, folder)
-        done, rows = self.session(str(folder / "breaks-hangs"), "--timeout", "5")
-        self.assertEqual(done.returncode, 1, done)
+        rows = self.session(str(folder / "breaks-hangs"), "--timeout", "5", code=1)
         self.assertEqual(rows["perl"]["state"], "timeout")
         until = time.monotonic() + HANGS
         while self.running(folder) and time.monotonic() < until:
@@ -309,10 +299,9 @@ class Programs(CommandTest):
         ):
             with self.subTest(program):
                 soon = ("--timeout", limit) if state == "timeout" else ()
-                done, _ = self.session(program, *soon, problem=TINY, kernel="naive")
-                self.assertEqual(done.returncode, code, done)
-                self.assertIn(f"{program}: {state}: ", done.stderr)
-                self.assertIn(why, done.stderr)
+                self.session(program, *soon, problem=TINY, kernel="naive", code=code)
+                self.assertIn(f"{program}: {state}: ", self.done.stderr)
+                self.assertIn(why, self.done.stderr)
 
 
 if __name__ == "__main__":
