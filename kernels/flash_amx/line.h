@@ -8,7 +8,7 @@
 #define ATTN_FLASH_AMX_LINE_H
 
 #include "jobs.h"
-#include "report.h"
+#include "softmax_rows.h"
 #include "whole.h"
 
 #define JOBS_IN_LINE 8

@@ -1,9 +1,9 @@
 /*
- * report.h: part of kernel flash for matrix units: rows of the softmax, where they are wanted, from scores
+ * softmax_rows.h: part of kernel flash for matrix units: rows of the softmax, where they are wanted, from scores
  * computed a second time.
  */
-#ifndef ATTN_FLASH_AMX_REPORT_H
-#define ATTN_FLASH_AMX_REPORT_H
+#ifndef ATTN_FLASH_AMX_SOFTMAX_ROWS_H
+#define ATTN_FLASH_AMX_SOFTMAX_ROWS_H
 
 #include "exactly.h"
 
