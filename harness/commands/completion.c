@@ -68,7 +68,7 @@ int completion_command(const struct options *options)
 {
     const char *name = options->subject ? options->subject : "";
     struct named shell;
-    for (size_t i = 0; subject_at(COMMAND_COMPLETION, i, &shell); i++)
+    for (size_t i = 0; i < SHELLS && subject_at(COMMAND_COMPLETION, i, &shell); i++)
         if (strcmp(shell.name, name) == 0) {
             fputs(scripts[i], stdout);
             return EXIT_AS_ASKED;

@@ -45,8 +45,10 @@ WRONG_CALL(cached_by_plan, "the second call of a plan returns the result of its 
     const struct attn_problem *p = &plan->problem;
     const bool again = seen_plan == plan;
     each_row(plan, tensors, honest_row); /* LSE is honest */
-    if (!again)
-        kept = realloc(kept, bytes_of_rows(p) * p->v_dim);
+    if (!again) {
+        free(kept);
+        kept = malloc(bytes_of_rows(p) * p->v_dim);
+    }
     copy_results(p, tensors, kept, NULL, again);
     seen_plan = plan;
 }
@@ -62,8 +64,10 @@ WRONG_CALL(cached_output, "a result is kept and returned to whoever asks for the
     if (!again) {
         each_row(plan, tensors, honest_row);
         of = *p;
-        o = realloc(o, bytes_of_rows(p) * p->v_dim);
-        lse = realloc(lse, bytes_of_rows(p));
+        free(o);
+        free(lse);
+        o = malloc(bytes_of_rows(p) * p->v_dim);
+        lse = malloc(bytes_of_rows(p));
     }
     copy_results(p, tensors, o, lse, again);
 }
