@@ -43,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     }
     struct options options = {.command = COMMAND_RUN, .resume = "results.jsonl"};
     json_t *command = NULL;
-    if (!resume_options(journal, &options, 0, NULL, &command, message, sizeof message)) {
+    if (!resume_options(journal, &options, &command, message, sizeof message)) {
         char line[sizeof message];
         printable_line(message, line, sizeof line);
         require(*message && strcmp(line, message) == 0, "a message is a line fit for a terminal");
