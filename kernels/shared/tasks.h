@@ -121,6 +121,8 @@ static inline struct group_block tasks_at(const struct tasks *tasks, size_t inde
     if (tasks->turns)
         sequence = attn_sequence(p, tasks->tensors, turn.b);
     const size_t steps = tasks_of_head(tasks, &sequence);
+    if (steps == 0) /* of no turn: a sequence without rows has no tasks */
+        return (struct group_block){0};
     const size_t step = steps - 1 - (index - turn.first) % steps;
     const size_t joined = tasks_joined(tasks, &sequence), each = tasks_of_rows(tasks, joined);
     const size_t done = step % each * tasks->rows, left = joined - done; /* of the joined rows */

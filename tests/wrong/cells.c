@@ -107,7 +107,7 @@ static real number_unless(const struct cell *c, bool wrong, real instead)
 /* As in the variant without -0 of some accelerators. */
 WRONG_BYTES(f8_bias_of_fnuz, "takes the exponent bias of e4m3 for 8")
 {
-    return number_unless(c, false, 0) / (is_type(c, ATTN_F8E4M3) ? 2 : 1);
+    return number_unless(c, false, 0) / (is_type(c, ATTN_F8E4M3) ? (real)2 : 1);
 }
 
 /* The number that would follow 57344. */
