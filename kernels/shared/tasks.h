@@ -112,16 +112,15 @@ static inline struct group_block tasks_at(const struct tasks *tasks, size_t inde
     const struct attn_problem *p = tasks->problem;
     struct attn_sequence sequence = {0, p->q_len, 0, p->kv_len};
     struct turn turn = {0, 0};
-    if (tasks->turns)
+    if (tasks->turns) {
         turn = tasks_turn(tasks, index);
-    else
-        turn.b = index / (p->kv_heads * tasks_of_head(tasks, &sequence));
-    if (turn.b >= p->batch)
-        return (struct group_block){0};
-    if (tasks->turns)
-        sequence = attn_sequence(p, tasks->tensors, turn.b);
+        if (turn.b < p->batch)
+            sequence = attn_sequence(p, tasks->tensors, turn.b);
+    }
     const size_t steps = tasks_of_head(tasks, &sequence);
-    if (steps == 0) /* of no turn: a sequence without rows has no tasks */
+    if (!tasks->turns && steps > 0)
+        turn.b = index / (p->kv_heads * steps);
+    if (turn.b >= p->batch || steps == 0)
         return (struct group_block){0};
     const size_t step = steps - 1 - (index - turn.first) % steps;
     const size_t joined = tasks_joined(tasks, &sequence), each = tasks_of_rows(tasks, joined);
