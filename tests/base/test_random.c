@@ -51,6 +51,22 @@ TEST(keys_and_streams_differ)
     assert_true(fabs(correlation) < 0.15); /* 4.7 standard errors */
 }
 
+/* Box and Muller's transform of the same bits by the mathematical library, in double. */
+TEST(normal_is_box_and_muller)
+{
+    random_normal(numbers, 2000, 42, 0);
+    for (size_t k = 0; k < 1000; k++) {
+        const uint64_t bits = random_bits(42, k);
+        const double radius = sqrt(-2 * log(((double)(bits >> 33) + 0.5) * 0x1p-31));
+        const double rest = ((double)(bits & 0x3fffffff) * 0x1p-29 - 1) * (acos(-1) / 4);
+        const bool swapped = bits >> 30 & 1, negative = bits >> 31 & 1;
+        const double sign = negative ? -radius : radius;
+        assert_true(fabs((double)numbers[2 * k] - sign * (swapped ? sin(rest) : cos(rest))) < 3e-6);
+        assert_true(fabs((double)numbers[2 * k + 1] - sign * (swapped ? cos(rest) : sin(rest))) <
+                    3e-6);
+    }
+}
+
 /* Moments within 5 standard errors, and the shares beyond 1, 2 and 3 standard deviations. */
 TEST(normal_is_normal)
 {
@@ -113,9 +129,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bits_are_splitmix64),     cmocka_unit_test(any_part_is_the_same),
-        cmocka_unit_test(keys_and_streams_differ), cmocka_unit_test(normal_is_normal),
-        cmocka_unit_test(uniform_is_uniform),      cmocka_unit_test(integers_stay_below),
-        cmocka_unit_test(tokens_differ),
+        cmocka_unit_test(keys_and_streams_differ), cmocka_unit_test(normal_is_box_and_muller),
+        cmocka_unit_test(normal_is_normal),        cmocka_unit_test(uniform_is_uniform),
+        cmocka_unit_test(integers_stay_below),     cmocka_unit_test(tokens_differ),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
