@@ -37,15 +37,23 @@ struct piece piece_split(struct piece *rest, const char *separators, bool *more)
     return first;
 }
 
+static struct piece trim_front(struct piece piece)
+{
+    for (; piece.length && is_one_of(*piece.at, SCAN_BLANKS); piece.length--)
+        piece.at++;
+    return piece;
+}
+
+struct piece piece_item(struct piece *rest, bool *more)
+{
+    return trim_front(piece_split(rest, ",", more));
+}
+
 struct piece piece_trim(struct piece piece)
 {
     while (piece.length && is_one_of(piece.at[piece.length - 1], SCAN_BLANKS))
         piece.length--;
-    while (piece.length && is_one_of(*piece.at, SCAN_BLANKS)) {
-        piece.at++;
-        piece.length--;
-    }
-    return piece;
+    return trim_front(piece);
 }
 
 bool piece_copy(struct piece piece, char *text, size_t size)

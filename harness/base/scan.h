@@ -26,6 +26,9 @@ bool piece_is(struct piece piece, const char *word);
 struct piece piece_split(struct piece *rest, const char *separators, bool *more);
 
 #define SCAN_BLANKS " \t"
+/* The same up to a comma, without blanks in front. */
+struct piece piece_item(struct piece *rest, bool *more);
+
 /* Blanks at both ends removed. */
 struct piece piece_trim(struct piece piece);
 

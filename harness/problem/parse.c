@@ -86,15 +86,6 @@ static bool read_value(struct reading *r, enum parse_key_id id, struct piece val
     return true;
 }
 
-/* Up to the next comma, behind which blanks may stand. */
-static struct piece next_item(struct piece *rest, bool *more)
-{
-    struct piece item = piece_split(rest, ",", more);
-    for (; item.length && strchr(SCAN_BLANKS, *item.at); item.length--)
-        item.at++;
-    return item;
-}
-
 /* One key=value. */
 static bool read_item(struct reading *r, struct piece item)
 {
@@ -118,6 +109,15 @@ static bool read_item(struct reading *r, struct piece item)
         return claim(r, id, id, name.at) && read_value(r, id, value);
     return claim(r, parse_keys[id].sets[0], id, name.at) &&
            claim(r, parse_keys[id].sets[1], id, name.at) && read_value(r, id, value);
+}
+
+static bool read_items(struct reading *r)
+{
+    struct piece rest = {r->text, strlen(r->text)};
+    for (bool more = rest.length; more;)
+        if (!read_item(r, piece_item(&rest, &more)))
+            return false;
+    return true;
 }
 
 /* The text that a key has where it is left out. */
@@ -183,21 +183,29 @@ static bool check_whole(struct reading *r, bool whole)
     return !whole || attn_problem_valid(p, &why) || fail(r, r->text, "%s", why);
 }
 
+void parse_change(const char *text, struct attn_problem *problem)
+{
+    struct parse_error error;
+    struct reading r = {.text = text, .problem = *problem, .error = &error};
+    const bool read = read_items(&r);
+    assert(read);
+    (void)read;
+    *problem = r.problem;
+}
+
 /* `whole`: nothing else says more of the problem, so that it must be valid. */
 static bool read_problem(const char *text, bool whole, struct attn_problem *problem,
                          struct parse_error *error)
 {
     struct reading r = {.text = text, .error = error};
-    struct piece rest = {text, strlen(text)};
     attn_problem_init(&r.problem);
-    if (rest.length >= PARSE_TEXT)
+    if (strlen(text) >= PARSE_TEXT)
         return fail(&r, text + PARSE_TEXT - 1, "a problem text has at most %d bytes",
                     PARSE_TEXT - 1);
-    if (!rest.length)
+    if (!*text)
         return fail(&r, text, "the problem is empty; expected key=value,...");
-    for (bool more = true; more;)
-        if (!read_item(&r, next_item(&rest, &more)))
-            return false;
+    if (!read_items(&r))
+        return false;
     read_standards(&r);
     if (r.problem.kv_dtype != ATTN_I4 && !r.given[KEY_KV_GROUP])
         r.problem.kv_group = 0;
@@ -216,68 +224,6 @@ bool parse_problem_of_file(const char *text, struct attn_problem *problem,
                            struct parse_error *error)
 {
     return read_problem(text, false, problem, error);
-}
-
-/* Whether `found` has what `item`, key=value, gives to one key. */
-static bool value_agrees(struct piece item, const struct parse_key *key,
-                         const struct attn_problem *given, const struct attn_problem *found,
-                         char *message, size_t message_size)
-{
-    char wanted[PARSE_VALUE], there[PARSE_VALUE];
-    assert(key->kind); /* a key that sets others has none, and is not asked itself */
-    key->kind->print(key, given, wanted);
-    key->kind->print(key, found, there);
-    if (strcmp(wanted, there) == 0)
-        return true;
-    if (key == &parse_keys[KEY_KV_DTYPE] && attn_dtype_scaled(given->kv_dtype) &&
-        !attn_dtype_scaled(found->kv_dtype)) /* there: as converted */
-        return refuse(message, message_size, "%.*s, but k is not %s", (int)item.length, item.at,
-                      attn_dtype_name(given->kv_dtype));
-    return refuse(message, message_size, "%.*s, but %s=%s", (int)item.length, item.at,
-                  key->help.name, there);
-}
-
-/* The key of `item`, a part of a text that has been read. */
-static enum parse_key_id key_of(struct piece item)
-{
-    const struct piece name = piece_from(item.at, memchr(item.at, '=', item.length));
-    enum parse_key_id id = 0;
-    while (!piece_is(name, parse_keys[id].help.name))
-        id++;
-    return id;
-}
-
-bool parse_agrees_with_file(const char *text, const struct attn_problem *found, char *message,
-                            size_t message_size)
-{
-    struct attn_problem given;
-    struct parse_error error;
-    struct piece rest = {text, strlen(text)};
-    bool agree = parse_problem_of_file(text, &given, &error);
-    assert(agree);
-    for (bool more = true; more && agree;) {
-        const struct piece item = next_item(&rest, &more);
-        const enum parse_key_id id = key_of(item);
-        for (size_t i = 0; agree && i < (parse_keys[id].kind ? 1 : 2); i++) {
-            const enum parse_key_id target = parse_keys[id].kind ? id : parse_keys[id].sets[i];
-            agree = !parse_keys[target].of_file ||
-                    value_agrees(item, &parse_keys[target], &given, found, message, message_size);
-        }
-    }
-    return agree;
-}
-
-bool parse_gives(const char *text, const char *key)
-{
-    struct piece rest = {text, text ? strlen(text) : 0};
-    bool given = false;
-    for (bool more = rest.length; more && !given;) {
-        const struct parse_key *k = &parse_keys[key_of(next_item(&rest, &more))];
-        given = strcmp(k->help.name, key) == 0 ||
-                (!k->kind && (strcmp(parse_keys[k->sets[0]].help.name, key) == 0 ||
-                              strcmp(parse_keys[k->sets[1]].help.name, key) == 0));
-    }
-    return given;
 }
 
 /* ---- printing ------------------------------------------------------------------------------ */

@@ -143,6 +143,10 @@ bool parse_problem_of_file(const char *text, struct attn_problem *problem,
 bool parse_agrees_with_file(const char *text, const struct attn_problem *found, char *message,
                             size_t message_size);
 
+/* Gives the keys of a text, all of which can be read, their values in a problem; what comes out is not
+ * judged. */
+void parse_change(const char *text, struct attn_problem *problem);
+
 /* Whether the text, a valid problem or NULL, gives a value to the key, maybe by a shorthand. */
 bool parse_gives(const char *text, const char *key);
 

@@ -246,6 +246,19 @@ static void random_problems_survive_the_round_trip(void **state)
     }
 }
 
+/* Keys that follow others where they are left out, as hkv follows hq, stay too. */
+static void a_change_leaves_all_other_keys(void **state)
+{
+    (void)state;
+    struct attn_problem p = parsed("h=4,s=64,d=32,mask=causal,softcap=2");
+    const struct attn_problem expected =
+        parsed("hq=8,hkv=4,sq=64,skv=128,d=32,mask=causal,softcap=2,sinks=1");
+    parse_change("hq=8, skv=128,sinks=1", &p);
+    assert_same_problem(&p, &expected);
+    parse_change("", &p);
+    assert_same_problem(&p, &expected);
+}
+
 /* The same keys in any order mean the same. */
 static void the_order_of_keys_means_nothing(void **state)
 {
@@ -278,6 +291,7 @@ int main(void)
         cmocka_unit_test(printing_gives_the_canonical_form),
         cmocka_unit_test(options_that_are_off_are_not_printed),
         cmocka_unit_test(random_problems_survive_the_round_trip),
+        cmocka_unit_test(a_change_leaves_all_other_keys),
         cmocka_unit_test(the_order_of_keys_means_nothing),
         cmocka_unit_test(the_longest_canonical_text_fits),
     };
