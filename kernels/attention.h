@@ -405,6 +405,13 @@ static inline struct attn_range attn_visible(const struct attn_problem *problem,
     return attn_visible_in(problem, i, (ptrdiff_t)problem->q_len, (ptrdiff_t)problem->kv_len);
 }
 
+/* Whether sequences are packed and their keys are, too: not where keys lie in a cache. */
+static inline bool attn_keys_packed(const struct attn_problem *problem)
+{
+    const unsigned cached = ATTN_OPTION_RAGGED | ATTN_OPTION_PAGED;
+    return problem->options & ATTN_OPTION_PACKED && !(problem->options & cached);
+}
+
 /* A sequence's lengths, and where its rows begin in operands that are packed. */
 struct attn_sequence {
     size_t q_first, q_len;
@@ -415,16 +422,15 @@ static inline struct attn_sequence attn_sequence(const struct attn_problem *prob
                                                  const struct attn_tensors *tensors, size_t b)
 {
     struct attn_sequence s = {0, problem->q_len, 0, problem->kv_len};
-    const unsigned cached = ATTN_OPTION_RAGGED | ATTN_OPTION_PAGED;
     if (problem->options & ATTN_OPTION_PACKED) {
         const int32_t *q = (const int32_t *)tensors->cu_seqlens.data + b;
         s.q_first = (size_t)q[0];
         s.q_len = (size_t)(q[1] - q[0]);
-        if (!(problem->options & cached)) {
-            const int32_t *kv = (const int32_t *)tensors->cu_seqlens_kv.data + b;
-            s.kv_first = (size_t)kv[0];
-            s.kv_len = (size_t)(kv[1] - kv[0]);
-        }
+    }
+    if (attn_keys_packed(problem)) {
+        const int32_t *kv = (const int32_t *)tensors->cu_seqlens_kv.data + b;
+        s.kv_first = (size_t)kv[0];
+        s.kv_len = (size_t)(kv[1] - kv[0]);
     }
     if (problem->options & ATTN_OPTION_RAGGED)
         s.kv_len = (size_t)((const int32_t *)tensors->kv_lens.data)[b];

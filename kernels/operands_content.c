@@ -64,7 +64,7 @@ static bool all_offsets_fit(const struct operands_inquiry *in)
     if (!(p->options & ATTN_OPTION_PACKED))
         return true;
     return offsets_fit(in, "cu_seqlens", &t->cu_seqlens, p->q_len, t->q_rows) &&
-           (!operands_keys_packed(p) ||
+           (!attn_keys_packed(p) ||
             offsets_fit(in, "cu_seqlens_kv", &t->cu_seqlens_kv, p->kv_len, t->kv_rows));
 }
 

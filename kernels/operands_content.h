@@ -22,11 +22,4 @@ bool attn_operands_refuse(const struct operands_inquiry *in, const char *format,
  * whose strides fit. */
 bool attn_operands_content_fit(const struct operands_inquiry *in);
 
-/* Whether keys follow each other as queries do. */
-static inline bool operands_keys_packed(const struct attn_problem *p)
-{
-    return p->options & ATTN_OPTION_PACKED &&
-           !(p->options & (ATTN_OPTION_RAGGED | ATTN_OPTION_PAGED));
-}
-
 #endif

@@ -44,7 +44,7 @@ static bool all_present(const struct operands_inquiry *in)
 {
     const struct attn_problem *p = in->problem;
     const struct attn_tensors *t = in->tensors;
-    const bool packed = p->options & ATTN_OPTION_PACKED, kv_packed = operands_keys_packed(p);
+    const bool packed = p->options & ATTN_OPTION_PACKED, kv_packed = attn_keys_packed(p);
     const bool back = p->pass == ATTN_BACKWARD, scaled = attn_dtype_scaled(p->kv_dtype);
     const unsigned out = p->outputs;
     const enum attn_dtype type = p->dtype, kv = p->kv_dtype, statistics = attn_statistics_dtype(p);

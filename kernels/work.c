@@ -100,9 +100,7 @@ static double scales(const struct attn_tensor *t, const struct seen *seen, doubl
 /* Whether all sequences have the same scales. */
 static bool scales_shared(const struct attn_problem *p, const struct attn_tensor *t)
 {
-    const unsigned cached = ATTN_OPTION_RAGGED | ATTN_OPTION_PAGED;
-    const bool packed = p->options & ATTN_OPTION_PACKED && !(p->options & cached);
-    return t->stride[0] == 0 && !(packed && t->stride[2]);
+    return t->stride[0] == 0 && !(attn_keys_packed(p) && t->stride[2]);
 }
 
 /* All KV heads of a sequence. */

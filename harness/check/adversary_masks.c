@@ -6,7 +6,6 @@
 
 #include "adversary_scores.h"
 #include "row_view.h"
-#include "problem/lengths.h"
 #include "problem/kv.h"
 
 /* ---- masks --------------------------------------------------------------------------------- */
@@ -104,7 +103,7 @@ static size_t own_keys(const struct trial *trial, size_t b)
     const struct attn_problem *p = &trial->problem;
     const struct row_view s =
         row_view_of(p, &trial->set.tensors, (struct tensors_place){b, 0, 0, 0});
-    return lengths_pack_keys(p) ? s.sequence.kv_len : row_view_reach(&s);
+    return attn_keys_packed(p) ? s.sequence.kv_len : row_view_reach(&s);
 }
 
 /* NaN, infinity and -infinity in K and V of the keys that no query sees. */

@@ -7,7 +7,6 @@
 
 #include "row_view.h"
 #include "trial.h"
-#include "problem/lengths.h"
 #include "reference.h"
 
 /* Weights that differ by less than this are not reported. */
@@ -17,7 +16,7 @@
 static size_t askable(const struct row_view *s)
 {
     const bool scaled = attn_dtype_scaled(s->problem->kv_dtype);
-    return scaled || lengths_pack_keys(s->problem) ? row_view_reach(s) : row_view_rows(s);
+    return scaled || attn_keys_packed(s->problem) ? row_view_reach(s) : row_view_rows(s);
 }
 
 /* V of the row's KV head: key j of [lo, hi) is one-hot at its bin, all others are 0. */

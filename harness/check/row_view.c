@@ -5,8 +5,6 @@
 
 #include <math.h>
 
-#include "problem/lengths.h"
-
 struct row_view row_view_of(const struct attn_problem *p, const struct attn_tensors *tensors,
                             struct tensors_place at)
 {
@@ -86,7 +84,7 @@ size_t row_view_rows(const struct row_view *s)
     const size_t page = p->page_size, keys = s->sequence.kv_len;
     if (p->options & ATTN_OPTION_PAGED)
         return (keys + page - 1) / page * page;
-    return lengths_pack_keys(p) ? s->tensors->kv_rows - s->sequence.kv_first : p->kv_len;
+    return attn_keys_packed(p) ? s->tensors->kv_rows - s->sequence.kv_first : p->kv_len;
 }
 
 size_t row_view_reach(const struct row_view *s)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "clause.h"
+#include "lengths.h"
 #include "parse_runs.h"
 
 /* LO:HI or LO:HI:MEAN */
@@ -76,10 +77,8 @@ static bool print_lens(const struct input *input, char text[PARSE_TEXT])
 
 static const char *lens_misfit(const struct input *input, const struct attn_problem *p)
 {
-    const bool own = p->options & ATTN_OPTION_RAGGED ||
-                     (p->options & ATTN_OPTION_PACKED && !(p->options & ATTN_OPTION_PAGED));
     return input->run_count             ? runs_misfit(input, p)
-           : !own                       ? "needs ragged=1, or packed=1 without pages"
+           : !lengths_vary_kv(p)        ? "needs ragged=1, or packed=1 without pages"
            : input->lens.hi > p->kv_len ? "has a sequence of more than skv keys"
                                         : NULL;
 }

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "index.h"
-#include "lengths.h"
 #include "safetensors.h"
 #include "system/memory_file.h"
 #include "tensors_view.h"
@@ -273,7 +272,7 @@ static struct tensors_shape shape_held(const struct exchange *e, const struct at
     shape.q_rows = tensors->q_rows;
     shape.kv_rows = tensors->kv_rows;
     shape.lists = index_lists(&e->problem, tensors);
-    if (lengths_pack_keys(&e->problem)) {
+    if (attn_keys_packed(&e->problem)) {
         size_t *const scaled[] = {&shape.k_scale[2], &shape.v_scale[2]};
         for (int n = 0; n < 2; n++)
             *scaled[n] = *scaled[n] < shape.kv_rows ? *scaled[n] : shape.kv_rows;

@@ -56,7 +56,7 @@ static struct input_lengths usual(size_t most)
 /* Packed sequences of as many queries as keys, unless both or something else are said. */
 static bool looks_at_itself(const struct problem_case *c)
 {
-    return lengths_pack_keys(&c->problem) && c->problem.q_len == c->problem.kv_len &&
+    return attn_keys_packed(&c->problem) && c->problem.q_len == c->problem.kv_len &&
            !((c->input.lens.given || c->input.run_count) && c->input.qlens.given) &&
            !c->input.decode;
 }

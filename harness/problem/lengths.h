@@ -16,16 +16,9 @@ static inline bool lengths_vary_q(const struct attn_problem *problem)
     return problem->options & ATTN_OPTION_PACKED;
 }
 
-/* Whether keys are packed, too: they lie in no cache. */
-static inline bool lengths_pack_keys(const struct attn_problem *problem)
-{
-    const unsigned cached = ATTN_OPTION_RAGGED | ATTN_OPTION_PAGED;
-    return problem->options & ATTN_OPTION_PACKED && !(problem->options & cached);
-}
-
 static inline bool lengths_vary_kv(const struct attn_problem *problem)
 {
-    return problem->options & ATTN_OPTION_RAGGED || lengths_pack_keys(problem);
+    return problem->options & ATTN_OPTION_RAGGED || attn_keys_packed(problem);
 }
 
 /* The lengths of all sequences, for free(): queries of sequence b are q[b], keys kv[b].  The input is of

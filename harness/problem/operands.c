@@ -3,7 +3,6 @@
  */
 #include "operands.h"
 
-#include "lengths.h"
 #include "tensors.h"
 
 static bool always(const struct attn_problem *p)
@@ -20,11 +19,6 @@ static bool has_own_v(const struct attn_problem *p)
 static bool is_scaled(const struct attn_problem *p)
 {
     return attn_dtype_scaled(p->kv_dtype);
-}
-
-static bool packs_keys(const struct attn_problem *p)
-{
-    return lengths_pack_keys(p);
 }
 
 #define NAMED(member) .name = #member, .offset = offsetof(struct attn_tensors, member)
@@ -53,7 +47,7 @@ const struct operand operand_table[OPERANDS] = {
     [OPERAND_CU_SEQLENS] = {NAMED(cu_seqlens), .kind = OPERAND_OFFSETS, .dtype = ATTN_I32,
                             .options = ATTN_OPTION_PACKED, .asked = "packed=1"},
     [OPERAND_CU_SEQLENS_KV] = {NAMED(cu_seqlens_kv), .kind = OPERAND_OFFSETS, .dtype = ATTN_I32,
-                               .belongs = packs_keys, .asked = "packed=1"},
+                               .belongs = attn_keys_packed, .asked = "packed=1"},
     [OPERAND_BLOCK_TABLE] = {NAMED(block_table), .kind = OPERAND_PAGES, .dtype = ATTN_I32,
                              .options = ATTN_OPTION_PAGED, .asked = "page=N"},
     [OPERAND_INDICES] = {NAMED(indices), .kind = OPERAND_LISTS, .dtype = ATTN_I32,

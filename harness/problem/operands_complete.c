@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/refuse.h"
-#include "lengths.h"
 #include "operands_locate.h"
 
 /* What is being completed. */
@@ -77,7 +76,7 @@ static bool complete_options(const struct completion *c)
 /* Tensors that need each other, and those that exclude each other. */
 static bool go_together(const struct completion *c)
 {
-    const bool packed_keys = lengths_pack_keys(c->p), own_v = operands_has(c->p, OPERAND_V);
+    const bool packed_keys = attn_keys_packed(c->p), own_v = operands_has(c->p, OPERAND_V);
     char needs[64];
     snprintf(needs, sizeof needs, ", which k and v of %s need", attn_dtype_name(c->p->kv_dtype));
     if (!c->t[OPERAND_V] && own_v)
@@ -218,7 +217,7 @@ static void complete_v(const struct completion *c)
 {
     const struct safetensor *v = c->t[OPERAND_V];
     struct attn_problem *p = c->p;
-    const bool flat = v && v->rank == 3 && !lengths_pack_keys(p) && p->kv_heads;
+    const bool flat = v && v->rank == 3 && !attn_keys_packed(p) && p->kv_heads;
     const size_t last = v && v->rank ? v->shape[v->rank - 1] / (flat ? p->kv_heads : 1) : 0;
     if (p->kv_dtype == ATTN_I4 && v) { /* an odd one has to be given, or is that of k */
         if (!parse_gives(c->text, "dv"))
@@ -266,7 +265,7 @@ static bool complete_sizes(const struct completion *c)
         p->batch = c->t[OPERAND_CU_SEQLENS]->shape[0] - 1;
     if (complete && p->options & ATTN_OPTION_PAGED)
         complete = complete_pages(c);
-    else if (complete && lengths_pack_keys(p))
+    else if (complete && attn_keys_packed(p))
         complete = read_packed(c, OPERAND_K, OPERAND_CU_SEQLENS_KV, &p->kv_heads, &p->kv_len, &dim,
                                parse_gives(c->text, "skv"));
     else if (complete)

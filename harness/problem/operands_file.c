@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/refuse.h"
-#include "lengths.h"
 #include "operands_locate.h"
 #include "operands_unread.h"
 #include "tensors_view.h"
@@ -28,7 +27,7 @@ static void note(const struct attn_problem *p, enum operand_id id,
         memcpy((char *)shape + operand_table[id].dims, source->dims, sizeof source->dims);
     if (id == OPERAND_Q && p->options & ATTN_OPTION_PACKED)
         shape->q_rows = source->dims[2];
-    if (id == OPERAND_K && lengths_pack_keys(p))
+    if (id == OPERAND_K && attn_keys_packed(p))
         shape->kv_rows = source->dims[2];
     if (id == OPERAND_K && p->options & ATTN_OPTION_PAGED)
         shape->pages = source->dims[0];

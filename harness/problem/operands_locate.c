@@ -8,7 +8,6 @@
 
 #include "base/refuse.h"
 #include "kv.h"
-#include "lengths.h"
 #include "tensors_view.h"
 
 #define ANY SIZE_MAX /* a size that the file decides */
@@ -110,7 +109,7 @@ static bool locate_rows(struct search *s, struct operands_source *source)
     const struct attn_problem *p = s->p;
     const bool q = s->id == OPERAND_Q, v = s->id == OPERAND_V;
     const bool paged = !q && p->options & ATTN_OPTION_PAGED;
-    const bool packed = q ? p->options & ATTN_OPTION_PACKED : lengths_pack_keys(p);
+    const bool packed = q ? p->options & ATTN_OPTION_PACKED : attn_keys_packed(p);
     const bool nibbles = !q && p->kv_dtype == ATTN_I4; /* two a byte */
     const size_t known = q || !s->shape->kv_rows ? ANY : s->shape->kv_rows;
     const size_t dim = v ? p->v_dim : p->qk_dim;
@@ -159,7 +158,7 @@ static bool locate_mask(struct search *s, struct operands_source *source)
 static bool locate_scale(struct search *s, struct operands_source *source)
 {
     const struct attn_problem *p = s->p;
-    const bool packed = lengths_pack_keys(p), i4 = p->kv_dtype == ATTN_I4;
+    const bool packed = attn_keys_packed(p), i4 = p->kv_dtype == ATTN_I4;
     const bool k = s->id == OPERAND_K_SCALE || s->id == OPERAND_K_ZERO;
     const size_t dim = k ? p->qk_dim : p->v_dim, each = k ? dim : 1;
     const size_t full[4] = {packed ? 1 : p->batch, p->kv_heads,

@@ -36,7 +36,7 @@ static bool add_up(const struct problem_case *c, struct tensors_shape *shape)
         shape->q_rows += p->options & ATTN_OPTION_PACKED ? lengths.q[b] : 0;
         if (p->options & ATTN_OPTION_INDEX && p->options & ATTN_OPTION_PACKED)
             shape->lists += attn_lists(p, lengths.q[b]);
-        shape->kv_rows += lengths_pack_keys(p) ? lengths.kv[b] : 0;
+        shape->kv_rows += attn_keys_packed(p) ? lengths.kv[b] : 0;
         named += p->options & ATTN_OPTION_PAGED ? pages_of(lengths.kv[b], p->page_size) : 0;
     }
     lengths_free(&lengths);
@@ -76,7 +76,7 @@ static void shape_masks(const struct problem_case *c, struct tensors_shape *shap
 static void shape_scales(const struct problem_case *c, struct tensors_shape *shape)
 {
     const struct attn_problem *p = &c->problem;
-    const bool packed = lengths_pack_keys(p);
+    const bool packed = attn_keys_packed(p);
     const size_t batch = packed ? 1 : p->batch, rows = packed ? shape->kv_rows : p->kv_len;
     const size_t k = kv_groups(p, p->qk_dim), v = kv_groups(p, p->v_dim);
     set_dims(shape->k_scale, batch, p->kv_heads, rows, k);
@@ -118,7 +118,7 @@ struct tensors_shape tensors_shape_most(const struct attn_problem *p,
                                         const struct attn_tensors *tensors)
 {
     const struct attn_tensors t = tensors ? *tensors : (struct attn_tensors){0};
-    const bool packed = lengths_pack_keys(p);
+    const bool packed = attn_keys_packed(p);
     struct tensors_shape shape = {.bias_dtype = attn_statistics_dtype(p)};
     if (p->options & ATTN_OPTION_PACKED)
         shape.q_rows = larger(p->batch * p->q_len, t.q_rows);

@@ -72,7 +72,7 @@ bool tensors_fill_tables(struct tensor_set *set, const struct problem_case *c, u
         memory = lengths_of(c, &lengths);
     if (memory && lengths_vary_q(p))
         set_offsets(&t->cu_seqlens, lengths.q, p->batch);
-    if (memory && lengths_pack_keys(p))
+    if (memory && attn_keys_packed(p))
         set_offsets(&t->cu_seqlens_kv, lengths.kv, p->batch);
     for (size_t b = 0; memory && p->options & ATTN_OPTION_RAGGED && b < p->batch; b++)
         ((int32_t *)t->kv_lens.data)[b] = (int32_t)lengths.kv[b];

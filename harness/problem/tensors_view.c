@@ -5,8 +5,6 @@
 
 #include <unistd.h>
 
-#include "lengths.h"
-
 /* ---- operands ------------------------------------------------------------------------------ */
 
 /* Queries, or their results: packed, all sequences are one. */
@@ -29,7 +27,7 @@ static struct tensors_view queries(const struct attn_problem *p, const struct te
 static struct tensors_view keys(const struct attn_problem *p, const struct tensors_shape *shape,
                                 size_t cols)
 {
-    const bool paged = p->options & ATTN_OPTION_PAGED, packed = lengths_pack_keys(p);
+    const bool paged = p->options & ATTN_OPTION_PAGED, packed = attn_keys_packed(p);
     return (struct tensors_view){
         .batch = paged    ? shape->pages
                  : packed ? 1
