@@ -142,9 +142,3 @@ bool check_counts(const struct attn_kernel *kernel, const struct problem_case *c
         share_out(&all, &results[k]);
     return all.ok;
 }
-
-bool check_kernel(const struct attn_kernel *kernel, const struct problem_case *c, int threads,
-                  enum check_depth depth, struct check_result *result)
-{
-    return check_counts(kernel, c, &threads, 1, depth, result);
-}

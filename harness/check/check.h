@@ -39,10 +39,6 @@ bool check_counts(const struct attn_kernel *kernel, const struct problem_case *c
                   const int *threads, size_t count, enum check_depth depth,
                   struct check_result *results);
 
-/* The same on one thread count. */
-bool check_kernel(const struct attn_kernel *kernel, const struct problem_case *c, int threads,
-                  enum check_depth depth, struct check_result *result);
-
 /* Compares sampled rows of a result that was just computed (a timed call's output) with the
  * reference; `seed` picks the rows.  Accumulates into result. */
 bool check_rows(const struct attn_kernel *kernel, const struct attn_problem *problem,
@@ -52,7 +48,7 @@ bool check_rows(const struct attn_kernel *kernel, const struct attn_problem *pro
 /*
  * The reference of a case's own input (stream 0), once per case instead of once per cell: it costs
  * more than most kernels.  A preparing worker computes it on all its threads and keeps it in the
- * empty memory file `fd`, which the workers of the case inherit; check_kernel() then looks rows up
+ * empty memory file `fd`, which the workers of the case inherit; a check then looks rows up
  * instead of computing them.  Without it (-1, the default) it computes.
  */
 bool check_reference_create(const struct problem_case *c, int fd, char *message,

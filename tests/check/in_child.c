@@ -12,6 +12,7 @@
 
 #include <omp.h>
 
+#include "check_kernel.h"
 #include "in_child.h"
 #include "problem/filled_tensors.h"
 #include "system/fault.h"

@@ -4,7 +4,7 @@
 #ifndef TESTS_CHECK_PASSES_H
 #define TESTS_CHECK_PASSES_H
 
-#include "check/check.h"
+#include "check_kernel.h"
 
 #define THREADS 2
 

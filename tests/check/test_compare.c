@@ -8,6 +8,7 @@
 #include "check/adversary.h"
 #include "check/compare.h"
 #include "check/trial.h"
+#include "check_kernel.h"
 #include "problem/filled_tensors.h"
 
 static void smaller_problems_keep_their_tails(void **state)

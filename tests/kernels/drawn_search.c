@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "check/check.h"
+#include "check/check_kernel.h"
 #include "drawn_search.h"
 #include "problem/draw.h"
 #include "tested.h"

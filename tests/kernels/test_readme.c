@@ -3,7 +3,7 @@
  */
 #include "testing.h"
 
-#include "check/check.h"
+#include "check/check_kernel.h"
 
 extern const struct attn_kernel attn_kernel_two_pass_baseline;
 

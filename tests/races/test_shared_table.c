@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "check/check.h"
+#include "check/check_kernel.h"
 
 #define THREADS 4
 

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "check/check.h"
+#include "check/check_kernel.h"
 #include "system/fault.h"
 #include "worker/backend.h"
 #include "worker/program_clock.h"
