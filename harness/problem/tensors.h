@@ -123,11 +123,7 @@ void tensors_file_release(struct tensors_file *file);
 
 /* Maps set number `index` of such a file to be read; its operands must lie at the given shift. */
 bool tensors_map(struct tensor_set *set, const struct attn_problem *problem, int fd, size_t index,
-                 size_t shift, char *message, size_t message_size);
-
-/* The same; `huge`: at addresses at which huge pages can lie under the operands. */
-bool tensors_map_pages(struct tensor_set *set, const struct attn_problem *problem, int fd,
-                       size_t index, size_t shift, bool huge, char *message, size_t message_size);
+                 size_t shift, bool huge, char *message, size_t message_size);
 
 /* A row of the results that there are: query i of head h in sequence b.  In memory it is row `row` of
  * q, o, lse and weights of that sequence and head. */

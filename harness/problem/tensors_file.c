@@ -254,8 +254,8 @@ static struct file_header *find_set(const struct attn_problem *problem, int fd, 
     return NULL;
 }
 
-bool tensors_map_pages(struct tensor_set *set, const struct attn_problem *problem, int fd,
-                       size_t index, size_t shift, bool huge, char *message, size_t message_size)
+bool tensors_map(struct tensor_set *set, const struct attn_problem *problem, int fd, size_t index,
+                 size_t shift, bool huge, char *message, size_t message_size)
 {
     *set = (struct tensor_set){0};
     struct file_header *header = find_set(problem, fd, index, message, message_size);
@@ -276,10 +276,4 @@ bool tensors_map_pages(struct tensor_set *set, const struct attn_problem *proble
     if (!ok)
         tensors_free(set);
     return ok;
-}
-
-bool tensors_map(struct tensor_set *set, const struct attn_problem *problem, int fd, size_t index,
-                 size_t shift, char *message, size_t message_size)
-{
-    return tensors_map_pages(set, problem, fd, index, shift, false, message, message_size);
 }

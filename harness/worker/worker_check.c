@@ -23,7 +23,7 @@ static void leave_output(struct worker *worker, size_t slot)
     if (!worker_plan_open(worker, &plan))
         return;
     worker_stage("computing the output to compare");
-    if (tensors_map(&set, &r->c.problem, r->files[PROTOCOL_OPERANDS], 0, r->shift, message,
+    if (tensors_map(&set, &r->c.problem, r->files[PROTOCOL_OPERANDS], 0, r->shift, false, message,
                     sizeof message)) {
         attn_execute(&plan.plan, &set.tensors);
         if (!outputs_store(r->files[PROTOCOL_OUTPUTS], slot, &r->c.problem, &set.tensors))

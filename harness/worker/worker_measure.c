@@ -110,8 +110,8 @@ static struct tensor_set *map_sets(struct worker *worker)
     struct tensor_set *sets = calloc(r->sets, sizeof *sets);
     worker_stage("mapping operands");
     for (size_t i = 0; i < r->sets; i++)
-        if (!sets || !tensors_map_pages(&sets[i], &r->c.problem, r->files[PROTOCOL_OPERANDS], i,
-                                        r->shift, r->huge_pages, message, sizeof message)) {
+        if (!sets || !tensors_map(&sets[i], &r->c.problem, r->files[PROTOCOL_OPERANDS], i, r->shift,
+                                  r->huge_pages, message, sizeof message)) {
             worker_end(worker, CELL_SKIPPED, "%s", message);
             for (; sets && i > 0; i--)
                 tensors_free(&sets[i - 1]);

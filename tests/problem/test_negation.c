@@ -120,8 +120,8 @@ static void the_file_stays(void **state)
     const int fd = memfd_create("operands", MFD_CLOEXEC);
     (void)state;
     assert_true(tensors_fill_file(&c, 2, fd, message, sizeof message));
-    assert_true(tensors_map(&mine, &c.problem, fd, 1, 0, message, sizeof message));
-    assert_true(tensors_map(&others, &c.problem, fd, 1, 0, message, sizeof message));
+    assert_true(tensors_map(&mine, &c.problem, fd, 1, 0, false, message, sizeof message));
+    assert_true(tensors_map(&others, &c.problem, fd, 1, 0, false, message, sizeof message));
     assert_true(negation_open(&n, &c.problem, false, 1));
     assert_true(negation_own(&n, &mine, &c.problem, message, sizeof message));
     assert_null(tensors_changed(&mine, &c.problem));

@@ -136,7 +136,7 @@ static void every_operand_comes_through_a_memory_file(void **state)
         !tensors_file_hold(&file, fd, message, sizeof message))
         fail_msg("%s", message);
     tensors_file_move(&file, 192);
-    if (!tensors_map(&set, &c.problem, fd, 1, 192, message, sizeof message))
+    if (!tensors_map(&set, &c.problem, fd, 1, 192, false, message, sizeof message))
         fail_msg("%s", message);
     struct tensor_set fresh = filled(&c, usual, 1);
     struct tensors_span mapped[TENSORS_SPANS], alone[TENSORS_SPANS];

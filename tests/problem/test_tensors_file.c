@@ -74,7 +74,8 @@ static void sets_are_mapped_at_any_shift(void **state)
         for (size_t index = 0; index < 3; index++) {
             struct tensor_set set;
             char message[256];
-            if (!tensors_map(&set, &c.problem, fd, index, shifts[n], message, sizeof message))
+            if (!tensors_map(&set, &c.problem, fd, index, shifts[n], false, message,
+                             sizeof message))
                 fail_msg("%s", message);
             assert_int_equal((uintptr_t)set.tensors.q.data % 4096, shifts[n]);
             assert_null(tensors_changed(&set, &c.problem));
@@ -97,7 +98,7 @@ static void another_process_sees_the_same(void **state)
     if (child == 0) {
         struct tensor_set set;
         char message[256];
-        const bool ok = tensors_map(&set, &c.problem, fd, 0, 0, message, sizeof message) &&
+        const bool ok = tensors_map(&set, &c.problem, fd, 0, 0, false, message, sizeof message) &&
                         !tensors_changed(&set, &c.problem);
         _exit(ok ? 0 : 1);
     }
@@ -115,7 +116,7 @@ static void another_shift_is_refused(void **state)
     const int fd = file_of(&c, 1);
     struct tensor_set set;
     char message[256];
-    assert_false(tensors_map(&set, &c.problem, fd, 0, 128, message, sizeof message));
+    assert_false(tensors_map(&set, &c.problem, fd, 0, 128, false, message, sizeof message));
     assert_string_equal(message, "the operands lie at a shift of 0 bytes, not 128");
     close(fd);
 }
@@ -132,7 +133,7 @@ static void frozen_operands_can_be_moved(void **state)
     char message[256];
     close(fd);
     tensors_file_move(&file, 192);
-    if (!tensors_map(&set, &c.problem, lent, 1, 192, message, sizeof message))
+    if (!tensors_map(&set, &c.problem, lent, 1, 192, false, message, sizeof message))
         fail_msg("%s", message);
     assert_null(tensors_changed(&set, &c.problem));
     assert_holds_set(&c, &set, 1);
@@ -153,7 +154,7 @@ static void operands_cannot_be_written(void **state)
         struct tensor_set set;
         char message[256];
         signal(SIGSEGV, SIG_DFL);
-        if (tensors_map(&set, &c.problem, fd, 0, 0, message, sizeof message))
+        if (tensors_map(&set, &c.problem, fd, 0, 0, false, message, sizeof message))
             *(volatile float *)set.tensors.q.data = 1;
         _exit(0);
     }
@@ -170,7 +171,7 @@ static void what_the_file_lacks_is_refused(void **state)
     const int fd = file_of(&c, 1);
     struct tensor_set set;
     char message[256];
-    assert_false(tensors_map(&set, &c.problem, fd, 1, 0, message, sizeof message));
+    assert_false(tensors_map(&set, &c.problem, fd, 1, 0, false, message, sizeof message));
     assert_non_null(strstr(message, "does not hold set 1"));
     close(fd);
     assert_false(tensors_fill_file(&c, 1, -1, message, sizeof message));
@@ -199,7 +200,7 @@ static void sets_are_mapped_where_huge_pages_fit(void **state)
     for (size_t index = 0; index < 3; index++) {
         struct tensor_set set;
         char message[256];
-        if (!tensors_map_pages(&set, &c.problem, lent, index, 64, true, message, sizeof message))
+        if (!tensors_map(&set, &c.problem, lent, index, 64, true, message, sizeof message))
             fail_msg("%s", message);
         const size_t offset = tensors_file_bytes(&c.problem, &set.shape, index);
         assert_int_equal((uintptr_t)set.mapping[0] % (2 << 20), offset % (2 << 20));
