@@ -5,11 +5,8 @@
 
 #include <assert.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/random.h"
-#include "index.h"
-#include "kv.h"
 
 /* Random numbers, and how many were taken. */
 struct stream {
@@ -217,125 +214,4 @@ void draw_case(struct problem_case *c, uint64_t seed, size_t n, double most_work
         draw_options(s, p);
     }
     draw_input(s, c);
-}
-
-/* ---- simpler ones ---------------------------------------------------------------------------- */
-
-static void drop_option(struct attn_problem *p, unsigned option)
-{
-    p->options &= ~option;
-    if (option == ATTN_OPTION_WINDOW)
-        p->window_left = p->window_right = -1;
-    if (option == ATTN_OPTION_SOFTCAP)
-        p->softcap = 0;
-    if (option == ATTN_OPTION_PAGED)
-        p->page_size = 0;
-    if (option == ATTN_OPTION_INDEX)
-        index_drop(p);
-}
-
-static void drop_other(struct attn_problem *p, size_t n)
-{
-    if (n == 1)
-        p->dtype = ATTN_F32;
-    if (n <= 1)
-        kv_set_type(p, p->dtype);
-    else if (n == 2)
-        p->outputs = ATTN_OUTPUT_O;
-    else if (n == 3)
-        p->layout = ATTN_BHSD;
-    else if (n == 4)
-        p->scale = 0;
-    else if (n == 5)
-        p->q_heads = p->kv_heads;
-}
-
-/* What few problems have. */
-static void drop_rare(struct attn_problem *p, size_t n)
-{
-    if (n == 0)
-        p->window_left = -1;
-    else if (n == 1)
-        p->window_right = -1;
-    else if (n == 2)
-        p->outputs &= ATTN_OUTPUT_LSE;
-    else if (p->q_heads > p->kv_heads)
-        p->q_heads -= p->kv_heads;
-}
-
-/* To the least, to a half, by one. */
-static void shorten(size_t *size, size_t step)
-{
-    if (*size > 1)
-        *size = step == 0 ? 1 : step == 1 ? (*size + 1) / 2 : *size - 1;
-}
-
-static void narrow(ptrdiff_t *side, size_t step)
-{
-    if (*side > 0)
-        *side = step == 0 ? 0 : step == 1 ? *side / 2 : *side - 1;
-}
-
-/* Simplification number n; false past the last one.  It may leave the problem as it is, or make it one that
- * is none. */
-static bool simplify(struct attn_problem *p, size_t n)
-{
-    enum { MASKS = 5, OPTIONS = 10, OTHERS = 6, SIZES = 6, STEPS = 3, RARE = 4 };
-    size_t *const sizes[] = {&p->batch, &p->q_len,  &p->kv_len,
-                             &p->v_dim, &p->qk_dim, &p->index_count};
-    ptrdiff_t *const sides[] = {&p->window_left, &p->window_right};
-    const size_t group = p->q_heads / p->kv_heads;
-    if (n < MASKS)
-        p->mask &= ~(1u << n);
-    else if ((n -= MASKS) < OPTIONS)
-        drop_option(p, 1u << n);
-    else if ((n -= OPTIONS) < OTHERS)
-        drop_other(p, n);
-    else if ((n -= OTHERS) < 1)
-        p->q_heads = group * (p->kv_heads = 1);
-    else if ((n -= 1) < SIZES * STEPS)
-        shorten(sizes[n % SIZES], n / SIZES);
-    else if ((n -= SIZES * STEPS) < RARE)
-        drop_rare(p, n);
-    else if ((n -= RARE) < 2 * STEPS)
-        narrow(sides[n % 2], n / 2);
-    else if ((n -= 2 * STEPS) < STEPS)
-        shorten(&p->page_size, n);
-    else
-        return false;
-    return true;
-}
-
-/* The next simpler problem with its input; false where number n does not make it simpler. */
-static bool simpler(struct problem_case *c, size_t n)
-{
-    char before[PARSE_TEXT], after[PARSE_TEXT];
-    const char *why;
-    parse_print_problem(&c->problem, before);
-    simplify(&c->problem, n);
-    if (!attn_problem_valid(&c->problem, &why))
-        return false;
-    parse_fit_input(&c->input, &c->problem);
-    parse_print_problem(&c->problem, after);
-    return strcmp(before, after) != 0;
-}
-
-struct problem_case draw_simplest(const struct problem_case *failing, draw_fails *fails,
-                                  const void *context, size_t most_tries)
-{
-    struct problem_case simplest = *failing, next = simplest;
-    struct attn_problem scratch = simplest.problem;
-    size_t tries = 0;
-    for (bool any = true; any && tries < most_tries;) {
-        any = false;
-        for (size_t n = 0; simplify(&scratch, n) && tries < most_tries; next = simplest) {
-            const bool found = simpler(&next, n) && ++tries && fails(context, &next);
-            if (found)
-                simplest = next;
-            n += !found;
-            any = any || found;
-            scratch = simplest.problem;
-        }
-    }
-    return simplest;
 }

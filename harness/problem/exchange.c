@@ -66,12 +66,20 @@ int exchange_file(const struct exchange *e)
 
 /* ---- layout ---------------------------------------------------------------------------------- */
 
-/* Operands, then results, of one set; `tensors` holds what the views point to. */
-static size_t views_of(const struct exchange *e, const struct tensors_shape *shape,
-                       struct attn_tensors *tensors, struct tensors_view views[ABREAST])
+/* Operands, then results, of a set. */
+struct views {
+    size_t operands, count;
+    struct tensors_view view[ABREAST];
+    struct attn_tensors tensors; /* what the views point to */
+};
+
+static void make_views(const struct exchange *e, const struct tensors_shape *shape,
+                       struct views *views)
 {
-    const size_t operands = tensors_operands(tensors, &e->problem, shape, views);
-    return operands + tensors_results(tensors, &e->problem, shape, views + operands);
+    struct attn_tensors *t = &views->tensors;
+    views->operands = tensors_operands(t, &e->problem, shape, views->view);
+    views->count =
+        views->operands + tensors_results(t, &e->problem, shape, views->view + views->operands);
 }
 
 /* The shape as it is stored: (B, Hq, Sq, D), LSE (B, Hq, Sq), a table (B, n), one number a head (Hq); scales
@@ -115,18 +123,18 @@ static void pad(struct plan *plan, size_t bytes)
 /* Every tensor of every set, and the padding in front of each; false where sizes overflow. */
 static bool lay_out(struct exchange *e, size_t shift, struct plan *plan)
 {
-    struct attn_tensors tensors;
-    struct tensors_view views[ABREAST];
-    const size_t count = views_of(e, &e->shape, &tensors, views);
+    struct views views;
+    make_views(e, &e->shape, &views);
     for (size_t s = 0; s < e->sets; s++)
-        for (size_t n = 0; n < count; n++) {
-            struct safetensor t = {.dtype = views[n].dtype, .bytes = tensors_extent(&views[n], 0)};
+        for (size_t n = 0; n < views.count; n++) {
+            const struct tensors_view *view = &views.view[n];
+            struct safetensor t = {.dtype = view->dtype, .bytes = tensors_extent(view, 0)};
             pad(plan, (ALIGNMENT - plan->at % ALIGNMENT) % ALIGNMENT + tensors_stagger(shift, n));
             if (t.bytes > PTRDIFF_MAX / 2 - plan->at)
                 return false;
-            shape_of(&views[n], &t);
+            shape_of(view, &t);
             e->offsets[s * ABREAST + n] = plan->at;
-            append(plan, &t, views[n].name, s);
+            append(plan, &t, view->name, s);
         }
     return true;
 }
@@ -173,13 +181,6 @@ static bool write_header(struct exchange *e, struct plan *plan, char *message, s
     return header;
 }
 
-static void clear(struct exchange *e)
-{
-    static const struct attn_tensors nothing;
-    for (size_t s = 0; s < e->sets; s++)
-        exchange_write(e, s, &nothing);
-}
-
 bool exchange_arrange(struct exchange *e, const struct attn_problem *problem,
                       const struct tensors_shape *shape, size_t sets, size_t shift, char *message,
                       size_t message_size)
@@ -196,8 +197,8 @@ bool exchange_arrange(struct exchange *e, const struct attn_problem *problem,
     snprintf(message, message_size, "no memory for %zu sets of operands", sets);
     const bool right = plan.tensors && plan.names && offsets && lay_out(e, shift, &plan) &&
                        write_header(e, &plan, message, message_size);
-    if (right)
-        clear(e);
+    for (size_t s = 0; right && s < sets; s++)
+        exchange_write(e, s, &(struct attn_tensors){0});
     free(plan.tensors);
     free(plan.names);
     return right;
@@ -239,23 +240,6 @@ static void copy_rows(const struct exchange *e, const struct tensors_view *view,
                 copy_row(view, from, to, (size_t[]){b, h, i}, cols_of(e, view, all, from, b));
 }
 
-/* A set's views, with their tensors in the file; returns how many, the first *operands of them
- * operands. */
-static size_t set_views(const struct exchange *e, size_t set, struct attn_tensors *tensors,
-                        struct tensors_view views[ABREAST], size_t *operands)
-{
-    const size_t count = views_of(e, &e->shape, tensors, views);
-    struct tensors_view ignored[ABREAST];
-    struct attn_tensors others;
-    *operands = tensors_operands(&others, &e->problem, &e->shape, ignored);
-    for (size_t n = 0; n < count; n++) {
-        *views[n].t =
-            (struct attn_tensor){e->map + e->offsets[set * ABREAST + n], views[n].dtype, {0}};
-        tensors_set_strides(&views[n], 0);
-    }
-    return count;
-}
-
 /* The member of other tensors that a view of `of` stands for. */
 static const struct attn_tensor *counterpart(const struct tensors_view *view,
                                              const struct attn_tensors *of,
@@ -288,51 +272,51 @@ bool exchange_holds(const struct exchange *e, const struct attn_tensors *tensors
             index_lists(&e->problem, tensors) <= e->shape.lists);
 }
 
-/* What nobody may read: rows and pages behind those that there are, and entries of tables that are not in
- * use. */
-static void spoil(const struct tensors_view *view)
+/* A set in the file, and its views as far as operands outside fill them. */
+struct place {
+    struct views whole, held;
+};
+
+static void find_place(const struct exchange *e, size_t set, const struct attn_tensors *outside,
+                       struct place *place)
 {
-    const uint64_t bits = tensors_padding_poison(view->dtype);
-    const size_t size = view->dtype == ATTN_I4 ? 1 : attn_dtype_size(view->dtype),
-                 bytes = tensors_extent(view, 0);
-    char *data = view->t->data;
-    for (size_t at = 0; at < bytes; at += size)
-        memcpy(data + at, &bits, size);
+    const struct tensors_shape shape = shape_held(e, outside);
+    make_views(e, &e->shape, &place->whole);
+    make_views(e, &shape, &place->held);
+    for (size_t n = 0; n < place->whole.count; n++) {
+        const struct tensors_view *view = &place->whole.view[n];
+        *view->t = (struct attn_tensor){e->map + e->offsets[set * ABREAST + n], view->dtype, {0}};
+        tensors_set_strides(view, 0);
+    }
 }
 
 void exchange_write(struct exchange *e, size_t set, const struct attn_tensors *from)
 {
-    struct attn_tensors tensors, ignored;
-    struct tensors_view views[ABREAST], held[ABREAST];
-    const struct tensors_shape shape = shape_held(e, from);
-    size_t operands;
-    const size_t count = set_views(e, set, &tensors, views, &operands);
-    views_of(e, &shape, &ignored, held);
-    for (size_t n = 0; n < count; n++) {
-        const struct attn_tensor *source = counterpart(&views[n], &tensors, from);
-        if (n >= operands) {
-            tensors_poison_result(&views[n]);
+    struct place place;
+    find_place(e, set, from, &place);
+    for (size_t n = 0; n < place.whole.count; n++) {
+        const struct tensors_view *view = &place.whole.view[n], *held = &place.held.view[n];
+        const struct attn_tensor *source = counterpart(view, &place.whole.tensors, from);
+        if (n >= place.whole.operands) {
+            tensors_poison_result(view);
         } else if (source->data) {
-            if (source == &from->block_table ||
-                tensors_extent(&held[n], 0) < tensors_extent(&views[n], 0))
-                spoil(&views[n]);
-            copy_rows(e, &held[n], from, source, views[n].t);
+            if (source == &from->block_table || tensors_extent(held, 0) < tensors_extent(view, 0))
+                tensors_poison_whole(view);
+            copy_rows(e, held, from, source, view->t);
         } else {
-            memset(views[n].t->data, 0, tensors_extent(&views[n], 0));
+            memset(view->t->data, 0, tensors_extent(view, 0));
         }
     }
 }
 
 void exchange_read(struct exchange *e, size_t set, const struct attn_tensors *to)
 {
-    struct attn_tensors tensors, ignored;
-    struct tensors_view views[ABREAST], held[ABREAST];
-    const struct tensors_shape shape = shape_held(e, to);
-    size_t operands;
-    const size_t count = set_views(e, set, &tensors, views, &operands);
-    views_of(e, &shape, &ignored, held);
-    for (size_t n = operands; n < count; n++) {
-        copy_rows(e, &held[n], &tensors, views[n].t, counterpart(&views[n], &tensors, to));
-        tensors_poison_result(&views[n]);
+    struct place place;
+    find_place(e, set, to, &place);
+    for (size_t n = place.whole.operands; n < place.whole.count; n++) {
+        const struct tensors_view *view = &place.whole.view[n];
+        copy_rows(e, &place.held.view[n], &place.whole.tensors, view->t,
+                  counterpart(view, &place.whole.tensors, to));
+        tensors_poison_result(view);
     }
 }

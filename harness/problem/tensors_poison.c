@@ -114,6 +114,16 @@ void tensors_poison_padding(const struct tensors_view *view, size_t padding)
     fill_padding(view, padding, tensors_padding_poison(view->dtype));
 }
 
+void tensors_poison_whole(const struct tensors_view *view)
+{
+    const uint64_t bits = tensors_padding_poison(view->dtype);
+    const size_t size = view->dtype == ATTN_I4 ? 1 : attn_dtype_size(view->dtype),
+                 bytes = tensors_extent(view, 0);
+    char *data = view->t->data;
+    for (size_t at = 0; at < bytes; at += size)
+        memcpy(data + at, &bits, size);
+}
+
 void tensors_poison_result(const struct tensors_view *view)
 {
     for (size_t n = 0; n < rows_of(view); n++) {
