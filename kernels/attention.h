@@ -111,10 +111,10 @@ enum attn_isa {
 
 /* Masks, a set of bits: CAUSAL, CAUSAL_TOP_LEFT and TREE exclude each other, the others combine.
  *
- * A tree of drafts is what a step of speculative decoding verifies: the last q_len keys of a sequence are the
- * drafts, draft i is query i too, and all keys before are the cache.  Places in a tree are depths: windows and
- * ALiBi, which count keys, do not go with it.  Where a sequence has fewer keys than queries, its first drafts
- * have none. */
+ * A tree of drafts is what a step of speculative decoding verifies: the last q_len keys of a sequence are
+ * the drafts, draft i is query i too, and all keys before are the cache.  Places in a tree are depths:
+ * windows and ALiBi, which count keys, do not go with it.  Where a sequence has fewer keys than queries,
+ * its first drafts have none. */
 enum attn_mask {
     ATTN_MASK_NONE = 0,
     ATTN_MASK_CAUSAL = 1 << 0,          /* query i sees keys j <= i + kv_len - q_len */
@@ -237,8 +237,8 @@ struct attn_tensors {
     struct attn_tensor parents;
     struct attn_tensor k_zero, v_zero; /* f32, of the shape of k_scale and v_scale of ATTN_I4 */
     /* (B, Hkv, ceil(Sq / index_block), index_count) i32: keys of a sequence, each at most once and in any
-     * order, and -1, which is none.  A query sees those of its list that masks and lengths leave.  Packed: the
-     * lists of all sequences follow each other, ceil(q_len / index_block) of each, and stride[0] = 0. */
+     * order, and -1, which is none.  A query sees those of its list that masks and lengths leave.  Packed:
+     * the lists of all sequences follow each other, ceil(q_len / index_block) of each, and stride[0] = 0. */
     struct attn_tensor indices;
 };
 

@@ -101,9 +101,8 @@ static bool narrow(const struct shape *s)
 }
 
 /*
- * What flash costs in rows of split_kv, where it has its own: a constant for up to one vector of rows, a
- * vector's lanes and a little (a quarter where split_kv has wider ones), and 1.87 times that for two (a
- * tile).
+ * What flash costs, in rows of split_kv on as many keys: for up to one vector of rows 1.02 times its lanes
+ * (1.25 times where split_kv has wider vectors), and for two vectors, a tile, 1.87 times that.
  */
 static double flash_rows(const struct shape *s, double *tiles)
 {
@@ -117,11 +116,11 @@ static double flash_rows(const struct shape *s, double *tiles)
  * The same with a matrix unit, in rows of split_kv without one.  Packing keys costs flash as much as 6 rows,
  * which each thread of a head does for itself, and split_kv 5, which packs the values alone; then a block of
  * 32 rows costs the one and a tile of 16 the other what the products of their dimensions and a softmax take.
- * Without the unit split_kv pays for its rows; that flash also widens K and V of 8 bits then was not measured.
- * They cross at 24 to 32 rows with D = 64 and 128, 64 with 256, and nowhere up to 512 rows in latent
- * attention (576, 512).  Splits have 1024 keys, and split_kv has 8 keys more to set up: 16 rows of 16 keys
- * take flash 0.83 of its time, of 64 keys 1.18 (Intel Xeon with AMX, GCC 12.2, 2026-11-26, 8 heads, one of
- * latent attention, 64 to 8192 keys; tuning.md in results/intel-amx-2core).
+ * Without the unit split_kv pays for its rows; that flash also widens K and V of 8 bits then was not
+ * measured. They cross at 24 to 32 rows with D = 64 and 128, 64 with 256, and nowhere up to 512 rows in
+ * latent attention (576, 512).  Splits have 1024 keys, and split_kv has 8 keys more to set up: 16 rows of 16
+ * keys take flash 0.83 of its time, of 64 keys 1.18 (Intel Xeon with AMX, GCC 12.2, 2026-11-26, 8 heads, one
+ * of latent attention, 64 to 8192 keys; tuning.md in results/intel-amx-2core).
  */
 static bool starved_units(const struct shape *s)
 {
@@ -137,8 +136,9 @@ static bool starved_units(const struct shape *s)
 }
 
 /*
- * split_kv's own cost is its rows, with 28 keys more to set up (40 in bf16), over the threads that its units
- * of 128 rows and splits of 512 keys employ; that of flash over the threads that its tiles employ.
+ * split_kv costs as many rows as it has, as if it had 28 keys more (40 in bf16), which are its set-up; this
+ * is divided by the threads that its units of 128 rows and splits of 512 keys keep busy.  What flash costs is
+ * divided by the threads that its tiles keep busy.
  */
 static bool starved(const struct shape *s)
 {

@@ -18,8 +18,8 @@ struct operands_inquiry {
 bool attn_operands_refuse(const struct operands_inquiry *in, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Looks at lengths, offsets, pages, parents, lists of keys and bytes of the mask of operands that are there and
- * whose strides fit. */
+/* Looks at lengths, offsets, pages, parents, lists of keys and bytes of the mask of operands that are
+ * there and whose strides fit. */
 bool attn_operands_content_fit(const struct operands_inquiry *in);
 
 #endif

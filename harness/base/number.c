@@ -1,5 +1,5 @@
 /*
- * number: null and NaN stand for each other.
+ * number: null in JSON is NaN here, and the other way round.
  */
 #include "number.h"
 

@@ -21,7 +21,7 @@ size_t printable(const char *text, size_t length, char *out, size_t size);
 /* The same in one line, with spaces for line ends and tabs; text and `out` have at most `size` bytes. */
 void printable_line(const char *text, char *out, size_t size);
 
-/* The same in place, for texts of at most PRINTABLE_LINE bytes; of longer ones no more stays. */
+/* The same in place; texts longer than PRINTABLE_LINE bytes are cut to that. */
 #define PRINTABLE_LINE ((size_t)1024)
 void printable_tidy(char *text, size_t size);
 

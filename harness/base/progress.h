@@ -13,13 +13,12 @@
  * in the background of one, where others write. */
 bool progress_room(size_t *columns, size_t *lines);
 
-/* The live display, in place of the one before: lines of text, each with its end, or ""; below them
- * the share of the session in [0, 1], seconds left (or over, where
- * negative), what comes next.  Lines wider than the terminal
- * are cut; that they are fewer than its lines is up to the caller. */
+/* Replaces the live display: lines of text, each with its end, or ""; below them the share of the session
+ * in [0, 1], the seconds left (negative: how much longer it has taken), and what comes next.  Lines wider
+ * than the terminal are cut; the caller sees to it that they are fewer than it has. */
 void progress_show(const char *lines, double share, double left_s, const char *what);
 
-/* One line for something finished; not where there is a live display, which says it. */
+/* One line for something finished; nothing where a live display shows it. */
 __attribute__((format(printf, 1, 2))) void progress_line(const char *format, ...);
 
 /* A message that is always shown, with the program's name. */

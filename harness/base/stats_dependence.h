@@ -17,8 +17,8 @@ struct stats_dependence {
     double freedom;  /* sum of n - 4 */
 };
 
-/* Least degrees of freedom: for an estimate, one series of 12 values or four of 6; for a series' own
- * estimate beside that of all series, 24 values; and for a decision to stop. */
+/* Degrees of freedom needed: for an estimate (one series of 12 values, or four of 6); to use a series' own
+ * estimate beside that of all series (24 values); and to decide when to stop. */
 #define STATS_DEPENDENCE_LEAST 8.0
 #define STATS_DEPENDENCE_OWN 20.0
 #define STATS_DEPENDENCE_ENOUGH 40.0

@@ -5,7 +5,8 @@
  * calls of one sample to record when each thread works or waits (teams.h), probe again.
  * A sample is `calls_per_sample` calls in a row over the sets in rotation; the same loop
  * without a kernel is measured beside it and subtracted.  Between samples, outside the timed
- * loop, results are verified and poisoned, and a few stray calls are made.
+ * loop, results are verified and poisoned, and a few stray calls are made, which nothing times, so that
+ * the calls whose results are verified vary.
  */
 #ifndef HARNESS_BENCH_BENCH_H
 #define HARNESS_BENCH_BENCH_H
@@ -76,8 +77,8 @@ bool bench_run(const struct attn_plan *plan, struct tensor_set *sets, size_t set
                const struct bench_options *options, struct bench_result *result);
 void bench_free(struct bench_result *result);
 
-/* Its parts: working and waiting time of each thread, after teams_stop(); the counters, NULL where there are none,
- * and the clock rate that follows from them; closes the counters. */
+/* Its parts: working and waiting time of each thread, after teams_stop(); the counters, NULL where there
+ * are none, and the clock rate that follows from them; closes the counters. */
 void bench_take_teams(struct bench_result *result);
 void bench_take_counters(struct counters *counters, struct bench_result *result);
 

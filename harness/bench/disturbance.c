@@ -1,5 +1,6 @@
 /*
- * disturbance: from two readings of the system's counts; one table of the fields, for writing and reading JSON.
+ * disturbance: from two readings of the system's counts; one table of the fields, for writing and reading
+ * JSON.
  */
 #include "disturbance.h"
 

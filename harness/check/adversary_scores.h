@@ -32,7 +32,7 @@ void adversary_mask(struct trial *trial, adversary_hider *hides);
 adversary_hider hides_needle, hides_all_but_last, hides_rows, hides_blocks_of_64,
     hides_blocks_of_128, hides_columns;
 
-/* What the bias of a row is at its key j; the random one where it stays. */
+/* The bias of row i at key j, in place of the random one; `random` itself leaves that. */
 typedef double adversary_bias(const struct trial *trial, size_t i, size_t j, double random);
 void adversary_set_bias(struct trial *trial, adversary_bias *bias);
 adversary_bias bias_columns, bias_holes, bias_far_below, bias_lowest, bias_far_above, bias_nan;

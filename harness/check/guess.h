@@ -14,7 +14,7 @@ struct guess {
     struct row_view view;
 };
 
-/* What is right. */
+/* Begins with what is right. */
 void guess_nothing(struct guess *guess, const struct row_view *right);
 
 /* Hypothesis number `n`, and in words; *fits is false where it cannot apply to this row.  False past the

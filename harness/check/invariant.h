@@ -1,5 +1,5 @@
 /*
- * invariant: whether a row's bits are its own sequence's alone.
+ * invariant: whether the bits of a row depend on its own sequence alone.
  */
 #ifndef HARNESS_CHECK_INVARIANT_H
 #define HARNESS_CHECK_INVARIANT_H

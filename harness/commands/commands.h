@@ -24,13 +24,13 @@ void help_print_page(const struct options *options);
 /* The share of finished cells. */
 double run_share_done(const struct session *session);
 
-/* Shows on the live display, or as progress, what a worker is about to do: for a cell, or where that is NULL for
- * case number `at`. */
+/* Shows on the live display, or as progress, what a worker is about to do: for a cell, or where that is
+ * NULL for case number `at`. */
 void run_tell_launch(const struct session *session, size_t at, const struct cell *cell,
                      const char *what, double elapsed_s, double needed_s);
 
-/* The table of a case.  Of a drawn one only where a kernel fails, and for the first of those with a simple
- * problem on which it fails, too. */
+/* Prints the table of a case.  A drawn case is shown only if a kernel fails on it, and the first of these
+ * together with a simple problem on which that kernel fails, too. */
 void run_tell_case(const struct session *session, int topology, const struct cell *cells,
                    size_t count, size_t *simplified);
 
@@ -71,8 +71,8 @@ void list_models(void);
 /* A line for each experiment, wrapped to the width. */
 void list_experiments(FILE *out, size_t width);
 
-/* All that this build has, as JSON; the cases of a list; the instruction sets that some kernel is built for, bits
- * 1u << isa; those of them that this host has, the preferred first. */
+/* All that this build has, as JSON; the cases of a list; the instruction sets that some kernel is built
+ * for, bits 1u << isa; those of them that this host has, the preferred first. */
 json_t *list_json(void);
 json_t *list_cases_json(const struct case_list *list);
 unsigned list_built_isas(void);
@@ -108,8 +108,7 @@ json_t *matrix_json(const struct attn_kernel *kernel);
 void beforehand_text(const struct session *session, const struct session_needs *needs,
                      char text[BEFOREHAND_TEXT]);
 
-/* Says so where a session is long, and where it will take longer than was asked: what is not checked gets
- * no time. */
+/* Says so if a session is long, or if it will take longer than was asked, as nothing is timed unchecked. */
 void beforehand_tell(const struct session *session, const struct session_needs *needs);
 
 /* ---- drawn problems -------------------------------------------------------------------------- */
@@ -124,15 +123,15 @@ struct problem_case drawn_simplest(const struct session *session, int topology,
 
 /* ---- completion, manual pages, tune ---------------------------------------------------------- */
 
-/* Prints a line for each word that may complete the last of `words`, which follow the program's name: the word,
- * a tab, what it is.  Returns the exit status; 1: a file belongs there. */
+/* Prints a line for each word that may complete the last of `words`, which follow the program's name: the
+ * word, a tab, what it is.  Returns the exit status; 1: a file belongs there. */
 int completion_print(int count, const char *const *words);
 
 /* Prints attnbench(1), or the manual page of the command that is the options' subject. */
 int man_print(const struct options *options);
 
-/* Makes a run of the options: which kernels compete, and that each is checked on its own case.  The file of
- * --output is not the run's, and goes to *path.  False fills message. */
+/* Turns the options into those of a run: which kernels compete, and that each is checked on its own case.
+ * The path of --output goes to *path instead of to the run.  False fills message. */
 bool tune_begin(struct options *options, const char **path, char *message, size_t message_size);
 
 /* Writes what won, for kernels/wisdom.h, and says how often the rules are overruled.  False fills message. */

@@ -2,8 +2,8 @@
  * completion: what the next word of a command line may be, from the tables of options and of kernels, and the
  * scripts by which shells ask.
  *
- * A script calls `attnbench complete WORD...`, whose last word is the one to complete, and gets a line for each
- * completion: the word, a tab, what it is.  Exit status 1: a file belongs there.
+ * A script calls `attnbench complete WORD...`, whose last word is the one to complete, and gets a line for
+ * each completion: the word, a tab, what it is.  Exit status 1: a file belongs there.
  */
 #include "commands.h"
 

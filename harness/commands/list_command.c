@@ -96,7 +96,8 @@ static void print_names_of_models(void)
     report_wrapped(2, "  %s", names);
 }
 
-/* What a kind of layer computes, in keys of a problem without batch and lengths, which are those asked for. */
+/* What a kind of layer computes, in keys of a problem without batch and lengths, which are those asked
+ * for. */
 static void list_kind(const struct model *model, const struct model_kind *kind)
 {
     char name[96], problem[PARSE_TEXT], fixed[32] = "", chunk[32] = "";

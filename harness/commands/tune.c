@@ -1,9 +1,9 @@
 /*
  * tune: from a session's rows to the text of kernels/wisdom.h, and back.
  *
- * Where the 95 % interval of the ratio of their times, round by round, excludes 1, the faster variant is written
- * in place of the rules' choice.  Elsewhere the rules' choice is written, too, so that no point farther away
- * decides there.
+ * Where the 95 % interval of the ratio of their times, round by round, excludes 1, the faster variant is
+ * written in place of the rules' choice.  Elsewhere the rules' choice is written, too, so that no point
+ * farther away decides there.
  */
 #include "commands.h"
 

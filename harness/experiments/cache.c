@@ -83,8 +83,8 @@ static bool run_on(struct kernel_call *call, const struct attn_kernel *kernel,
     return true;
 }
 
-/* The last token's output with a cache beside that of computing all tokens again: the largest difference, 0 where
- * every bit is the same; false fills the message. */
+/* The last token's output with a cache beside that of computing all tokens again: the largest difference,
+ * 0 where every bit is the same; false fills the message. */
 static bool compare_token(const struct attn_kernel *kernel, size_t tokens,
                           const struct kernel_call *text, double *largest,
                           struct experiment_work *work)

@@ -37,8 +37,8 @@ static void plan(const json_t *asked, json_t *steps)
 
 /* ---- polynomials ----------------------------------------------------------------------------- */
 
-/* As exp2_precise() of kernels/shared/exp2.h: x is rounded to a whole number by adding 1.5 * 2^23, the rest goes
- * through the polynomial, the whole number into the exponent. */
+/* As exp2_precise() of kernels/shared/exp2.h: x is rounded to a whole number by adding 1.5 * 2^23, the
+ * rest goes through the polynomial, the whole number into the exponent. */
 float exp_degree_power(size_t degree, const float *c, float x)
 {
     const float shifted = x + 12582912.0f, r = x - (shifted - 12582912.0f);

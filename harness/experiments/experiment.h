@@ -143,8 +143,8 @@ struct experiment_part {
 };
 bool experiment_part_next(struct experiment_part *part);
 
-/* How many such rows there are; and their values of that key: the first, NaN where there is no row, the least and the
- * most, of those that are numbers, infinite where there is none. */
+/* How many such rows there are, and how many of their values of that key are no numbers; the first value, NaN
+ * without a row; the least and the most, infinite where none is a number. */
 struct experiment_extent {
     size_t rows, missing;
     double first, least, most;

@@ -19,7 +19,8 @@ size_t rescale_count(const float *x, size_t n, size_t block, double threshold);
 /* rescale: n logits, "normal", or the same times 16 and sorted, "ascending" or "descending". */
 void rescale_draw(const char *input, float *x, size_t n, uint64_t key);
 
-/* exp-degree: polynomials 2^r = 1 + c[0] r + c[1] r^2 + ... on [-1/2, 1/2]; 2^x for -126 <= x <= 0, in float32. */
+/* exp-degree: polynomials 2^r = 1 + c[0] r + c[1] r^2 + ... on [-1/2, 1/2]; 2^x for -126 <= x <= 0, in
+ * float32. */
 #define EXP_DEGREES 8
 float exp_degree_power(size_t degree, const float *c, float x);
 
@@ -49,8 +50,8 @@ struct linear_shape {
     size_t len, d_in, d_out; /* x (len, d_in), y (len, d_out) */
 };
 
-/* By the CBLAS library; by plain C, each output as the dot product of a row of x and a column of w, or each row of w,
- * times an element of x, added to a row of y.  On the thread that calls. */
+/* By the CBLAS library; by plain C, each output as the dot product of a row of x and a column of w, or
+ * each row of w, times an element of x, added to a row of y.  On the thread that calls. */
 typedef void linear_product(const struct linear_shape *shape, const float *x, const float *w,
                             enum linear_layout layout, float *y);
 linear_product linear_gemm, linear_dot, linear_axpy;

@@ -1,6 +1,6 @@
 /*
- * words_layer: a sentence in the textbook layer, and layers of files, which have input and weights or only q, k and
- * v.  The tokens of FILE.safetensors are in FILE.tokens, one per line.
+ * words_layer: a sentence in the textbook layer, and layers of files, which have input and weights or only q,
+ * k and v.  The tokens of FILE.safetensors are in FILE.tokens, one per line.
  */
 #include <ctype.h>
 #include <math.h>

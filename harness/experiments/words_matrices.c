@@ -1,5 +1,6 @@
 /*
- * words_matrices: every matrix between tokens and outputs, in float64 from q, k and v, and what heads look at.
+ * words_matrices: every matrix between tokens and outputs, in float64 from q, k and v, and what heads look
+ * at.
  */
 #include <math.h>
 

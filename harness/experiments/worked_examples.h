@@ -37,8 +37,8 @@ void worked_add_property(const struct worked_rows *w, const char *property, cons
 /* The largest difference from what was published, whose rows may be shorter: what follows is 0. */
 double worked_difference(const double *x, size_t rows, size_t columns, const json_t *published);
 
-/* Rows of a seeded layer, of a causal softmax as they were published, and of a shape of the file; false may fill
- * the message. */
+/* Rows of a seeded layer, of a causal softmax as they were published, and of a shape of the file; false
+ * may fill the message. */
 bool worked_layer(const struct worked_rows *w, const json_t *published);
 bool worked_causal(const struct worked_rows *w, const json_t *published);
 bool worked_shape(struct worked_rows w, const json_t *shape, const json_t *step);

@@ -1,6 +1,6 @@
 /*
- * worked_layers: seeded layers, from their seed to their outputs, and a printed causal softmax from its printed
- * scores: with the kernel's mask and with the notebook's, a matrix of 0 and -inf added to the scores.
+ * worked_layers: seeded layers, from their seed to their outputs, and a printed causal softmax from its
+ * printed scores: with the kernel's mask and with the notebook's, a matrix of 0 and -inf added to the scores.
  */
 #include <math.h>
 #include <stdio.h>

@@ -10,7 +10,7 @@
 /* Reads problem and input, leaves the name alone; error->position counts from text.at. */
 bool case_text_read(struct piece text, struct problem_case *c, struct parse_error *error);
 
-/* The problem of such a text: up to the first blank that stands behind no comma; *rest is what follows. */
+/* The problem of such a text: up to the first blank that is not behind a comma; *rest is what follows. */
 struct piece case_text_problem(struct piece *rest);
 
 /* Whether two cases compute the same from the same input, whatever their names. */

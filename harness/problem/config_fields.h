@@ -20,9 +20,9 @@ struct config {
     bool failed;
 };
 
-/* Known values of model_type.  Of encoders with a decoder T5's have relative positions as a bias, and no
- * scale; what the encoder has read is as long as the text, or fixed where it is sound.  Those of decoders are
- * the ones whose other fields say what each layer computes. */
+/* Known values of model_type: encoders; encoders with a decoder, as T5, which has relative positions as a
+ * bias and no scale, or with as many encoded tokens as text, or for sound, with a fixed number; and
+ * decoders, whose other fields say what each layer computes. */
 #define CONFIG_ENCODERS                                                                  \
     "bert,roberta,xlm-roberta,distilbert,electra,deberta-v2,modernbert,vit,deit,dinov2," \
     "clip_vision_model,siglip_vision_model"

@@ -38,12 +38,12 @@ static inline size_t kv_groups(const struct attn_problem *problem, size_t dim)
 double kv_get(const struct attn_problem *problem, const struct attn_tensors *tensors,
               enum kv_operand operand, struct kv_place at, size_t d);
 
-/* For 8 and 4 bits x is rounded to what the element's scale makes of one.  NaN and infinity of integers go
- * into the scale; in f8e4m3 both are NaN. */
+/* In 8 and 4 bits x becomes the nearest value that the element's scale can give.  Integers have no NaN or
+ * infinity: these go into the scale; in f8e4m3 both become NaN. */
 void kv_set(const struct attn_problem *problem, const struct attn_tensors *tensors,
             enum kv_operand operand, struct kv_place at, size_t d, double x);
 
-/* Makes K and V of that type; of i4 in groups of 32 where the problem says nothing else. */
+/* Changes the type of K and V; i4 gets groups of 32 where the problem has no group size. */
 void kv_set_type(struct attn_problem *problem, enum attn_dtype dtype);
 
 /* The zero point of an element, for all that share it; NULL where the problem has none. */

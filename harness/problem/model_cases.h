@@ -10,9 +10,9 @@
 
 #include "cases.h"
 
-/* What --model, --prefill, --decode and --batch say: lists, NULL where not given.  Sequences of a batch decode
- * together; where no decode is asked for they pass together.  A batch may also be a list of sequences, as in
- * model_size.h, or several with a | between. */
+/* What --model, --prefill, --decode and --batch say: lists, NULL where not given.  Sequences of a batch
+ * decode together; where no decode is asked for they pass together.  A batch may also be a list of
+ * sequences, as in model_size.h, or several with a | between. */
 struct model_asked {
     const char *models, *prefill, *decode, *batch;
 };

@@ -1,5 +1,6 @@
 /*
- * model_size: how much of a model is computed: a pass, a token, or a batch of sequences.  Internal to model_cases.
+ * model_size: how much of a model is computed: a pass, a token, or a batch of sequences.  Internal to
+ * model_cases.
  */
 #ifndef HARNESS_PROBLEM_MODEL_SIZE_H
 #define HARNESS_PROBLEM_MODEL_SIZE_H
@@ -34,9 +35,9 @@ void model_size_say(const struct model_size *size, char *text, size_t text_size)
 
 /* ---- sequences from a CSV file of requests that a server had (trace.c) ----------------------- */
 
-/* Reads `prompts:FILE[:N]`, the prompts of the first N requests (32), or `replies:FILE[:N]`, the last token of
- * each reply on all keys before it.  Columns are found by the names that public traces have.  False fills
- * message, with the file's line if one is wrong. */
+/* Reads `prompts:FILE[:N]`, the prompts of the first N requests (32), or `replies:FILE[:N]`, the last
+ * token of each reply on all keys before it.  Columns are found by the names that public traces have.
+ * False fills message, with the file's line if one is wrong. */
 bool trace_is(struct piece text);
 bool trace_read(struct piece text, struct input *input, char *message, size_t message_size);
 

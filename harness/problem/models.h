@@ -1,6 +1,6 @@
 /*
- * models: the attention of published models, by kinds of layer: suites/models.list, where the form of a line
- * is described, and what of a model one of several workers computes.
+ * models: the attention of published models, by kinds of layer, and the part of it that one of several
+ * workers computes.  suites/models.list has the models, and describes the form of its lines.
  */
 #ifndef HARNESS_PROBLEM_MODELS_H
 #define HARNESS_PROBLEM_MODELS_H

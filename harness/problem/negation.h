@@ -6,7 +6,7 @@
  * not seen needs no new reference and no tolerance.  Zeros of these heads may have either sign.
  *
  * Where V is part of K, these columns of K and of Q are negated together, which leaves every score as it
- * was; of int8, whose -128 has no counterpart, the scales of V are, all of them.
+ * was.  For int8, whose -128 has no opposite, all scales of V are negated instead.
  */
 #ifndef HARNESS_PROBLEM_NEGATION_H
 #define HARNESS_PROBLEM_NEGATION_H

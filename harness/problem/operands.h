@@ -1,8 +1,9 @@
 /*
  * operands: the table of operands, from which their memory, their files and messages about them follow.
  *
- * A new operand is a row.  If it is of no kind that there is, tensors_view.c says what it is as a block of memory
- * and operands_locate.c which shapes a file may give it.  tensors_fill.c and its parts draw its elements.
+ * A new operand is a row.  If it is of no kind that there is, tensors_view.c says what it is as a block of
+ * memory and operands_locate.c which shapes a file may give it.  tensors_fill.c and its parts draw its
+ * elements.
  */
 #ifndef HARNESS_PROBLEM_OPERANDS_H
 #define HARNESS_PROBLEM_OPERANDS_H

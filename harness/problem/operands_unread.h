@@ -11,8 +11,8 @@
 bool operands_none_is_misnamed(const struct operands_file *file, char *message,
                                size_t message_size);
 
-/* False fills message: the problem has no use for an operand in the file.  Whoever stored a mask did not mean that
- * none is applied. */
+/* False fills message: the problem has no use for an operand in the file.  Whoever stored a mask did not
+ * mean that none is applied. */
 bool operands_all_are_used(const struct operands_file *file, const struct attn_problem *problem,
                            char *message, size_t message_size);
 

@@ -8,15 +8,14 @@
 
 #define OUTPUTS_MAX ((size_t)1024) /* slots that outputs_compare() takes */
 
-/* Bytes of a place in such a file; where sequences are packed, more than are filled; where O is not asked
- * for, none. */
+/* Bytes of a slot in such a file; 0 where O is not wanted.  Packed sequences fill only a part of it. */
 size_t outputs_bytes(const struct attn_problem *problem);
 
-/* Writes O, dense and as f32, of f64 as that, into place number `slot` of a memory file. */
+/* Writes O, dense and as f32 (of an f64 problem as f64), into slot number `slot` of a memory file. */
 bool outputs_store(int fd, size_t slot, const struct attn_problem *problem,
                    const struct attn_tensors *tensors);
 
-/* Copies a place of one file to a place of another. */
+/* Copies a slot of one file to a slot of another. */
 bool outputs_copy(int from, size_t from_slot, int to, size_t to_slot,
                   const struct attn_problem *problem);
 

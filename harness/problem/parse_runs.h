@@ -1,5 +1,6 @@
 /*
- * parse_runs: sequences one by one in the text of an input, `2q2k,32q1s4k` or `17,2048,511`.  Internal to parse.
+ * parse_runs: sequences one by one in the text of an input, `2q2k,32q1s4k` or `17,2048,511`.  Internal to
+ * parse.
  */
 #ifndef HARNESS_PROBLEM_PARSE_RUNS_H
 #define HARNESS_PROBLEM_PARSE_RUNS_H

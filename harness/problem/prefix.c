@@ -2,7 +2,7 @@
  * prefix: the clause of an input, and which keys lie in pages of other sequences.
  *
  * All sequences begin with the same pages, as where requests to a server begin with the same system prompt.
- * A table has no sequence without them, so that the shortest one limits them.
+ * No sequence is without these pages, so the shortest one limits how many there are.
  */
 #include "prefix.h"
 

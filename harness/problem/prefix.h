@@ -15,8 +15,8 @@ void prefix_fit(struct input *input, const struct attn_problem *problem);
 /* Pages of it. */
 size_t prefix_pages(const struct problem_case *c);
 
-/* Whether key j of sequence b lies in a page that another sequence has in the same place: the first, or the
- * second if it is the first. */
+/* Whether key j of sequence b lies in a page that it shares with the first sequence (the first one: with the
+ * second). */
 bool prefix_holds(const struct attn_problem *problem, const struct attn_tensors *tensors, size_t b,
                   size_t j);
 

@@ -24,9 +24,9 @@ bool select_next(const char **list, char *item, size_t size);
 /* Adds one that is not there yet, as long as there is room. */
 void select_add(struct selected selected[SELECT_MAX], size_t *count, const struct selected *one);
 
-/* A comma list of kernels, variants and groups, NULL for all; each once, groups in the order of
- * the catalogue, SELECT_BEST as such.  False fills message, with the nearest name; where the catalogue is not complete, a
- * name that is not known is passed over. */
+/* A comma list of kernels, variants and groups, NULL for all; each once, groups in the order of the
+ * catalogue, SELECT_BEST as such.  False fills message, with the nearest name; where the catalogue is not
+ * complete, a name that is not known is passed over. */
 bool select_kernels(const char *list, struct selected selected[SELECT_MAX], size_t *count,
                     char *message, size_t message_size);
 

@@ -121,7 +121,8 @@ bool tensors_file_hold(struct tensors_file *file, int fd, char *message, size_t 
 void tensors_file_move(const struct tensors_file *file, size_t shift);
 void tensors_file_release(struct tensors_file *file);
 
-/* Maps set number `index` of such a file to be read; its operands must lie at the given shift. */
+/* Maps set number `index` of such a file to be read; its operands must lie at the given shift.  `huge`: at
+ * addresses at which huge pages can lie under the operands. */
 bool tensors_map(struct tensor_set *set, const struct attn_problem *problem, int fd, size_t index,
                  size_t shift, bool huge, char *message, size_t message_size);
 

@@ -27,9 +27,9 @@ struct journal *journal_create(const char *path, enum journal_over over, char *m
                                size_t message_size);
 struct journal *journal_resume(const char *path, char *message, size_t message_size);
 
-/* Appends one line and steals the reference.  `to_disk` waits until the disk holds it; a line written without
- * may be lost if the power fails before the next one written with it.  False on a full disk or I/O error, with
- * the file still ending in a whole line. */
+/* Appends one line and steals the reference.  `to_disk` waits until the disk holds it; a line written
+ * without may be lost if the power fails before the next one written with it.  False on a full disk or I/O
+ * error, with the file still ending in a whole line. */
 bool journal_write(struct journal *journal, json_t *line, bool to_disk, char *message,
                    size_t message_size);
 

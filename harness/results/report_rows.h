@@ -26,8 +26,8 @@ bool report_colors(void);
 /* Flushes, and remembers what went wrong. */
 void report_flush(void);
 
-/* What a row has; NaN or "" where it has not.  Only an ok row has a median. */
-/* Threads of a row, and as a column says it: "2"; "4x2" of an older file's row of 4 ranks with 2 each. */
+/* What a row has; NaN or "" where it has not.  Only an ok row has a median.
+ * Threads as a column shows them: "2"; "4x2" for an older file's row of 4 ranks with 2 each. */
 #define REPORT_THREADS 24
 double report_threads(const json_t *row);
 void report_threads_text(const json_t *row, char text[REPORT_THREADS]);
@@ -49,9 +49,9 @@ struct stats_ratio report_ratio(const struct cell *base, const struct cell *cell
 /* Whether the interval of a ratio holds 1: the two tie. */
 bool report_tie(struct stats_ratio ratio);
 
-/* Whether its ratio to a rival has an interval, without which it has no rank; one without rivals needs that
- * of its median.  And the line that counts the cells that have a time and no rank, if any, ended by
- * `advice`; returns how many. */
+/* Whether a cell has a rank: its ratio to some rival has an interval, or if it has no rivals its median
+ * has one. report_unranked() prints how many cells have a time but no rank, if any, and then `advice`;
+ * returns how many. */
 bool report_is_ranked(const struct cell *cells, size_t count, const struct cell *cell);
 size_t report_unranked(const struct cell *cells, size_t count, const char *advice);
 

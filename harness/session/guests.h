@@ -18,12 +18,12 @@ struct guest_refusal {
 };
 
 /* Adds the kernels of the files to the catalogue, and says on standard error which are refused.  The
- * rivals' program is asked where `kernels`, a list as of --kernel or NULL, has their group or a name
- * that is not known otherwise.  False: interrupted. */
+ * rivals' program is asked if `kernels`, a list as of --kernel or NULL, has their group or an
+ * unknown name.  False: interrupted. */
 bool guests_load(const char *const *paths, size_t count, const char *kernels, double timeout_s);
 
-/* Seconds, about, that the program of a cell takes to start and to load its library: what it says of that, or
- * how long it took to be described, if that is more; 0 of a cell without a program. */
+/* About how many seconds the program of a cell takes to start and to load its library: the larger of what it
+ * says itself and what describing it took; 0 without a program. */
 double guests_start_s(const struct cell *cell);
 
 /* Refused file number i; NULL beyond the last. */

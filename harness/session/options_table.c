@@ -119,8 +119,8 @@ const struct option options_table[] = {
     {"batch", "B", .kind = OPTION_TEXT, FIELD(batch), .commands = SELECTS | IN(TUNE),
      .help =
          "so many sequences decode together, or pass together where no --decode is given (default: "
-         "1); or these, as in 2q2k,32q1s4k: 2 of 2048 queries, 32 of one on 4096 keys.  Of a "
-         "--problem that has no lengths, these alone"},
+         "1); or these, as in 2q2k,32q1s4k: 2 of 2048 queries, 32 of one on 4096 keys.  With a "
+         "--problem that has no lengths, only the latter form"},
     {"problem", "OPTIONS", .kind = OPTION_PROBLEMS, .commands = IN(EVAL),
      .help = "what the tensors do not say, as in mask=causal,outputs=o+lse,dtype=bf16"},
     {"case", "NAME", .kind = OPTION_TEXT, FIELD(cases), .commands = SELECTS | IN(TUNE),

@@ -60,8 +60,8 @@ bool rounds_is_wrong(const struct cell *cell);
  * already; false where the journal failed. */
 bool rounds_spread(struct rounds *rounds);
 
-/* Tells the rounds' events, where there are any, that a worker is about to begin, or gives them a record; false
- * where the journal failed. */
+/* Tells the rounds' events, where there are any, that a worker is about to begin, or gives them a record;
+ * false where the journal failed. */
 void rounds_say(const struct rounds *rounds, const struct cell *cell, const char *what);
 bool rounds_record(const struct rounds *rounds, json_t *record);
 

@@ -21,8 +21,8 @@ static bool is_program(const struct cell *cell)
 
 /*
  * Seconds that a launch takes longer because a program computes it: the program starts and loads its library,
- * and operands are copied, into its file and by some libraries into a layout of their own, when it is prepared
- * and again when they have changed.  20 s for 268 MB (vLLM on a busy Zen 3, 2026-11-28).
+ * and operands are copied, into its file and by some libraries into a layout of their own, when it is
+ * prepared and again when they have changed.  20 s for 268 MB (vLLM on a busy Zen 3, 2026-11-28).
  */
 static double program_need(const struct cell *cell)
 {

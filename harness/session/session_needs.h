@@ -10,15 +10,15 @@
  * models.  Elsewhere checks come on top and do not shorten the launches. */
 bool session_counts_checks(const struct session *session, const struct problem_case *c);
 
-/* Seconds for a session without --seconds, but for the checks that do not count; `suite` is what its cases are
- * from, NULL: problems. */
+/* Seconds for a session without --seconds, without the checks that do not count.  `suite` is the one that its
+ * cases are from; NULL: from problems. */
 double session_seconds(const struct session *session, const char *suite);
 
 /* Seconds that six launches of a cell may take even where it has had its share of the session; 0 where its
  * check counts. */
 double session_allowance(const struct session *session, const struct cell *cell);
 
-/* Seconds that checks and one launch of each cell take, about: no session is shorter. */
+/* About how many seconds the checks and one launch of each cell take: no session is shorter. */
 struct session_least {
     double checks_s, launches_s;
     double spared_s; /* of checks_s, what does not count towards the length of the session */
@@ -26,7 +26,8 @@ struct session_least {
 };
 struct session_least session_least(const struct session *session);
 
-/* What is left to do: cells, in how many cases, and about how long they take; bytes that the largest needs. */
+/* What is left to do: cells, in how many cases, and about how long they take; bytes that the largest
+ * needs. */
 struct session_needs {
     size_t cells, cases;
     double seconds, memory_bytes;

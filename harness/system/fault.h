@@ -2,8 +2,8 @@
  * fault: what a process was doing, and the memory access that killed it, in memory that outlives it.
  *
  * A handler of SIGSEGV and SIGBUS adds to the stage "read 4 bytes past the end of k (thread 1)" and lets the
- * signal take its usual course.  With SIGABRT, too, it adds that memory has run out, where it has; a handler of
- * SIGSYS adds that the kernel was refused to start a process (limits.h).
+ * signal take its usual course.  With SIGABRT, too, it adds that memory has run out, where it has; a handler
+ * of SIGSYS adds that the kernel was refused to start a process (limits.h).
  */
 #ifndef HARNESS_SYSTEM_FAULT_H
 #define HARNESS_SYSTEM_FAULT_H

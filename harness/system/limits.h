@@ -13,7 +13,7 @@ struct limits {
 };
 
 /* Bytes of private memory that each worker of this process may have: what is available at the first
- * call, but for a sixteenth, and no more than this process itself may have.  0, no limit, under a
+ * call, less a sixteenth, and no more than this process itself may have.  0, no limit, under a
  * sanitizer: its shadow memory counts as private and is larger than any machine. */
 size_t limits_memory(void);
 

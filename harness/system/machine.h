@@ -57,9 +57,11 @@ long machine_oom_kills(void);
 
 /*
  * cores    one thread a core, neighbours first: a core's second hardware thread stays idle
- * threads  every hardware thread, siblings first; of cores of several kinds, as of `cores`, the fastest first
+ * threads  every hardware thread, siblings first
  * numa     one thread a core, dealt out to the NUMA nodes in turn
  * none     the scheduler decides
+ *
+ * Where a machine has several kinds of cores, `cores` and `threads` begin with the fastest.
  */
 enum placement { PLACEMENT_CORES, PLACEMENT_THREADS, PLACEMENT_NUMA, PLACEMENT_NONE };
 

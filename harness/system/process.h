@@ -94,8 +94,8 @@ const char *process_signal_name(int signal);
  * open request.  SIGPIPE and SIGXFSZ are ignored, SIGXFSZ by children, too. */
 void process_catch_interrupts(void);
 
-/* For what only prints from here on: the kernel ends it, without a word, where nobody reads the pipe any more, as
- * in `attnbench list | head`. */
+/* For what only prints from here on: the kernel ends it, without a word, where nobody reads the pipe any
+ * more, as in `attnbench list | head`. */
 void process_end_with_reader(void);
 bool process_interrupted(void);
 

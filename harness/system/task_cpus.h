@@ -24,8 +24,8 @@ double task_waited_s(pid_t pid);
  * no CPU; the system counts them anew every two seconds.  0 unreadable. */
 double task_all_waited_s(void);
 
-/* As task_waited_s, of that thread of a process which has waited longest: on a busy machine, what the process
- * itself has needed of a time is the rest of it. */
+/* The same for the thread of a process that has waited longest: on a busy machine this is the part of a time
+ * that the process is not responsible for. */
 double task_waited_longest_s(pid_t pid);
 
 /* Largest resident memory of the process so far, bytes; 0 unreadable. */

@@ -46,13 +46,13 @@ void program_request_environment(struct program_environment *e, const int *cpus,
 struct program_extras {
     struct program_extra {
         char name[PROGRAM_NAME];
-        double sum, calls; /* each answer's counts as often as it has calls */
+        double sum, calls; /* an answer counts as often as it has calls */
     } item[PROGRAM_EXTRAS];
     size_t count;
 };
 
-/* Adds "extra" of an answer to so many calls; the name of what is no number, or one too many; NULL: none
- * is. */
+/* Adds the numbers in "extra" of an answer to so many calls.  Returns the name of one that is no number,
+ * or that is one too many; NULL: all were added. */
 const char *program_extras_add(struct program_extras *extras, json_t *extra, double calls);
 
 /* An object with the mean of each over the calls; NULL where there are none. */

@@ -9,8 +9,8 @@
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-/* Whether partial results are less to send than keys: of the ranks each sends its keys N - 1 times, or
- * half of them theirs log2(N) times one after the other. */
+/* Whether sending partial results takes fewer bytes than sending keys: each of N ranks sends its keys N - 1
+ * times, partial results are sent log2(N) times one after the other. */
 static bool keys_stay(const struct attn_problem *p, int ranks)
 {
     double levels = 0;

@@ -4,7 +4,7 @@
 
 SITE.py is the site's configuration; --distribute makes one test of each node.  Rows become
 performance variables, CASE/KERNEL/ISA/THREADS: seconds per call, and with /ceiling behind it the
-percent of what the machine could do in that minute.  Results files are kept in ReFrame's output
+percent of what the machine could do at that moment.  Results files are kept in ReFrame's output
 folder, each named after its node: `scripts/report --fleet output --output fleet.html`.
 
 Variables, to be set as in -S attnbench_suite.suite=default:

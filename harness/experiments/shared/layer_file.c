@@ -276,9 +276,9 @@ struct attn_self_attention_tensors layer_file_tensors(const struct layer_file *f
 #define MATCH 8e-6
 #define MATCH_D_IN 384.0
 
-/* A model of 16 bits rounds q, k, v, o and y, each by half a unit of the last place, of which the kernels
- * here, in float32, round none.  Of y's alone PyTorch's own layers of 16 numbers were seen to be up to 2.3
- * times as far away (PyTorch 2.15, 2026-11-28). */
+/* A model of 16 bits rounds q, k, v, o and y, each by half a unit of the last place; the kernels here, in
+ * float32, round none of them.  PyTorch's own layers of 16 numbers differed in y by up to 2.3 such halves
+ * (PyTorch 2.15, 2026-11-28). */
 #define ROUNDED 5
 
 double layer_file_allowed(double largest, size_t d_in, enum attn_dtype dtype)

@@ -60,7 +60,8 @@ bool layer_file_open(struct layer_file *file, const char *path, const char *pref
 /* Operands for the layer, with its output in y. */
 struct attn_self_attention_tensors layer_file_tensors(const struct layer_file *file, float *y);
 
-/* The tolerance of an output by its largest element, from d_in products (0: from fewer than 384). */
+/* The tolerance of an output whose largest element this is, each a sum of d_in products; below 384 all are
+ * treated alike. */
 double layer_file_allowed(double largest, size_t d_in, enum attn_dtype dtype);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * layer_heads: the operands of attention in safetensors files, for one sequence, found where the files of cases are:
+ * layer_heads: the operands of attention in safetensors files, for one sequence, found where the files of
+ * cases are:
  *
  *     PREFIXq, k              (1, H, S, D)
  *     PREFIXv, o              (1, H, S, Dv)      o is optional

@@ -27,7 +27,7 @@ ROWS = 3  # of panels on a page
 
 
 def norm(most: float = 1.0) -> PowerNorm:
-    """Colours of weights from 0 to `most`, by their square root: even rows differ from nothing."""
+    """Colours of weights from 0 to `most`, by their square root, so that small ones show, too."""
     return PowerNorm(0.5, 0, most)
 
 
