@@ -45,13 +45,7 @@ bool shape_index_pages(struct problem_case *c)
 
 /* ---- lists --------------------------------------------------------------------------------- */
 
-/* Where an entry stands: number n of list `number` of a KV head, of a sequence of kv_len keys. */
-struct entry {
-    size_t b, g, number, n, count, kv_len;
-};
-
-/* Sets every entry to what `choose` says, a key or -1, and to -1 where there is no such key. */
-static void make_lists(struct trial *trial, ptrdiff_t (*choose)(const struct entry *e))
+void adversary_make_lists(struct trial *trial, adversary_entry *entry)
 {
     const struct attn_problem *p = &trial->problem;
     const struct attn_tensors *t = &trial->set.tensors;
@@ -61,8 +55,8 @@ static void make_lists(struct trial *trial, ptrdiff_t (*choose)(const struct ent
             for (size_t number = 0; number < attn_lists(p, s.q_len); number++) {
                 int32_t *list = (int32_t *)attn_list(p, t, b, g, number * p->index_block);
                 for (size_t n = 0; n < p->index_count; n++) {
-                    const struct entry e = {b, g, number, n, p->index_count, s.kv_len};
-                    const ptrdiff_t key = choose(&e);
+                    const struct adversary_place e = {b, g, number, n, p->index_count, s.kv_len};
+                    const ptrdiff_t key = entry(&e);
                     list[n] = key < (ptrdiff_t)s.kv_len ? (int32_t)key : -1;
                 }
             }
@@ -70,74 +64,37 @@ static void make_lists(struct trial *trial, ptrdiff_t (*choose)(const struct ent
 }
 
 /* Each second key, those of odd lists odd, another start in each head. */
-static ptrdiff_t second(const struct entry *e)
+static ptrdiff_t second(const struct adversary_place *e)
 {
     return (ptrdiff_t)((2 * e->n + (e->number + e->g) % 2));
 }
 
-static ptrdiff_t front_padded(const struct entry *e)
+ptrdiff_t list_front_padded(const struct adversary_place *e)
 {
     const size_t padding = e->count / 2;
     return e->n < padding ? -1 : (ptrdiff_t)(2 * (e->n - padding) + e->number % 2);
 }
 
-static ptrdiff_t scattered(const struct entry *e)
+ptrdiff_t list_scattered(const struct adversary_place *e)
 {
     return (e->n + e->number) % 3 ? second(e) : -1;
 }
 
 /* Even lists name no key. */
-static ptrdiff_t none_or_all(const struct entry *e)
+ptrdiff_t list_none_or_all(const struct adversary_place *e)
 {
     return (e->number + e->g) % 2 ? (ptrdiff_t)e->n : -1;
 }
 
 /* In the middle, another one in each list, the last key at last. */
-static ptrdiff_t one(const struct entry *e)
+ptrdiff_t list_one(const struct adversary_place *e)
 {
     const size_t back = (5 * e->number + 3 * e->g) % (e->kv_len ? e->kv_len : 1);
     return e->n == e->count / 2 ? (ptrdiff_t)(e->kv_len - 1 - back) : -1;
 }
 
 /* All keys from the last to the first. */
-static ptrdiff_t falling(const struct entry *e)
+ptrdiff_t list_falling(const struct adversary_place *e)
 {
     return e->n < e->kv_len ? (ptrdiff_t)(e->kv_len - 1 - e->n) : -1;
-}
-
-void pad_front(struct trial *trial, uint64_t key)
-{
-    (void)key;
-    make_lists(trial, front_padded);
-}
-
-void pad_scattered(struct trial *trial, uint64_t key)
-{
-    (void)key;
-    make_lists(trial, scattered);
-}
-
-void list_none_or_all(struct trial *trial, uint64_t key)
-{
-    (void)key;
-    make_lists(trial, none_or_all);
-}
-
-void list_one(struct trial *trial, uint64_t key)
-{
-    (void)key;
-    make_lists(trial, one);
-}
-
-void list_falling(struct trial *trial, uint64_t key)
-{
-    (void)key;
-    make_lists(trial, falling);
-}
-
-/* NaN in all keys that no list names, and key 0 is one of them. */
-void poison_unlisted(struct trial *trial, uint64_t key)
-{
-    make_lists(trial, scattered);
-    poison_hidden(trial, key);
 }

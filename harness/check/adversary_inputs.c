@@ -140,19 +140,22 @@ const struct adversary adversaries[] = {
      .outputs = ATTN_OUTPUT_WEIGHTS, .caveat = ATTN_CAVEAT_NAN_VANISHES},
     {"nan in a bias", .mask = ATTN_MASK_BIAS, .bias = bias_nan, LEAKS_OR_VANISHES},
     {"scores", .outputs = ATTN_OUTPUT_SCORES},
-    {"tree that is a chain", .shape = shape_tree, .change = make_chain},
-    {"tree that is a star", .shape = shape_tree, .change = make_star},
-    {"two branches across blocks", .shape = shape_tall_tree, .change = make_two_branches},
-    {"broad tree", .shape = shape_tree, .change = make_broad},
-    {"nan in a draft", .shape = shape_tree, .change = nan_in_draft, LEAKS_OR_VANISHES},
-    {"lists padded in front", .shape = shape_index, .change = pad_front},
-    {"lists padded between", .shape = shape_index_blocks, .change = pad_scattered},
-    {"lists of nothing and of all", .shape = shape_index, .change = list_none_or_all},
-    {"lists of one key", .shape = shape_index_blocks, .change = list_one},
-    {"lists that fall, causal", .shape = shape_index_causal, .change = list_falling},
-    {"lists across pages", .shape = shape_index_pages, .change = pad_scattered},
-    {"hidden by lists", .shape = shape_index, .change = poison_unlisted, LEAKS},
-    {"hidden by lists, pages", .shape = shape_index_pages, .change = poison_unlisted, LEAKS},
+    {"tree that is a chain", .shape = shape_tree, .tree = parent_before},
+    {"tree that is a star", .shape = shape_tree, .tree = parent_cache},
+    {"two branches across blocks", .shape = shape_tall_tree, .tree = parent_two_before},
+    {"broad tree", .shape = shape_tree, .tree = parent_seventh},
+    {"nan in a draft", .shape = shape_tree, .tree = parent_seventh, .change = nan_in_draft,
+     LEAKS_OR_VANISHES},
+    {"lists padded in front", .shape = shape_index, .lists = list_front_padded},
+    {"lists padded between", .shape = shape_index_blocks, .lists = list_scattered},
+    {"lists of nothing and of all", .shape = shape_index, .lists = list_none_or_all},
+    {"lists of one key", .shape = shape_index_blocks, .lists = list_one},
+    {"lists that fall, causal", .shape = shape_index_causal, .lists = list_falling},
+    {"lists across pages", .shape = shape_index_pages, .lists = list_scattered},
+    {"hidden by lists", .shape = shape_index, .lists = list_scattered, .change = poison_hidden,
+     LEAKS},
+    {"hidden by lists, pages", .shape = shape_index_pages, .lists = list_scattered,
+     .change = poison_hidden, LEAKS},
     {"nan in k, a mask, scores", .change = nan_in_k, .special_keys = true, .mask = ATTN_MASK_BOOL,
      .outputs = ATTN_OUTPUT_SCORES, LEAKS_OR_VANISHES},
 };
@@ -210,6 +213,10 @@ void adversary_fill(struct trial *trial, const struct adversary *adversary, uint
         adversary_mask(trial, adversary->hides);
     if (adversary->bias)
         adversary_set_bias(trial, adversary->bias);
+    if (adversary->tree)
+        adversary_make_tree(trial, adversary->tree);
+    if (adversary->lists)
+        adversary_make_lists(trial, adversary->lists);
     if (adversary->change)
         adversary->change(trial, key);
     tensors_seal(&trial->set, p);

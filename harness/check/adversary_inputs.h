@@ -22,6 +22,8 @@ struct adversary {
     bool one_hot; /* V tells keys apart */
     adversary_hider *hides;
     adversary_bias *bias;
+    adversary_parent *tree;
+    adversary_entry *lists;
     adversary_change *change; /* of what was filled */
 
     /* Several runs, until each edge was special, or each sort of head was there. */

@@ -37,15 +37,26 @@ typedef double adversary_bias(const struct trial *trial, size_t i, size_t j, dou
 void adversary_set_bias(struct trial *trial, adversary_bias *bias);
 adversary_bias bias_columns, bias_holes, bias_far_below, bias_lowest, bias_far_above, bias_nan;
 
+/* The parent of draft i in every tree; -1: the cache. */
+typedef ptrdiff_t adversary_parent(ptrdiff_t i);
+void adversary_make_tree(struct trial *trial, adversary_parent *parent);
+adversary_parent parent_before, parent_cache, parent_two_before, parent_seventh;
+
+/* The key of an entry, number n of list `number` of a KV head, for a sequence of kv_len keys; -1: none,
+ * also in place of a key that is not there. */
+struct adversary_place {
+    size_t b, g, number, n, count, kv_len;
+};
+typedef ptrdiff_t adversary_entry(const struct adversary_place *place);
+void adversary_make_lists(struct trial *trial, adversary_entry *entry);
+adversary_entry list_front_padded, list_scattered, list_none_or_all, list_one, list_falling;
+
 /* What fills the operands, or changes them after they are filled. */
 typedef void adversary_change(struct trial *trial, uint64_t key);
 /* adversary_masks.c */
 adversary_change poison_hidden;
 /* adversary_trees.c */
-adversary_change make_chain, make_star, make_two_branches, make_broad, nan_in_draft;
-/* adversary_index.c */
-adversary_change pad_front, pad_scattered, list_none_or_all, list_one, list_falling,
-    poison_unlisted;
+adversary_change nan_in_draft;
 /* adversary_caches.c */
 adversary_change raise_sinks, vary_sinks, vary_slopes, share_pages, clear_scales, vary_scales,
     fill_extremes, fill_bytes, fill_nibbles;

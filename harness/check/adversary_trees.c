@@ -7,8 +7,7 @@
 #include "base/random.h"
 #include "problem/kv.h"
 
-/* Sets every parent to what `parent` says of draft i. */
-static void make_tree(struct trial *trial, ptrdiff_t (*parent)(ptrdiff_t i))
+void adversary_make_tree(struct trial *trial, adversary_parent *parent)
 {
     const struct attn_problem *p = &trial->problem;
     const struct attn_tensors *t = &trial->set.tensors;
@@ -20,51 +19,27 @@ static void make_tree(struct trial *trial, ptrdiff_t (*parent)(ptrdiff_t i))
     }
 }
 
-static ptrdiff_t before(ptrdiff_t i)
+ptrdiff_t parent_before(ptrdiff_t i)
 {
     return i - 1;
 }
 
-static ptrdiff_t cache(ptrdiff_t i)
+ptrdiff_t parent_cache(ptrdiff_t i)
 {
     (void)i;
     return -1;
 }
 
 /* Even drafts and odd ones. */
-static ptrdiff_t two_before(ptrdiff_t i)
+ptrdiff_t parent_two_before(ptrdiff_t i)
 {
     return i < 2 ? -1 : i - 2;
 }
 
-/* Of each draft but the last levels seven children. */
-static ptrdiff_t seventh(ptrdiff_t i)
+/* Seven children of each draft, but of those of the last levels. */
+ptrdiff_t parent_seventh(ptrdiff_t i)
 {
     return i < 7 ? -1 : i / 7 - 1;
-}
-
-void make_chain(struct trial *trial, uint64_t key)
-{
-    (void)key;
-    make_tree(trial, before);
-}
-
-void make_star(struct trial *trial, uint64_t key)
-{
-    (void)key;
-    make_tree(trial, cache);
-}
-
-void make_two_branches(struct trial *trial, uint64_t key)
-{
-    (void)key;
-    make_tree(trial, two_before);
-}
-
-void make_broad(struct trial *trial, uint64_t key)
-{
-    (void)key;
-    make_tree(trial, seventh);
 }
 
 /* In K or V of a draft of each sequence and head, which its descendants see and no other. */
@@ -72,7 +47,6 @@ void nan_in_draft(struct trial *trial, uint64_t key)
 {
     const struct attn_problem *p = &trial->problem;
     const struct attn_tensors *t = &trial->set.tensors;
-    make_broad(trial, key);
     for (size_t b = 0; b < p->batch; b++)
         for (size_t g = 0; g < p->kv_heads; g++) {
             const struct attn_sequence s = attn_sequence(p, t, b);
