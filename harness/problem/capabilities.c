@@ -26,16 +26,6 @@ static const struct parse_name options[] = {
     {"index", ATTN_OPTION_INDEX},
     {NULL, 0},
 };
-static const struct parse_name outputs[] = {
-    {"o", ATTN_OUTPUT_O},
-    {"lse", ATTN_OUTPUT_LSE},
-    {"weights", ATTN_OUTPUT_WEIGHTS},
-    {"scores", ATTN_OUTPUT_SCORES},
-    {"dq", ATTN_OUTPUT_DQ},
-    {"dk", ATTN_OUTPUT_DK},
-    {"dv", ATTN_OUTPUT_DV},
-    {NULL, 0},
-};
 static const struct parse_name caveats[] = {
     {"nan_leaks", ATTN_CAVEAT_NAN_LEAKS},
     {"empty_rows", ATTN_CAVEAT_EMPTY_ROWS},
@@ -63,7 +53,7 @@ json_t *capabilities_json(const struct attn_caps *caps)
         "{s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:b, s:I, s:s, s:f, s:s?, s:o}", "dtypes",
         words_of(dtypes, caps->dtypes), "kv_dtypes", words_of(dtypes, caps->kv_dtypes), "masks",
         words_of(parse_masks, caps->masks), "options", words_of(options, caps->options), "outputs",
-        words_of(outputs, caps->outputs), "passes", words_of(passes, directions), "parallel",
+        words_of(parse_outputs, caps->outputs), "passes", words_of(passes, directions), "parallel",
         (int)caps->parallel, "varies", (int)caps->varies, "max_dim", (json_int_t)caps->max_dim,
         "compute", attn_dtype_name(caps->compute), "bound_factor", caps->bound_factor,
         "bound_reason", caps->bound_reason, "caveats", words_of(caveats, caps->caveats));
@@ -113,7 +103,7 @@ bool capabilities_parse(const json_t *object, struct attn_caps *caps, char *mess
         {set_of(object, "kv_dtypes", dtypes, &caps->kv_dtypes), "kv_dtypes"},
         {set_of(object, "masks", parse_masks, &caps->masks), "masks"},
         {set_of(object, "options", options, &caps->options), "options"},
-        {set_of(object, "outputs", outputs, &caps->outputs), "outputs"},
+        {set_of(object, "outputs", parse_outputs, &caps->outputs), "outputs"},
         {set_of(object, "passes", passes, &directions), "passes"},
         {set_of(object, "caveats", caveats, &caps->caveats), "caveats"},
         {flag_of(object, "parallel", &caps->parallel), "parallel"},

@@ -12,7 +12,7 @@ const struct parse_name parse_masks[] = {
     {"tree", ATTN_MASK_TREE},
     {NULL, 0},
 };
-static const struct parse_name outputs[] = {
+const struct parse_name parse_outputs[] = {
     {"o", ATTN_OUTPUT_O},
     {"lse", ATTN_OUTPUT_LSE},
     {"weights", ATTN_OUTPUT_WEIGHTS},
@@ -107,7 +107,7 @@ const struct parse_key parse_keys[KEY_COUNT] = {
     [KEY_OUTPUTS] = {.help = {"outputs", "a sum of o, lse, weights, scores", "o", "wanted results"},
                      .kind = &parse_kind_set,
                      AT(outputs),
-                     .names = outputs},
+                     .names = parse_outputs},
     [KEY_H] = {.help = {"h", "N >= 1", "", "hq and hkv"}, .sets = {KEY_HQ, KEY_HKV}},
     [KEY_S] = {.help = {"s", "N >= 1", "", "sq and skv"}, .sets = {KEY_SQ, KEY_SKV}},
 };

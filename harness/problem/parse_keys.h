@@ -64,7 +64,7 @@ struct parse_name {
     const char *name;
     unsigned value;
 };
-extern const struct parse_name parse_masks[];
+extern const struct parse_name parse_masks[], parse_outputs[];
 
 struct parse_key {
     struct parse_key_help help;
