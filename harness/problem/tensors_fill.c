@@ -76,8 +76,9 @@ static bool same_shape(const struct tensors_shape *a, const struct tensors_shape
            a->bias_dtype == b->bias_dtype;
 }
 
-bool tensors_fill_others(struct tensor_set *set, const struct problem_case *c, uint64_t stream,
-                         char *message, size_t message_size)
+/* Fills all operands but q, k and v, and poisons what lies behind the ends of sequences; not of a file. */
+static bool fill_others(struct tensor_set *set, const struct problem_case *c, uint64_t stream,
+                        char *message, size_t message_size)
 {
     const uint64_t poison = random_key(c->input.seed ^ STREAM_POISON, stream);
     if (!tensors_fill_tables(set, c, stream, message, message_size) ||
@@ -135,7 +136,7 @@ bool tensors_fill(struct tensor_set *set, const struct problem_case *c, uint64_t
         return false;
     if (!same_shape(&set->shape, &shape))
         return refuse(message, message_size, "the operands were made for another input");
-    if (c->input.kind != INPUT_FILE && !tensors_fill_others(set, c, stream, message, message_size))
+    if (c->input.kind != INPUT_FILE && !fill_others(set, c, stream, message, message_size))
         return false;
     if (!fill_kind(set, c, key, message, message_size))
         return false;
@@ -157,7 +158,7 @@ bool tensors_alloc_case(struct tensor_set *set, const struct problem_case *c,
         return false;
     if (c->input.kind == INPUT_FILE)
         return true;
-    if (!tensors_fill_others(set, c, 0, message, message_size)) {
+    if (!fill_others(set, c, 0, message, message_size)) {
         tensors_free(set);
         return false;
     }

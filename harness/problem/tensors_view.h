@@ -67,10 +67,7 @@ void tensors_poison_padding(const struct tensors_view *view, size_t padding);
 /* The bits that nobody may read into every element of an operand without padding. */
 void tensors_poison_whole(const struct tensors_view *view);
 
-/* Fills what of a case's operands is not q, k or v, as its input says; not of a file.  The two below
- * are its parts, poison is the third. */
-bool tensors_fill_others(struct tensor_set *set, const struct problem_case *c, uint64_t stream,
-                         char *message, size_t message_size);
+/* Fill operands other than q, k and v as the input of a case says, unless that is a file. */
 bool tensors_fill_tables(struct tensor_set *set, const struct problem_case *c, uint64_t stream,
                          char *message, size_t message_size);
 void tensors_fill_masks(struct tensor_set *set, const struct problem_case *c, uint64_t stream);
