@@ -374,8 +374,8 @@ static inline ptrdiff_t attn_position(const struct attn_problem *problem, ptrdif
     return problem->mask & ATTN_MASK_CAUSAL_TOP_LEFT ? i : i + kv_len - q_len;
 }
 
-/* Keys [lo, hi) that positional masks (causal, window) leave to query i; lo = hi where none.  Of a tree: the
- * cache and all drafts up to its own, of which attn_tree_sees() tells those that it sees. */
+/* Keys [lo, hi) that positional masks (causal, window) leave to query i; lo = hi where none.  With a tree:
+ * the cache and all drafts up to its own; attn_tree_sees() says which of these it sees. */
 struct attn_range {
     ptrdiff_t lo, hi;
 };

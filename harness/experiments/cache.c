@@ -52,7 +52,7 @@ static struct attn_problem problem_of(enum attn_dtype dtype, size_t queries, siz
 
 /* ---- work ------------------------------------------------------------------------------------ */
 
-/* Of the attention of all tokens, one after the other. */
+/* The work of the attention of all tokens, one after the other. */
 static void add_work(const json_t *s, json_t *rows)
 {
     double flops[2] = {0}, bytes[2] = {0};

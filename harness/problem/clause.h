@@ -18,7 +18,7 @@ struct clause {
     const char *(*misfit)(const struct input *input, const struct attn_problem *problem);
 };
 
-/* Of lengths (clause_lengths.c); of masks and scales (clause_masks.c). */
+/* About lengths (clause_lengths.c); about masks and scales (clause_masks.c). */
 extern const struct clause clause_lens, clause_batch, clause_qlens, clause_decode;
 extern const struct clause clause_mask, clause_bias, clause_scales;
 extern const struct clause clause_tree;   /* tree.c */

@@ -1,6 +1,5 @@
 /*
- * process: starts a child with pipes, exchanges lines with it until a deadline, ends it and what it left
- * behind.
+ * process: starts a child with pipes, exchanges lines with it until a deadline, ends it and what it left.
  */
 #define _GNU_SOURCE
 #include "process_child.h"

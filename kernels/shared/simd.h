@@ -312,8 +312,8 @@ static inline real vf_hsum(vf v)
  * Lane i of the result is v[i]'s lanes joined: VF_LANES dot products end here together, for about
  * three instructions each.  Merging two vectors at distance h keeps, in each run of 2h lanes,
  * the halves of the first vector joined in the lower h lanes and those of the second in the upper
- * h; after the distances VF_LANES / 2, ..., 1 every lane holds one complete result.  Of the two operands
- * the one that stays in its lanes is a blend, which any port takes, and only one is a shuffle.
+ * h; after the distances VF_LANES / 2, ..., 1 every lane holds one complete result.  The operand
+ * that stays in its lanes is a blend, which any port takes; only the other one is a shuffle.
  */
 #define VF_MERGE_STAY(t, h) ((t) % (2 * (h)) < (h) ? (t) : VF_LANES + (t))
 #define VF_MERGE_SWAP(t, h) ((t) % (2 * (h)) < (h) ? (t) + (h) : VF_LANES + (t) - (h))

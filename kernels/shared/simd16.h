@@ -82,8 +82,8 @@ static inline vf vf_load_f16(const uint16_t *p)
 }
 
 /* 2 VF_LANES f8e4m3, each divided by 256, exactly.  Behind their sign the 7 bits are an f16's from bit 7
- * on, with an exponent that is 8 less: f16 holds all of these numbers.  Of the magnitudes NaN alone, all
- * ones, carries into bit 14 when a last place is added; with that bit it is a NaN of f16, too. */
+ * on, with an exponent that is 8 less: f16 holds all of these numbers.  When a last place is
+ * added, only NaN, all ones, carries into bit 14; with that bit it is a NaN of f16, too. */
 VF_INLINE void vf_load_f8e4m3(const uint8_t *p, vf x[2])
 {
 #if defined __AVX512BW__

@@ -33,7 +33,7 @@ struct terms {
     const uint8_t *mask; /* likewise */
     struct attn_tree tree;
     ptrdiff_t query; /* which draft the row is */
-    /* Of its keys: entries j, j + 1, .. take the place of keys; NULL: there is none. */
+    /* The list of its keys, whose entries j, j + 1, ... take the place of keys; NULL: there is none. */
     const int32_t *list;
     struct attn_range seen; /* then: what positional masks leave */
 };

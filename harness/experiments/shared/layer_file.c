@@ -32,7 +32,7 @@ static const struct {
     [LAYER_CONTEXT] = {.name = "context", .batched = 3},
 };
 
-/* Of a MultiheadAttention with add_bias_kv: one more key and value, which no kernel here is given. */
+/* A MultiheadAttention with add_bias_kv has one more key and value, which no kernel here gets. */
 static const char *const refused[] = {"bias_k", "bias_v"};
 
 #define NAME 256 /* of a tensor, with its prefix */

@@ -26,7 +26,7 @@ def shares_below(n: int) -> Iterator[float]:
 def median_ranks(n: int, level: float = LEVEL) -> tuple[int, int] | None:
     """Ranks lo <= hi (from 0) of n sorted values between which the median lies.
 
-    Of the symmetric pairs the narrowest whose probability is at least `level`, exactly, whatever
+    They are the narrowest symmetric pair whose probability is at least `level`, exactly, whatever
     the continuous distribution; None where even [min, max] does not reach it (n < 6 at 95 %).
     Symmetric, so that the median lies beyond either end with a probability of 2.5 % at most: one
     end can be used alone.  David and Nagaraja, Order Statistics, section 7.1; Hahn and

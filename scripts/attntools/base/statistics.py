@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 def median_interval(values: ArrayLike, level: float = LEVEL) -> tuple[Array, Array]:
     """Order-statistic interval of the median, along the last axis; NaN below the needed n.
 
-    Of logarithms of paired ratios this is the sign-test interval: the ratios that a two-sided
+    For logarithms of paired ratios this is the sign-test interval: the ratios that a two-sided
     sign test at 1 - level does not reject.
     """
     x = np.sort(np.asarray(values, dtype=np.float64), axis=-1)

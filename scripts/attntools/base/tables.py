@@ -49,7 +49,7 @@ def titled(
 
     The last column is text of any length: what does not fit into `width` goes on below its row.  It
     has its title where something of it stands beside a row.
-    Of each title, `says` has a sentence that goes below its rows.
+    `says` has a sentence for each title, which goes below its rows.
     """
     lines = text(head[1:-1], [row[1:-1] for row in rows], numeric[1:-1], colours=False).splitlines()
     at = max(map(len, lines)) + 2

@@ -306,7 +306,7 @@ SYSTEM = ("kernel", "microcode")
 def breaks(connection: sqlite3.Connection) -> list[Break]:
     """Where compiler, flags, kernel or microcode of a machine became others, oldest first.
 
-    Of those that come again and again, such as two compilers of one CI, the first time.
+    What changes back and forth, such as two compilers of one CI, counts the first time.
     """
     found, last, known = [], {}, {}
     for machine, started, text in connection.execute(

@@ -89,8 +89,8 @@ def split(x: Array, rho: float) -> int:
 
     The share of orders with a step as large is the probability of one if no order is more likely
     than another (Westfall and Young 1993: a permutation test of the largest of many statistics).
-    It holds for any noise.  Of sessions that resemble the ones before them, by rho, a sum varies
-    (1 + rho) / (1 - rho) times as much, which is taken off the step.
+    It holds for any noise.  If sessions resemble the ones before them, by rho, a sum varies
+    (1 + rho) / (1 - rho) times as much, and the step is made smaller by that.
     """
     if len(x) < 2 * SHORTEST:
         return 0

@@ -11,11 +11,11 @@
                                                                     side, and hosts that are off
 
 A session begins with its headline in words, then what it was measured on and how far to trust it,
-two figures, and every cell in a table; noise comes last.  Of a folder of experiments each question
-comes with what the folder's README.md says was found, its figure, method and command.  Of a fleet
-the files are of many hosts, one or more each, or histories; a host has the name of its node, or of
-its file.  The page needs no network and shows no folder of the machine; without scripts it reads
-the same, with them its tables sort and filter.
+two figures, and every cell in a table; noise comes last.  In the page of a folder of experiments
+each question comes with what the folder's README.md says was found, its figure, method and command.
+A fleet's files are of many hosts, one or more each, or histories; a host has the name of its node,
+or of its file.  The page needs no network and shows no folder of the machine; without scripts it
+reads the same, with them its tables sort and filter.
 
 Exit codes: 0 written, 3 output, 4 usage or input (the page of a fleet has the files that could be
 read).

@@ -211,7 +211,7 @@ class Cell(Identified, kw_only=True, gc=False, eq=False):
     def number(self, key: str) -> float:
         """A number of the row, as in ceiling.fma_gflops; NaN where it is null or absent.
 
-        Of a row that is not ok only its check's numbers: a rate would reveal a time, and older
+        A row that is not ok gives only its check's numbers: a rate would reveal a time, and older
         files have rates of implausible rows.
         """
         if self.state != "ok" and not key.startswith("check."):

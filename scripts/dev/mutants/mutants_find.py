@@ -107,7 +107,7 @@ class _File:
     def plain(self, cursor: Cursor, word: str = "") -> tuple[int, int] | None:
         """Where the node's text stands; None where it does not begin with `word`.
 
-        Of a node that a macro puts together that is the macro's name and arguments.
+        If a macro puts the node together, that is the macro's name and arguments.
         """
         start, end = cursor.extent.start.offset, cursor.extent.end.offset
         return (start, end) if self.text.startswith(word.encode(), start, end) else None

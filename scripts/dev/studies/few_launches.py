@@ -33,7 +33,7 @@ TRIALS = 100_000
 Array = np.ndarray
 Draw = Callable[[np.random.Generator, tuple[int, int]], Array]
 
-# Noise of a launch.  Of the last two: one launch in ten takes much longer; half of them do.
+# Noise of a launch.  In the last two, one launch in ten takes much longer, or half of them do.
 NOISE: dict[str, Draw] = {
     "normal": lambda rng, shape: rng.standard_normal(shape),
     "heavy tails (t, 2 degrees)": lambda rng, shape: rng.standard_t(2, size=shape),
