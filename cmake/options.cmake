@@ -21,12 +21,6 @@ if(ATTNBENCH_SANITIZE)
                                                      -fno-sanitize-recover=undefined
                                                      -fno-omit-frame-pointer)
   target_link_options(attnbench_options INTERFACE -fsanitize=address,undefined)
-  # 130 programs, large ones: gold links each in half the time of bfd.  What Clang has of ASan it warns of.
-  include(CheckLinkerFlag)
-  check_linker_flag(C -fuse-ld=gold ATTNBENCH_GOLD)
-  if(ATTNBENCH_GOLD AND CMAKE_C_COMPILER_ID STREQUAL GNU)
-    target_link_options(attnbench_options INTERFACE -fuse-ld=gold)
-  endif()
 endif()
 if(ATTNBENCH_RACES)
   target_compile_options(attnbench_unsanitized INTERFACE -fno-sanitize=all)
