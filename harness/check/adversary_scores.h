@@ -58,9 +58,9 @@ adversary_change poison_hidden;
 /* adversary_trees.c */
 adversary_change nan_in_draft;
 /* adversary_caches.c */
-adversary_change raise_sinks, vary_sinks, vary_slopes, share_pages, clear_scales, vary_scales,
-    fill_extremes, fill_bytes, fill_nibbles;
-adversary_change share_prefixes;
+adversary_change raise_sinks, vary_sinks, vary_slopes, share_pages, share_prefixes;
+/* adversary_scales.c */
+adversary_change clear_scales, vary_scales, fill_extremes, fill_bytes, fill_nibbles;
 adversary_kinds scale_kinds;
 
 /* What scores are made from. */

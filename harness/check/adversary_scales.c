@@ -1,0 +1,157 @@
+/*
+ * adversary_scales: elements of 8 and 4 bits, and their scales.
+ */
+#include <math.h>
+
+#include "adversary_scores.h"
+#include "base/random.h"
+#include "element.h"
+#include "problem/kv.h"
+
+/* ---- scales -------------------------------------------------------------------------------- */
+
+/* Scales of 0: of K's first key, or dimension, and every third one; of V's first and every other. */
+void clear_scales(struct trial *trial, uint64_t key)
+{
+    const struct attn_problem *p = &trial->problem;
+    const struct attn_tensors *t = &trial->set.tensors;
+    const bool groups = kv_step(p) > 1, channels = t->k_scale.stride[3] && !groups;
+    (void)key;
+    for (size_t b = 0; b < p->batch; b++)
+        for (size_t g = 0; g < p->kv_heads; g++)
+            for (size_t j = 0; j < attn_sequence(p, t, b).kv_len; j++) {
+                const struct kv_place at = {b, g, j};
+                for (size_t d = 0; d < (channels ? p->qk_dim : 1); d++)
+                    if ((channels ? d : j) % 3 == 0)
+                        *kv_scale(p, t, KV_K, at, d) = 0;
+                for (size_t d = 0; groups && d < p->qk_dim; d += kv_step(p))
+                    if ((j + d / kv_step(p)) % 3 == 0)
+                        *kv_scale(p, t, KV_K, at, d) = 0;
+                for (size_t d = 0; d < (groups ? p->v_dim : 1); d += kv_step(p))
+                    if ((j + d / kv_step(p)) % 2 == 0)
+                        *kv_scale(p, t, KV_V, at, d) = 0;
+            }
+}
+
+/* Every integer is -128 or 127. */
+void fill_extremes(struct trial *trial, uint64_t key)
+{
+    const struct attn_problem *p = &trial->problem;
+    const struct attn_tensors *t = &trial->set.tensors;
+    uint64_t number = 0;
+    for (size_t b = 0; b < p->batch; b++)
+        for (size_t g = 0; g < p->kv_heads; g++)
+            for (size_t j = 0; j < attn_sequence(p, t, b).kv_len; j++) {
+                const struct attn_sequence s = attn_sequence(p, t, b);
+                int8_t *k = attn_kv_row(p, t, &t->k, &s, b, g, j);
+                int8_t *v = attn_kv_row(p, t, &t->v, &s, b, g, j);
+                for (size_t d = 0; d < p->qk_dim; d++)
+                    k[d] = random_bits(key, number++) & 1 ? -128 : 127;
+                for (size_t d = 0; v != k && d < p->v_dim; d++)
+                    v[d] = random_bits(key, number++) & 1 ? -128 : 127;
+            }
+}
+
+size_t scale_kinds(const struct attn_problem *problem)
+{
+    (void)problem;
+    return 3;
+}
+
+/* Scales of K: a few of them huge; of V: all subnormal; of V: some as large as can be, and 0. */
+void vary_scales(struct trial *trial, uint64_t key)
+{
+    const struct attn_problem *p = &trial->problem;
+    const struct attn_tensors *t = &trial->set.tensors;
+    const double largest = p->kv_dtype == ATTN_I8       ? 128
+                           : p->kv_dtype == ATTN_I4     ? 15
+                           : p->kv_dtype == ATTN_F8E4M3 ? 448
+                                                        : 57344;
+    (void)key;
+    for (size_t b = 0; b < p->batch; b++)
+        for (size_t g = 0; g < p->kv_heads; g++)
+            for (size_t j = 0; j < attn_sequence(p, t, b).kv_len; j++) {
+                const struct kv_place at = {b, g, j};
+                const size_t d = p->v_dim - 1, last = d / kv_step(p) * kv_step(p);
+                const bool groups = kv_step(p) > 1;
+                float *k = kv_scale(p, t, KV_K, at, 0);
+                float *v = kv_scale(p, t, KV_V, at, groups ? last : 0);
+                switch (adversary_kind(trial, b, g, scale_kinds(p))) {
+                case 0:
+                    *k = j % 7 == 3 ? 1e30F : *k;
+                    break;
+                case 1:
+                    *v = 1e-42F * (float)(1 + j % 3);
+                    break;
+                default:
+                    *v = j % 3 == 0 ? 0 : (float)(adversary_room(trial) / largest);
+                }
+            }
+}
+
+/* A byte of a float of 8 bits whose number is finite: of any size, or subnormal, or the largest. */
+static uint8_t byte_of(enum attn_dtype dtype, size_t kind, uint64_t random)
+{
+    const uint8_t largest = dtype == ATTN_F8E4M3 ? 0x7e : 0x7b;
+    const uint8_t subnormal = dtype == ATTN_F8E4M3 ? 0x07 : 0x03;
+    const uint8_t sign = (uint8_t)(random & 0x80), size = (uint8_t)(random >> 8 & 0x7f);
+    return sign | (kind == 0   ? (size <= largest ? size : 0)
+                   : kind == 1 ? size & subnormal
+                               : largest);
+}
+
+/* Keys in turn: numbers of all sizes, the subnormal ones, the largest; scales make the largest of each 3. */
+void fill_bytes(struct trial *trial, uint64_t key)
+{
+    const struct attn_problem *p = &trial->problem;
+    const struct attn_tensors *t = &trial->set.tensors;
+    const bool e4m3 = p->kv_dtype == ATTN_F8E4M3;
+    const float largest = e4m3 ? 448 : 57344, subnormal = e4m3 ? 7 * 0x1p-9F : 3 * 0x1p-16F;
+    uint64_t number = 0;
+    for (size_t b = 0; b < p->batch; b++)
+        for (size_t g = 0; g < p->kv_heads; g++)
+            for (size_t j = 0; j < attn_sequence(p, t, b).kv_len; j++) {
+                const struct attn_sequence s = attn_sequence(p, t, b);
+                const struct kv_place at = {b, g, j};
+                const size_t kind = j % 3;
+                uint8_t *k = attn_kv_row(p, t, &t->k, &s, b, g, j);
+                uint8_t *v = attn_kv_row(p, t, &t->v, &s, b, g, j);
+                *kv_scale(p, t, KV_K, at, 0) = *kv_scale(p, t, KV_V, at, 0) =
+                    3 / (kind == 1 ? subnormal : largest);
+                for (size_t d = 0; d < p->qk_dim; d++)
+                    k[d] = byte_of(p->kv_dtype, kind, random_bits(key, number++));
+                for (size_t d = 0; v != k && d < p->v_dim; d++)
+                    v[d] = byte_of(p->kv_dtype, kind, random_bits(key, number++));
+            }
+}
+
+/* All values in turn from another one on in each row, scales from 1 to 8 sixteenths, which differ in
+ * neighbouring groups, and zero points from 0 to 15, some between two integers, other ones in K and V. */
+void fill_nibbles(struct trial *trial, uint64_t key)
+{
+    const struct attn_problem *p = &trial->problem;
+    const struct attn_tensors *t = &trial->set.tensors;
+    uint64_t number = 0;
+    for (size_t b = 0; b < p->batch; b++)
+        for (size_t g = 0; g < p->kv_heads; g++)
+            for (size_t j = 0; j < attn_sequence(p, t, b).kv_len; j++)
+                for (int n = KV_K; n <= (p->options & ATTN_OPTION_SHARED_KV ? KV_K : KV_V); n++) {
+                    const struct attn_sequence s = attn_sequence(p, t, b);
+                    const struct kv_place at = {b, g, j};
+                    const size_t dim = n == KV_K ? p->qk_dim : p->v_dim;
+                    void *row = attn_kv_row(p, t, n == KV_K ? &t->k : &t->v, &s, b, g, j);
+                    for (size_t d = 0; d < dim; d++)
+                        attn_set_nibble(row, d, (unsigned)random_bits(key, number++) & 15);
+                    for (size_t d = 0; d < dim; d += p->kv_group) {
+                        const uint64_t random = random_bits(key, number++);
+                        float *zero = kv_zero(p, t, (enum kv_operand)n, at, d);
+                        *kv_scale(p, t, (enum kv_operand)n, at, d) =
+                            0.0625F * (float)(1 + random % 8);
+                        if (zero)
+                            *zero = 0.25F * (float)(random >> 8 & 60) +
+                                    (random >> 20 & 1 ? 0.375F : 0.0F);
+                    }
+                    if (dim % 2) /* the other half of the last byte */
+                        attn_set_nibble(row, dim, (unsigned)random_bits(key, number++) & 15);
+                }
+}
