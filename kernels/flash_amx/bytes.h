@@ -12,6 +12,9 @@
  * third adds, so that they round by as little.  All parts have the sign of the whole and none is 0, for 0
  * times an infinite key would be NaN where the score is infinite.
  *
+ * An infinite scale of a key, or of a head's keys, makes products of both signs NaN, and their sum times it does
+ * not say so.  Such a scale multiplies elements when they are packed, which are then infinite or NaN.
+ *
  * A weight times a scale may be as small as a scale, and below 2^-126 the unit takes it for 0.  Times a value
  * of up to 57344 that would be off by more than the bound has for it.  So values are packed as parts of the
  * largest number of their type, a power of two at least (v_unit), and weights or results take that.
@@ -104,7 +107,8 @@ static inline float scale_of_head(const struct call *call, const struct attn_ten
     const bool k = scales == &call->tensors->k_scale;
     if (!attn_dtype_scaled(call->problem->kv_dtype) || scales->stride[2] || (k && call->k_channels))
         return 1;
-    return *attn_row_f32(scales, rows->b, rows->g, rows->sequence.kv_first);
+    const float scale = *attn_row_f32(scales, rows->b, rows->g, rows->sequence.kv_first);
+    return k && isinf(scale) ? 1 : scale; /* in the keys: pack_infinite() */
 }
 
 /* Upper half of a float that is of the same sign and nearer to 0, by up to one of its last places. */

@@ -128,14 +128,40 @@ VF_NOINLINE bool pack_v(const void *const rows[STRIP_KEYS], struct elements elem
                                        : pack_v_of(true, rows, elements, dim, to);
 }
 
-/* Scales of n keys from `first` on; 0 behind them. */
-static void pack_scales(const struct keys *keys, const struct attn_tensor *scales, ptrdiff_t first,
+/* Scales of n keys from `first` on; 0 behind them.  Whether some are infinite. */
+static bool pack_scales(const struct keys *keys, const struct attn_tensor *scales, ptrdiff_t first,
                         ptrdiff_t n, float to[STRIP_KEYS])
 {
     const float *scale =
         attn_row_f32(scales, keys->b, keys->g, keys->sequence.kv_first + (size_t)first);
-    for (ptrdiff_t i = 0; i < STRIP_KEYS; i++)
+    bool infinite = false;
+    for (ptrdiff_t i = 0; i < STRIP_KEYS; i++) {
         to[i] = i < n ? scale[i * scales->stride[2]] : 0;
+        infinite |= isinf(to[i]) != 0;
+    }
+    return infinite;
+}
+
+/* Multiplies the elements of a strip's n packed keys by those of their scales that are infinite, in place of which
+ * scores get 1. */
+VF_NOINLINE void pack_infinite(const struct call *call, const struct keys *keys, ptrdiff_t first,
+                               ptrdiff_t n, uint16_t *k, float *scales)
+{
+    const struct attn_tensor *t = &call->tensors->k_scale;
+    const size_t row = keys->sequence.kv_first + (size_t)first;
+    const float *scale = attn_row_f32(t, keys->b, keys->g, row);
+    for (ptrdiff_t i = 0; i < n; i++, scale += t->stride[2]) {
+        uint16_t *const key = k + i / TILE_ROWS * TILE_ELEMENTS + i % TILE_ROWS * 2;
+        if (!isinf(*scale))
+            continue;
+        for (size_t d = 0; d < call->problem->qk_dim; d++) {
+            uint16_t *at =
+                key + d / STEP_DIMS * PAIR_ELEMENTS + d % STEP_DIMS / 2 * STRIP_KEYS + d % 2;
+            *at = attn_f32_to_bf16(attn_bf16_to_f32(*at) * *scale);
+        }
+        if (scales)
+            scales[i] = 1;
+    }
 }
 
 /* Packs keys [first, end) of a task's sequence. */
@@ -146,15 +172,20 @@ static void pack(const struct call *call, const struct keys *keys, ptrdiff_t fir
     const struct attn_tensors *t = call->tensors;
     const struct elements k = elements_of_k(p), v = elements_of_v(p);
     const void *rows[STRIP_KEYS];
+    const bool of_head = attn_dtype_scaled(p->kv_dtype) && !call->k_tokens && !call->k_channels;
+    bool infinite = of_head && isinf(*attn_row_f32(&t->k_scale, keys->b, keys->g, 0));
     for (; first < end; strip++, first += STRIP_KEYS) {
         const ptrdiff_t n = end - first < STRIP_KEYS ? end - first : STRIP_KEYS;
+        float *const k_scales = call->k_tokens ? scratch->k_scales + strip * STRIP_KEYS : NULL;
+        uint16_t *const packed = scratch->k + (size_t)strip * (size_t)call->q_steps * PAIR_ELEMENTS;
         if (call->k_tokens)
-            pack_scales(keys, &t->k_scale, first, n, scratch->k_scales + strip * STRIP_KEYS);
+            infinite = pack_scales(keys, &t->k_scale, first, n, k_scales);
         if (call->v_tokens)
             pack_scales(keys, &t->v_scale, first, n, scratch->v_scales + strip * STRIP_KEYS);
         key_rows(keys, &t->k, first, n, STRIP_KEYS, rows);
-        pack_k(rows, k, p->qk_dim,
-               scratch->k + (size_t)strip * (size_t)call->q_steps * PAIR_ELEMENTS);
+        pack_k(rows, k, p->qk_dim, packed);
+        if (infinite)
+            pack_infinite(call, keys, first, n, packed, k_scales);
         if (!call->v_steps)
             continue;
         key_rows(keys, &t->v, first, n, STRIP_KEYS, rows);

@@ -61,10 +61,33 @@ static void spread_scale(const struct unit *u, const struct attn_tensor *scale, 
            scale->stride[2], n, keys, rows, to);
 }
 
-/* Whether K has a scale for each key, rather than one for each channel, which is in Q (load_q). */
-static bool terms_scale_keys(const struct attn_tensor *k_scale)
+/* Whether all products of a row's query and a key are above 0, or all below: then they are as infinite as their
+ * sum times an infinite scale, otherwise some cancel, or 0 times it is NaN. */
+static bool of_one_sign(const struct unit *u, int row, ptrdiff_t key)
 {
-    return k_scale->stride[3] == 0;
+    const struct attn_tensor *q = &u->t->q, *k = &u->t->k;
+    const char *query = unit_row(u, q, row);
+    const void *of_key = keys_row(&u->k.keys, k, key);
+    size_t above = 0, below = 0, dim = (size_t)u->g->qk.dim;
+    for (size_t d = 0; d < dim; d++) {
+        const float x = vf_load_elements(q->dtype, query + d * attn_dtype_size(q->dtype), 1)[0] *
+                        attn_scaled_element(k->dtype, of_key, d);
+        above += x > 0;
+        below += x < 0;
+    }
+    return above == dim || below == dim;
+}
+
+/* Infinite factors of keys [j, j + n) become NaN where a score is. */
+VF_NOINLINE void mend_infinite(const struct unit *u, const struct tile *t, int row, ptrdiff_t j,
+                               int n, float *factor)
+{
+    for (int i = 0; i < n * t->rows; i++) {
+        const ptrdiff_t at = j + i / t->rows;
+        if (isinf(factor[i]) && row + i % t->rows < u->rows &&
+            !of_one_sign(u, row + i % t->rows, u->list ? u->list[at] : at))
+            factor[i] = NAN;
+    }
 }
 
 /* ALiBi: where keys stand from the tile's rows, by lane of the first vector. */
@@ -116,8 +139,10 @@ static struct terms terms_listed(const struct unit *u, const struct tile *t, int
         terms.bias = u->terms;
     if (scaled && !u->reports)
         terms.v_factor = u->terms + each;
-    if (scaled && terms_scale_keys(&u->t->k_scale))
+    if (unit_scales_keys(u)) {
+        mend_infinite(u, t, row, j, n, u->terms + 2 * each);
         terms.k_factor = u->terms + 2 * each;
+    }
     return terms;
 }
 
@@ -143,8 +168,10 @@ static struct terms terms_of(const struct unit *u, const struct tile *t, int row
         spread_scale(u, &u->t->v_scale, t->rows, j, n, keys, u->terms + each);
         terms.v_factor = u->terms + each;
     }
-    if (FORMAT_SCALED(g->format) && terms_scale_keys(&u->t->k_scale)) {
+    if (unit_scales_keys(u)) {
         spread_scale(u, &u->t->k_scale, t->rows, j, n, keys, u->terms + 2 * each);
+        if (u->infinite)
+            mend_infinite(u, t, row, j, n, u->terms + 2 * each);
         terms.k_factor = u->terms + 2 * each;
     }
     return terms;

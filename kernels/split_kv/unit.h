@@ -19,6 +19,7 @@ struct unit {
     enum reading reading;
     const int32_t *list; /* of keys (listed.h); NULL: none */
     bool reports;        /* P is wanted as it is, not for values (weights_output.h) */
+    bool infinite;       /* scales of keys may be infinite (split_kv_terms.h) */
     /* Keys before are in pages of the unit before, and so in L1 when their turn comes. */
     ptrdiff_t shared;
     struct cache k, v;
@@ -82,6 +83,33 @@ static void *unit_row_of_mask(const struct unit *u, const struct attn_tensor *t,
                     group_query(&u->block, (size_t)r));
 }
 
+/* Whether keys have scales of their own, rather than one for each channel, which is in Q (load_q). */
+static bool unit_scales_keys(const struct unit *u)
+{
+    return FORMAT_SCALED(u->g->format) && u->t->k_scale.stride[3] == 0;
+}
+
+/* (In vectors, where the stride is a constant.) */
+VF_INLINE bool any_infinite(const float *x, ptrdiff_t stride, ptrdiff_t n)
+{
+    uint32_t infinite = 0;
+    for (ptrdiff_t i = 0; i < n; i++)
+        infinite |= (attn_float_bits(x[i * stride]) & 0x7fffffff) == 0x7f800000;
+    return infinite;
+}
+
+/* Whether a scale of keys [lo, hi), or of the entries of a list, may be infinite. */
+static bool unit_infinite(const struct unit *u, ptrdiff_t lo, ptrdiff_t hi)
+{
+    const struct attn_tensor *t = &u->t->k_scale;
+    if (!unit_scales_keys(u) || lo >= hi || u->list)
+        return unit_scales_keys(u) && u->list;
+    const size_t first = u->block.sequence.kv_first + (size_t)lo;
+    const float *x = attn_row_f32(t, u->block.b, u->block.g, first);
+    const ptrdiff_t stride = t->stride[2], n = stride ? hi - lo : 1;
+    return stride == 1 ? any_infinite(x, 1, n) : any_infinite(x, stride, n);
+}
+
 /* Notes what each of the unit's rows sees of keys [first, last), of a list all that it sees; returns what
  * any of them sees by its position, of a list all. */
 static struct attn_range unit_look(struct unit *u, ptrdiff_t first, ptrdiff_t last)
@@ -109,6 +137,7 @@ static struct attn_range unit_look(struct unit *u, ptrdiff_t first, ptrdiff_t la
     }
     if (tree.parents && tree.first < u->whole.hi) /* which drafts they see differs */
         u->whole.hi = tree.first;
+    u->infinite = unit_infinite(u, any.lo, any.hi);
     return u->list ? (struct attn_range){first, last} : any;
 }
 
