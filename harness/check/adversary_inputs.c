@@ -12,6 +12,7 @@
 
 #define LEAKS .caveat = ATTN_CAVEAT_NAN_LEAKS
 #define LEAKS_OR_VANISHES .caveat = ATTN_CAVEAT_NAN_LEAKS | ATTN_CAVEAT_NAN_VANISHES
+#define INFINITE LEAKS_OR_VANISHES | ATTN_CAVEAT_INFINITE_SCORES
 
 const struct adversary adversaries[] = {
     {.phase = "small problem"},
@@ -158,6 +159,45 @@ const struct adversary adversaries[] = {
      .change = poison_hidden, LEAKS},
     {"nan in k, a mask, scores", .change = nan_in_k, .special_keys = true, .mask = ATTN_MASK_BOOL,
      .outputs = ATTN_OUTPUT_SCORES, LEAKS_OR_VANISHES},
+    {"f8e5m2, -inf in k, scales of channels", .kv_dtype = ATTN_F8E5M2,
+     .shape = shape_channel_scales, .change = infinite_keys, INFINITE},
+    {"int8, infinite scales of k", .kv_dtype = ATTN_I8, .change = infinite_k_scales,
+     .kinds = infinite_k_kinds, INFINITE},
+    {"int8, infinite scales of k by channels", .kv_dtype = ATTN_I8, .shape = shape_channel_scales,
+     .change = infinite_k_scales, .kinds = infinite_k_kinds, INFINITE},
+    {"int8, infinite scales of k by heads", .kv_dtype = ATTN_I8, .shape = shape_head_scales,
+     .change = infinite_k_scales, .kinds = infinite_k_kinds, INFINITE},
+    {"int8, infinite scales of k in all", .kv_dtype = ATTN_I8, .shape = shape_tensor_scales,
+     .change = infinite_k_scales, .kinds = infinite_k_kinds, INFINITE},
+    {"f8e4m3, infinite scales of k", .kv_dtype = ATTN_F8E4M3, .change = infinite_k_scales,
+     .kinds = infinite_k_kinds, INFINITE},
+    {"f8e4m3, infinite scales of k by heads", .kv_dtype = ATTN_F8E4M3, .shape = shape_head_scales,
+     .change = infinite_k_scales, .kinds = infinite_k_kinds, INFINITE},
+    {"f8e5m2, infinite scales of k", .kv_dtype = ATTN_F8E5M2, .change = infinite_k_scales,
+     .kinds = infinite_k_kinds, INFINITE},
+    {"f8e5m2, infinite scales of k by channels", .kv_dtype = ATTN_F8E5M2,
+     .shape = shape_channel_scales, .change = infinite_k_scales, .kinds = infinite_k_kinds,
+     INFINITE},
+    {"i4, infinite scales of k", .kv_dtype = ATTN_I4, .change = infinite_k_scales,
+     .kinds = infinite_k_kinds, INFINITE},
+    {"i4, infinite scales of k by heads", .kv_dtype = ATTN_I4, .shape = shape_head_scales,
+     .change = infinite_k_scales, .kinds = infinite_k_kinds, INFINITE},
+    {"int8, infinite scales of k behind a mask", .kv_dtype = ATTN_I8, .mask = ATTN_MASK_BOOL,
+     .change = infinite_k_scales, .kinds = infinite_k_kinds, INFINITE},
+    {"f8e4m3, infinite scales of k behind a mask", .kv_dtype = ATTN_F8E4M3, .mask = ATTN_MASK_BOOL,
+     .change = infinite_k_scales, .kinds = infinite_k_kinds, INFINITE},
+    {"i4, infinite scales of k behind a mask", .kv_dtype = ATTN_I4, .mask = ATTN_MASK_BOOL,
+     .change = infinite_k_scales, .kinds = infinite_k_kinds, INFINITE},
+    {"int8, infinite scales of v by heads", .kv_dtype = ATTN_I8, .shape = shape_head_scales,
+     .change = infinite_v_scales, INFINITE},
+    {"f8e5m2, infinite scales of v by heads", .kv_dtype = ATTN_F8E5M2, .shape = shape_head_scales,
+     .change = infinite_v_scales, INFINITE},
+    {"int8, infinite scales of v behind a mask", .kv_dtype = ATTN_I8, .mask = ATTN_MASK_BOOL,
+     .change = infinite_v_scales, INFINITE},
+    {"f8e4m3, infinite scales of v behind a mask", .kv_dtype = ATTN_F8E4M3, .mask = ATTN_MASK_BOOL,
+     .change = infinite_v_scales, INFINITE},
+    {"i4, infinite scales of v behind a mask", .kv_dtype = ATTN_I4, .mask = ATTN_MASK_BOOL,
+     .change = infinite_v_scales, INFINITE},
 };
 
 const size_t adversary_count = sizeof adversaries / sizeof *adversaries;

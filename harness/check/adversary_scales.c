@@ -33,40 +33,39 @@ void clear_scales(struct trial *trial, uint64_t key)
             }
 }
 
-/* Every integer is -128 or 127. */
-void fill_extremes(struct trial *trial, uint64_t key)
+/* The largest number of the type, of 4 bits above a zero point of 8. */
+static double largest_of(enum attn_dtype dtype)
+{
+    return dtype == ATTN_I8 ? 127 : dtype == ATTN_I4 ? 7 : dtype == ATTN_F8E4M3 ? 448 : 57344;
+}
+
+/* Gives a row one scale, and its elements one number, which the type has. */
+static void fill_row(struct trial *trial, enum kv_operand operand, struct kv_place at, float scale,
+                     double element)
 {
     const struct attn_problem *p = &trial->problem;
     const struct attn_tensors *t = &trial->set.tensors;
-    uint64_t number = 0;
-    for (size_t b = 0; b < p->batch; b++)
-        for (size_t g = 0; g < p->kv_heads; g++)
-            for (size_t j = 0; j < attn_sequence(p, t, b).kv_len; j++) {
-                const struct attn_sequence s = attn_sequence(p, t, b);
-                int8_t *k = attn_kv_row(p, t, &t->k, &s, b, g, j);
-                int8_t *v = attn_kv_row(p, t, &t->v, &s, b, g, j);
-                for (size_t d = 0; d < p->qk_dim; d++)
-                    k[d] = random_bits(key, number++) & 1 ? -128 : 127;
-                for (size_t d = 0; v != k && d < p->v_dim; d++)
-                    v[d] = random_bits(key, number++) & 1 ? -128 : 127;
-            }
+    const size_t dim = operand == KV_K ? p->qk_dim : p->v_dim;
+    kv_rescale(p, t, operand, at, scale);
+    for (size_t d = 0; d < dim; d++) {
+        *kv_scale(p, t, operand, at, d) = scale;
+        kv_set(p, t, operand, at, d, element * (double)scale);
+    }
 }
 
 size_t scale_kinds(const struct attn_problem *problem)
 {
     (void)problem;
-    return 3;
+    return 4;
 }
 
-/* Scales of K: a few of them huge; of V: all subnormal; of V: some as large as can be, and 0. */
+/* Scales of K: a few of them huge; of V: all subnormal; of V: some as large as can be, and 0; of V: so small
+ * that a weight times one is subnormal, where their elements make normal numbers of it. */
 void vary_scales(struct trial *trial, uint64_t key)
 {
     const struct attn_problem *p = &trial->problem;
     const struct attn_tensors *t = &trial->set.tensors;
-    const double largest = p->kv_dtype == ATTN_I8       ? 128
-                           : p->kv_dtype == ATTN_I4     ? 15
-                           : p->kv_dtype == ATTN_F8E4M3 ? 448
-                                                        : 57344;
+    const double largest = largest_of(p->kv_dtype);
     (void)key;
     for (size_t b = 0; b < p->batch; b++)
         for (size_t g = 0; g < p->kv_heads; g++)
@@ -83,9 +82,124 @@ void vary_scales(struct trial *trial, uint64_t key)
                 case 1:
                     *v = 1e-42F * (float)(1 + j % 3);
                     break;
+                case 2:
+                    *v = j % 3 == 0 ? 0 : (float)(adversary_room(trial) / (2 * largest + 1));
+                    break;
                 default:
-                    *v = j % 3 == 0 ? 0 : (float)(adversary_room(trial) / largest);
+                    if (!(p->options & ATTN_OPTION_SHARED_KV))
+                        fill_row(trial, KV_V, at, 0x1p-130F, largest);
                 }
+            }
+}
+
+/* Queries without a sign or a 0. */
+static void make_positive(struct trial *trial)
+{
+    const struct attn_problem *p = &trial->problem;
+    const struct attn_tensor *q = &trial->set.tensors.q;
+    for (size_t b = 0; b < p->batch; b++) {
+        const struct attn_sequence s = attn_sequence(p, &trial->set.tensors, b);
+        for (size_t h = 0; h < p->q_heads; h++)
+            for (size_t i = s.q_first; i < s.q_first + s.q_len; i++)
+                for (size_t d = 0; d < p->qk_dim; d++)
+                    tensors_set(q, b, h, i, d, fmax(fabs(tensors_get(q, b, h, i, d)), 0x1p-10));
+    }
+}
+
+/* A key of each KV head: the first, one in the middle, or the last. */
+static struct kv_place key_of(const struct trial *trial, size_t b, size_t g)
+{
+    const size_t keys = attn_sequence(&trial->problem, &trial->set.tensors, b).kv_len;
+    return (struct kv_place){b, g, adversary_kind(trial, b, g, 3) * (keys - 1) / 2};
+}
+
+/* A key of -inf in each head, whose weight is 0 whatever the scales of K's channels make of a query: in turn
+ * powers of two, which leave its bits, the same times 1.5, with all bits set, and next to nothing. */
+void infinite_keys(struct trial *trial, uint64_t key)
+{
+    static const float factors[] = {1, 1.5F, 0x1.fffffep0F, 0x1p-60F};
+    const struct attn_problem *p = &trial->problem;
+    const struct attn_tensors *t = &trial->set.tensors;
+    (void)key;
+    if (p->options & ATTN_OPTION_SHARED_KV) /* its value would be infinite */
+        return;
+    make_positive(trial);
+    for (size_t b = 0; b < p->batch; b++)
+        for (size_t g = 0; g < p->kv_heads && attn_sequence(p, t, b).kv_len; g++)
+            for (size_t d = 0; d < p->qk_dim; d++) {
+                float *scale = kv_scale(p, t, KV_K, key_of(trial, b, g), d);
+                *scale = (float)exp2(floor(log2((double)*scale))) * factors[d % 4];
+                kv_set(p, t, KV_K, key_of(trial, b, g), d, -INFINITY);
+            }
+}
+
+/* Gives all of a key's elements a scale, or of K one of its channels. */
+static void set_scale(struct trial *trial, enum kv_operand operand, struct kv_place at, float scale)
+{
+    const struct attn_problem *p = &trial->problem;
+    const struct attn_tensors *t = &trial->set.tensors;
+    const bool channels = operand == KV_K && t->k_scale.stride[3] && kv_step(p) == 1;
+    const size_t dim = operand == KV_K ? p->qk_dim : p->v_dim, first = channels ? dim / 2 : 0;
+    for (size_t d = first; d < (channels ? first + 1 : dim); d++)
+        *kv_scale(p, t, operand, at, d) = scale;
+}
+
+/* Scales of K that are no numbers, of a key of each head, or of all where these share them: NaN; infinite, which
+ * makes a score of products of both signs NaN; -inf of positive elements, which takes the key its weight. */
+void infinite_k_scales(struct trial *trial, uint64_t key)
+{
+    static const float scales[] = {NAN, INFINITY, -INFINITY};
+    const struct attn_problem *p = &trial->problem;
+    const struct attn_tensors *t = &trial->set.tensors;
+    const bool own = t->k_scale.stride[2] != 0;
+    (void)key;
+    make_positive(trial);
+    for (size_t b = 0; b < p->batch; b++)
+        for (size_t g = 0; g < p->kv_heads && attn_sequence(p, t, b).kv_len; g++) {
+            const size_t kind = adversary_kind(trial, b, g, infinite_k_kinds(p));
+            const struct kv_place at = key_of(trial, b, g);
+            const size_t end = own ? at.j + 1 : attn_sequence(p, t, b).kv_len;
+            for (size_t j = own ? at.j : 0; kind == 2 && j < end; j++)
+                fill_row(trial, KV_K, (struct kv_place){b, g, j}, 1, 1);
+            set_scale(trial, KV_K, at, scales[kind]);
+        }
+}
+
+size_t infinite_k_kinds(const struct attn_problem *problem)
+{
+    (void)problem;
+    return 3;
+}
+
+/* The same of V: NaN, and infinite, times values of both signs and 0. */
+void infinite_v_scales(struct trial *trial, uint64_t key)
+{
+    const struct attn_problem *p = &trial->problem;
+    (void)key;
+    for (size_t b = 0; b < p->batch; b++)
+        for (size_t g = 0; g < p->kv_heads && attn_sequence(p, &trial->set.tensors, b).kv_len; g++)
+            set_scale(trial, KV_V, key_of(trial, b, g),
+                      adversary_kind(trial, b, g, 2) ? INFINITY : NAN);
+}
+
+/* ---- elements ------------------------------------------------------------------------------ */
+
+/* Every integer is -128 or 127. */
+void fill_extremes(struct trial *trial, uint64_t key)
+{
+    const struct attn_problem *p = &trial->problem;
+    const struct attn_tensors *t = &trial->set.tensors;
+    uint64_t number = 0;
+    for (size_t b = 0; b < p->batch; b++)
+        for (size_t g = 0; g < p->kv_heads; g++)
+            for (size_t j = 0; j < attn_sequence(p, t, b).kv_len; j++) {
+                const struct attn_sequence s = attn_sequence(p, t, b);
+                int8_t *k = attn_kv_row(p, t, &t->k, &s, b, g, j);
+                int8_t *v = attn_kv_row(p, t, &t->v, &s, b, g, j);
+                for (size_t d = 0; d < p->qk_dim; d++)
+                    k[d] = random_bits(key, number++) & 1 ? -128 : 127;
+                for (size_t d = 0; v != k && d < p->v_dim; d++)
+                    v[d] = random_bits(key, number++) & 1 ? -128 : 127;
             }
 }
 

@@ -11,8 +11,9 @@
 /* adversary_shapes.c: problems made from a case; false where it cannot be. */
 typedef bool adversary_shape(struct problem_case *c);
 adversary_shape shape_more_queries, shape_some_more_queries, shape_narrow_window, shape_mask_blocks,
-    shape_short, shape_short_packed, shape_pages, shape_channel_scales, shape_window,
-    shape_top_left, shape_tree, shape_tall_tree, shape_short_groups;
+    shape_short, shape_short_packed, shape_pages, shape_channel_scales, shape_head_scales,
+    shape_tensor_scales, shape_window, shape_top_left, shape_tree, shape_tall_tree,
+    shape_short_groups;
 /* adversary_index.c */
 adversary_shape shape_index, shape_index_blocks, shape_index_causal, shape_index_pages;
 adversary_shape shape_prefix, shape_prefixes;
@@ -60,8 +61,9 @@ adversary_change nan_in_draft;
 /* adversary_caches.c */
 adversary_change raise_sinks, vary_sinks, vary_slopes, share_pages, share_prefixes;
 /* adversary_scales.c */
-adversary_change clear_scales, vary_scales, fill_extremes, fill_bytes, fill_nibbles;
-adversary_kinds scale_kinds;
+adversary_change clear_scales, vary_scales, infinite_keys, infinite_k_scales, infinite_v_scales,
+    fill_extremes, fill_bytes, fill_nibbles;
+adversary_kinds scale_kinds, infinite_k_kinds;
 
 /* What scores are made from. */
 struct adversary_context {

@@ -99,6 +99,18 @@ bool shape_channel_scales(struct problem_case *c)
     return true;
 }
 
+bool shape_head_scales(struct problem_case *c)
+{
+    c->input.scales = INPUT_SCALES_HEAD;
+    return true;
+}
+
+bool shape_tensor_scales(struct problem_case *c)
+{
+    c->input.scales = INPUT_SCALES_TENSOR;
+    return true;
+}
+
 /* Rows of K whose last group has three elements, of V whose last has one: half of a byte is left. */
 bool shape_short_groups(struct problem_case *c)
 {

@@ -10,6 +10,7 @@
 #define TREES "b=3,hq=4,hkv=2,sq=21,skv=133,d=24,dv=17,mask=tree"
 #define LISTS "b=3,hq=4,hkv=2,sq=5,skv=133,d=24,dv=17,keys=index:40"
 #define CACHE "b=3,hq=4,hkv=2,sq=5,skv=133,d=24,dv=17"
+#define MANY_KEYS "b=3,hq=4,hkv=2,sq=5,skv=700,d=24,dv=17"
 #define NIBBLES "b=3,hq=4,hkv=2,sq=5,skv=133,d=40,dv=41,kv_dtype=i4"
 #define PAGES CACHE ",page=16"
 
@@ -80,6 +81,14 @@
     X(f8_minus_nan_as_480, CACHE ",kv_dtype=f8e4m3", "normal", "infinity in v", "expected nan")    \
     X(f8_subnormals_flushed, CACHE ",kv_dtype=f8e5m2", "normal", "f8e5m2 of all sizes", "")        \
     X(f8_infinity_as_number, CACHE ",kv_dtype=f8e5m2", "normal", "infinity in v", "")              \
+    X(scaled_weights_flushed, MANY_KEYS ",kv_dtype=f8e5m2", "normal",                              \
+      "f8e5m2, scales of all sizes", "")                                                           \
+    X(v_scale_outside_the_sum, CACHE ",kv_dtype=i8", "normal+scales:head", "infinity in v",        \
+      "expected nan")                                                                              \
+    X(k_scale_outside_the_sum, CACHE ",kv_dtype=f8e4m3", "normal", "f8e4m3, infinite scales of k", \
+      "expected nan")                                                                              \
+    X(scaled_query_in_parts, CACHE ",kv_dtype=f8e5m2,dtype=bf16", "normal+scales:channel",         \
+      "f8e5m2, -inf in k, scales of channels", "got nan")                                          \
     X(i4_halves_swapped, NIBBLES, "normal", "own input", "")                                       \
     X(i4_zero_points_ignored, NIBBLES ",kv_zeros=1", "normal", "own input",                        \
       "as if zero points were 8")                                                                  \
@@ -133,6 +142,12 @@
     X(f8_minus_nan_as_480, PLAIN_SMALL, "normal", "f8e4m3, -nan in v behind a mask", "")          \
     X(f8_subnormals_flushed, PLAIN_SMALL, "normal", "f8e4m3 of all sizes", "")                    \
     X(f8_infinity_as_number, PLAIN_SMALL, "normal", "f8e5m2, infinity in v behind a mask", "")    \
+    X(scaled_weights_flushed, MANY_KEYS, "normal", "f8e4m3, scales of all sizes", "")             \
+    X(v_scale_outside_the_sum, PLAIN_SMALL, "normal", "int8, infinite scales of v by heads", "")  \
+    X(k_scale_outside_the_sum, PLAIN_SMALL, "normal", "int8, infinite scales of k",               \
+      "expected nan")                                                                             \
+    X(scaled_query_in_parts, PLAIN_SMALL ",dtype=bf16", "normal",                                 \
+      "f8e5m2, -inf in k, scales of channels", "got nan")                                         \
     X(alibi_without_offset, PLAIN_SMALL, "normal", "slopes of its own", "")                       \
     X(i4_halves_swapped, PLAIN_SMALL, "normal", "i4 of all values", "")                           \
     X(i4_as_twos_complement, PLAIN_SMALL, "normal", "i4 of all values", "")                       \

@@ -1,7 +1,6 @@
 /*
  * Elements of 8-bit floats in every variant: each of the 256 patterns, in every lane of a vector and in the
- * rest of a row; infinite ones, and scales at the end of float's range.  test_element.c knows which numbers
- * they are.
+ * rest of a row.  test_element.c knows which numbers they are.
  */
 #include "testing.h"
 
@@ -98,71 +97,10 @@ static void every_byte_is_read_in_every_lane(void **state)
     }
 }
 
-static void assert_judged(const struct attn_kernel *kernel, struct operands *o)
-{
-    const unsigned outputs = operands_call(o, kernel, 1);
-    assert_true(outputs);
-    tested_judge(kernel, &o->problem, &o->set.tensors, outputs);
-}
-
-/* A query of ones and two keys, each of one byte, with scales of K's channels and of V. */
-static void judge_two_keys(enum attn_dtype q_type, const uint8_t k[2], const uint8_t v[2],
-                           float k_scale, float v_scale)
-{
-    enum { DIM = 3 };
-    float channels[DIM] = {k_scale, k_scale, k_scale};
-    struct attn_problem p;
-    attn_problem_init(&p);
-    p.dtype = q_type;
-    p.kv_dtype = ATTN_F8E5M2;
-    p.kv_len = 2;
-    p.qk_dim = p.v_dim = DIM;
-    p.scale = 1;
-    p.outputs = ATTN_OUTPUT_O | ATTN_OUTPUT_LSE;
-    struct operands o = operands_open(&p, 0);
-    struct attn_tensors *t = &o.set.tensors;
-    const struct attn_tensor own = t->k_scale;
-    t->k_scale = (struct attn_tensor){channels, ATTN_F32, {0, 0, 0, 1}};
-    for (size_t j = 0; j < 2; j++) {
-        memset(attn_row(&t->k, 0, 0, j), k[j], DIM);
-        memset(attn_row(&t->v, 0, 0, j), v[j], DIM);
-        *(float *)attn_row(&t->v_scale, 0, 0, j) = v_scale;
-    }
-    for (size_t d = 0; d < DIM; d++)
-        tensors_set(&t->q, 0, 0, 0, d, 1);
-    assert_true(each_variant(&o, assert_judged));
-    t->k_scale = own;
-    operands_close(&o);
-}
-
-enum { ONE = 0x3c, LARGEST = 0x7b, MINUS_INFINITY = 0xfc }; /* of e5m2 */
-
-/* A score of -inf is a weight of 0, whatever a channel's scale makes of the query. */
-static void an_infinite_key_gets_no_weight(void **state)
-{
-    static const float scales[] = {1, 1.5F, 0x1.fffffep-1F, 0x1p-60F};
-    (void)state;
-    for (size_t n = 0; n < 2; n++)
-        for (size_t s = 0; s < sizeof scales / sizeof *scales; s++)
-            judge_two_keys(q_types[n], (const uint8_t[]){MINUS_INFINITY, ONE},
-                           (const uint8_t[]){ONE, LARGEST}, scales[s], 1);
-}
-
-/* A weight times such a scale is no normal number, but their product with a value is. */
-static void tiny_scales_of_large_values_count(void **state)
-{
-    (void)state;
-    for (size_t n = 0; n < 2; n++)
-        judge_two_keys(q_types[n], (const uint8_t[]){ONE, ONE}, (const uint8_t[]){LARGEST, LARGEST},
-                       1, 0x1p-130F);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_byte_is_read_in_every_lane),
-        cmocka_unit_test(an_infinite_key_gets_no_weight),
-        cmocka_unit_test(tiny_scales_of_large_values_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
