@@ -7,41 +7,37 @@
 
 /* ---- operands ------------------------------------------------------------------------------ */
 
-/* Queries, or their results: packed, all sequences are one. */
+/* `packed`: all sequences are one. */
+static struct tensors_view rows_of(const struct attn_problem *p, size_t batch, size_t heads,
+                                   size_t rows, size_t cols, bool packed)
+{
+    return (struct tensors_view){.batch = batch,
+                                 .heads = heads,
+                                 .rows = rows,
+                                 .cols = cols,
+                                 .order = p->layout,
+                                 .dense = 3,
+                                 .shared = packed,
+                                 .rows_apart = true};
+}
+
+/* Queries, or their results. */
 static struct tensors_view queries(const struct attn_problem *p, const struct tensors_shape *shape,
                                    size_t cols)
 {
     const bool packed = p->options & ATTN_OPTION_PACKED;
-    return (struct tensors_view){
-        .batch = packed ? 1 : p->batch,
-        .heads = p->q_heads,
-        .rows = packed ? shape->q_rows : p->q_len,
-        .cols = cols,
-        .order = p->layout,
-        .dense = 3,
-        .shared = packed,
-        .rows_apart = true,
-    };
+    return rows_of(p, packed ? 1 : p->batch, p->q_heads, packed ? shape->q_rows : p->q_len, cols,
+                   packed);
 }
 
 static struct tensors_view keys(const struct attn_problem *p, const struct tensors_shape *shape,
                                 size_t cols)
 {
     const bool paged = p->options & ATTN_OPTION_PAGED, packed = attn_keys_packed(p);
-    return (struct tensors_view){
-        .batch = paged    ? shape->pages
-                 : packed ? 1
-                          : p->batch,
-        .heads = p->kv_heads,
-        .rows = paged    ? p->page_size
-                : packed ? shape->kv_rows
-                         : p->kv_len,
-        .cols = cols,
-        .order = p->layout,
-        .dense = 3,
-        .shared = packed,
-        .rows_apart = true,
-    };
+    if (paged)
+        return rows_of(p, shape->pages, p->kv_heads, p->page_size, cols, packed);
+    return rows_of(p, packed ? 1 : p->batch, p->kv_heads, packed ? shape->kv_rows : p->kv_len, cols,
+                   packed);
 }
 
 /* An operand of four dimensions, each of which may be 1 for all to share. */
