@@ -9,9 +9,9 @@
 #define THREADS 2
 
 /* Problems that several tests use. */
-#define PLAIN "hq=4,hkv=2,sq=70,skv=133,d=24,dv=17"
+#define PLAIN "hq=4,hkv=2,sq=38,skv=69,d=24,dv=17"
 #define MORE_KEYS "hq=4,hkv=2,sq=70,skv=333,d=24,dv=17" /* for what few keys do not show */
-#define CAUSAL "hq=4,hkv=2,s=200,d=24,dv=17,mask=causal"
+#define CAUSAL "hq=4,hkv=2,s=100,d=24,dv=17,mask=causal"
 
 /* What a child leaves behind. */
 struct verdict {

@@ -94,7 +94,7 @@ static void no_call_goes_unjudged(void **state)
 {
     (void)state;
     bool seen[sizeof phases / sizeof *phases] = {false};
-    const struct order order = {&wrong_spoils_one_call, "hq=4,hkv=2,sq=9,skv=40,d=8,dv=5", "normal",
+    const struct order order = {&wrong_spoils_one_call, "hq=4,hkv=2,sq=5,skv=12,d=4,dv=3", "normal",
                                 CHECK_THOROUGH};
     spoiled = -1;
     in_child(check_spoiled, &order);

@@ -7,11 +7,11 @@
 #include "in_child.h"
 
 #define SQUARE "hq=4,hkv=2,s=70,d=24,dv=17"
-#define TREES "b=3,hq=4,hkv=2,sq=21,skv=133,d=24,dv=17,mask=tree"
-#define LISTS "b=3,hq=4,hkv=2,sq=5,skv=133,d=24,dv=17,keys=index:40"
-#define CACHE "b=3,hq=4,hkv=2,sq=5,skv=133,d=24,dv=17"
+#define TREES "b=3,hq=4,hkv=2,sq=21,skv=69,d=24,dv=17,mask=tree"
+#define LISTS "b=3,hq=4,hkv=2,sq=5,skv=69,d=24,dv=17,keys=index:40"
+#define CACHE "b=3,hq=4,hkv=2,sq=5,skv=69,d=24,dv=17"
 #define MANY_KEYS "b=3,hq=4,hkv=2,sq=5,skv=700,d=24,dv=17"
-#define NIBBLES "b=3,hq=4,hkv=2,sq=5,skv=133,d=40,dv=41,kv_dtype=i4"
+#define NIBBLES "b=3,hq=4,hkv=2,sq=5,skv=69,d=40,dv=41,kv_dtype=i4"
 #define PAGES CACHE ",page=16"
 
 /* Kernel, problem, input, the phase and what the message must contain. */
@@ -44,7 +44,7 @@
     X(window_right_off_by_one, SQUARE ",window=9:3", "normal", "own input",                        \
       "did not see its last key, 3")                                                               \
     X(alibi_without_offset, CACHE ",alibi=1,outputs=o+lse", "normal", "own input",                 \
-      "as if slopes began at key 0 instead of 128")                                                \
+      "as if slopes began at key 0 instead of 64")                                                 \
     X(sink_left_out_of_lse, SQUARE ",sinks=1,outputs=o+lse", "normal", "own input",                \
       "as if there were no sink")                                                                  \
     X(sink_scaled, SQUARE ",sinks=1", "normal", "own input", "as if the sink were scaled, too")    \
@@ -110,12 +110,12 @@
     X(tree_one_key_late, TREES, "normal", "own input", "which the tree hides")                     \
     X(tree_of_the_first_sequence, TREES, "normal", "own input",                                    \
       "as if it read the tree of sequence 0")                                                      \
-    X(prefix_of_the_neighbour, PAGES, "normal+prefix:96", "own input", "")                         \
-    X(prefix_counts_sink, PAGES ",sinks=1", "normal+prefix:96", "own input", "")                   \
+    X(prefix_of_the_neighbour, PAGES, "normal+prefix:48", "own input", "")                         \
+    X(prefix_counts_sink, PAGES ",sinks=1", "normal+prefix:48", "own input", "")                   \
     X(prefix_of_the_first_pair, PAGES, "normal", "prefixes of some sequences", "")
 
 /* What the problem does not use: kernels are judged by what they claim. */
-#define PLAIN_SMALL "h=2,sq=70,skv=133,d=24"
+#define PLAIN_SMALL "h=2,sq=38,skv=69,d=24"
 #define UNUSED(X)                                                                                 \
     X(mask_transposed, PLAIN_SMALL, "normal", "square boolean mask", "")                          \
     X(mask_of_the_first_head, PLAIN_SMALL, "normal", "mask hides the needle", "")                 \
