@@ -23,8 +23,8 @@ int memfd_create(const char *name, unsigned flags); /* sys/mman.h shows it with 
 
 /* ---- honest kernels ------------------------------------------------------------------------ */
 
-#define CACHE "b=4,hq=4,hkv=2,sq=9,skv=70,d=24,dv=17"
-#define SMALL_CACHE "b=2,hq=2,hkv=1,sq=9,skv=70,d=24,dv=17" /* f64, whose reference is slow */
+#define CACHE "b=3,hq=4,hkv=2,sq=5,skv=37,d=12,dv=9"
+#define SMALL_CACHE "b=2,hq=2,hkv=1,sq=5,skv=37,d=12,dv=9" /* f64, whose reference is slow */
 
 static void honest_kernels_pass(void **state)
 {
@@ -33,7 +33,7 @@ static void honest_kernels_pass(void **state)
         const struct attn_kernel *kernel;
         const char *problem, *input;
     } table[] = {
-        {&wrong_honest, "hq=4,hkv=2,sq=40,skv=90,d=24,dv=17,mask=causal", "normal:1"},
+        {&wrong_honest, "hq=4,hkv=2,sq=20,skv=45,d=12,dv=9,mask=causal", "normal:1"},
         {&wrong_honest, "sq=9,skv=40,d=24,mask=causal_top_left", "uniform:3"},
         {&wrong_honest, "sq=40,skv=9,d=1", "negative"},
         {&wrong_honest, "sq=3,skv=50,d=1,scale=-2", "needle:17"},
@@ -44,23 +44,23 @@ static void honest_kernels_pass(void **state)
         {&wrong_honest, "sq=3,skv=50,d=4,kv_dtype=i8,scale=1e-37", "normal:1"},
         {&wrong_honest, "sq=3,skv=50,d=4,dtype=f16,scale=1e-4", "normal:1"},
         {&wrong_honest, "h=2,s=68,d=32", "file:" TEST_DATA "/minilm-preamble.safetensors:layer1."},
-        {&wrong_honest, "h=2,sq=40,skv=90,d=24,dtype=bf16", "normal:1"},
-        {&wrong_honest, "h=2,sq=40,skv=90,d=24,dtype=f16,mask=causal,window=30:2", "normal:1"},
-        {&wrong_honest_f64, "h=2,sq=20,skv=90,d=23,dtype=f64,mask=causal", "normal:1"},
+        {&wrong_honest, "h=2,sq=20,skv=45,d=12,dtype=bf16", "normal:1"},
+        {&wrong_honest, "h=2,sq=20,skv=45,d=12,dtype=f16,mask=causal,window=15:2", "normal:1"},
+        {&wrong_honest_f64, "h=2,sq=9,skv=40,d=11,dtype=f64,mask=causal", "normal:1"},
         {&wrong_honest_f64,
          SMALL_CACHE ",dtype=f64,mask=bool+bias+causal,softcap=2,sinks=1,alibi=1",
          "normal+mask:elements:0.5:full+bias:full"},
         {&wrong_honest_f64, SMALL_CACHE ",dtype=f64,ragged=1,page=16,mask=causal,kv_dtype=i8",
-         "uniform+lens:0:70"},
-        {&wrong_honest_bf16, "h=2,sq=40,skv=90,d=24,dtype=bf16,mask=causal", "normal:1"},
-        {&wrong_honest_bf16, "sq=16,skv=2000,d=64,dtype=bf16", "normal:1"},
-        {&wrong_honest, "sq=16,skv=2000,d=24,outputs=o+lse", "sink"},
+         "uniform+lens:0:37"},
+        {&wrong_honest_bf16, "h=2,sq=20,skv=45,d=12,dtype=bf16,mask=causal", "normal:1"},
+        {&wrong_honest_bf16, "sq=8,skv=2000,d=16,dtype=bf16", "normal:1"},
+        {&wrong_honest, "sq=8,skv=2000,d=12,outputs=o+lse", "sink"},
         {&wrong_honest, CACHE ",mask=bool+bias+causal,softcap=2,sinks=1,alibi=1",
          "normal+mask:elements:0.5:full+bias:full"},
-        {&wrong_honest, CACHE ",ragged=1,page=16,mask=causal,kv_dtype=i8", "uniform+lens:0:70"},
+        {&wrong_honest, CACHE ",ragged=1,page=16,mask=causal,kv_dtype=i8", "uniform+lens:0:37"},
         {&wrong_honest, CACHE ",packed=1,mask=bool,dtype=bf16", "normal"},
         {&wrong_honest, CACHE ",packed=1,ragged=1,window=9:2,dtype=f16", "normal+decode:2"},
-        {&wrong_honest, "b=2,hq=6,hkv=1,sq=5,skv=70,d=40,dv=32,shared_kv=1,page=8", "negative"},
+        {&wrong_honest, "b=2,hq=6,hkv=1,sq=5,skv=37,d=20,dv=16,shared_kv=1,page=8", "negative"},
     };
     for (size_t n = 0; n < COUNT(table); n++) {
         const struct problem_case c = case_of(table[n].problem, table[n].input);
@@ -139,7 +139,7 @@ static void what_is_admitted_is_not_judged(void **state)
 {
     (void)state;
     struct check_result result;
-    const struct problem_case causal = case_of("h=2,s=40,d=24,mask=causal", "normal:1");
+    const struct problem_case causal = case_of("h=2,s=20,d=12,mask=causal", "normal:1");
     struct attn_kernel kernel = wrong_nan_leaks;
     assert_false(check_kernel(&kernel, &causal, THREADS, CHECK_FULL, &result));
     assert_string_equal(result.phase, "nan in v");
@@ -155,8 +155,8 @@ static void empty_rows_may_be_admitted(void **state)
 {
     (void)state;
     struct check_result result;
-    const struct problem_case taller = case_of("h=2,sq=40,skv=30,d=24,mask=causal", "normal:1");
-    const struct problem_case square = case_of("h=2,s=40,d=24,mask=causal", "normal:1");
+    const struct problem_case taller = case_of("h=2,sq=20,skv=15,d=12,mask=causal", "normal:1");
+    const struct problem_case square = case_of("h=2,s=20,d=12,mask=causal", "normal:1");
     struct attn_kernel kernel = wrong_masked_rows_are_nan;
     assert_false(check_kernel(&kernel, &taller, THREADS, CHECK_FULL, &result));
     kernel.caps.caveats = ATTN_CAVEAT_EMPTY_ROWS;
@@ -172,7 +172,7 @@ static void infinite_scores_may_be_admitted(void **state)
 {
     (void)state;
     struct check_result result;
-    const struct problem_case plain = case_of("h=2,s=40,d=24", "normal:1");
+    const struct problem_case plain = case_of("h=2,s=20,d=12", "normal:1");
     struct attn_kernel kernel = wrong_starts_at_minus_infinity;
     kernel.caps.caveats = ATTN_CAVEAT_NAN_LEAKS | ATTN_CAVEAT_EMPTY_ROWS;
     assert_false(check_kernel(&kernel, &plain, THREADS, CHECK_FULL, &result));
@@ -188,7 +188,7 @@ static void subnormals_may_be_admitted(void **state)
 {
     (void)state;
     struct check_result result;
-    const struct problem_case plain = case_of("h=2,s=40,d=24", "normal:1");
+    const struct problem_case plain = case_of("h=2,s=20,d=12", "normal:1");
     struct attn_kernel kernel = wrong_flushes_subnormals;
     assert_false(check_kernel(&kernel, &plain, THREADS, CHECK_FULL, &result));
     assert_string_equal(result.phase, "subnormal v");
@@ -201,8 +201,8 @@ static void vanishing_nans_may_be_admitted(void **state)
 {
     (void)state;
     struct check_result result;
-    const struct problem_case plain = case_of("h=2,s=40,d=24", "normal:1");
-    const struct problem_case causal = case_of("h=2,s=40,d=24,mask=causal", "normal:1");
+    const struct problem_case plain = case_of("h=2,s=20,d=12", "normal:1");
+    const struct problem_case causal = case_of("h=2,s=20,d=12,mask=causal", "normal:1");
     struct attn_kernel kernel = wrong_nan_vanishes;
     assert_false(check_kernel(&kernel, &plain, THREADS, CHECK_FULL, &result));
     assert_string_equal(result.phase, "nan in k");
@@ -355,8 +355,8 @@ static void a_lent_reference_gives_the_same_verdict(void **state)
         const char *problem;
     } table[] = {
         {&wrong_honest, "hq=4,hkv=2,sq=40,skv=30,d=24,dv=17,mask=causal,outputs=o+lse"},
-        {&wrong_honest_f64, "h=2,sq=40,skv=30,d=24,mask=causal,dtype=f64,outputs=o+lse"},
-        {&wrong_honest_bf16, "h=2,sq=40,skv=30,d=24,mask=causal,dtype=bf16,outputs=o+lse"},
+        {&wrong_honest_f64, "h=2,sq=20,skv=15,d=12,mask=causal,dtype=f64,outputs=o+lse"},
+        {&wrong_honest_bf16, "h=2,sq=20,skv=15,d=12,mask=causal,dtype=bf16,outputs=o+lse"},
     };
     for (size_t n = 0; n < COUNT(table); n++) {
         struct check_result computed, looked_up;

@@ -18,7 +18,7 @@
 #define WORK 2e6         /* multiply-adds: a millisecond or two of reference */
 #define EACH_IN_FULL 200 /* draws */
 
-#define CACHE "b=2,hq=4,hkv=2,sq=9,skv=70,d=24,dv=17"
+#define CACHE "b=2,hq=4,hkv=2,sq=9,skv=70,d=12,dv=9"
 
 #ifdef __SANITIZE_ADDRESS__
 #define SANITIZED true
@@ -130,10 +130,10 @@ static void problems_pass_in_full(void **state)
         const char *problem;
         bool every; /* variant, not the first of its kernel alone */
     } problems[] = {
-        {"hq=4,hkv=2,sq=33,skv=70,d=40,dv=24,mask=causal", true},
-        {"hq=3,hkv=1,sq=1,skv=300,d=64", true},
+        {"hq=4,hkv=2,sq=33,skv=70,d=24,dv=9,mask=causal", true},
+        {"hq=3,hkv=1,sq=1,skv=300,d=16", true},
         {"h=2,s=70,d=32,mask=causal,layout=bshd,window=20,dtype=bf16", false},
-        {"b=2,hq=4,hkv=2,sq=1,skv=70,d=40,dtype=f16", false},
+        {"b=2,hq=4,hkv=2,sq=1,skv=70,d=20,dtype=f16", false},
         {CACHE ",mask=bool+causal,softcap=2,sinks=1", false},
         {CACHE ",ragged=1,page=16,kv_dtype=i8", true},
         {CACHE ",packed=1,mask=bias,alibi=1", false},
