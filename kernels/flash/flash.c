@@ -8,17 +8,18 @@
  * the results are transposed, once each.
  *
  *   memory    reads K and V once per FLASH_TILES * FLASH_TILE query rows, of a list of keys once per as many
- *             rows that share it; skips masked blocks
+ *             rows that share it, and pages that neighbouring sequences begin with once per as many rows of
+ *             all of them (bundles.h); skips masked blocks
  *   parallel  over (batch, KV head, query tiles), the tiles with the most keys of a head first
  *   scratch   per thread one block of scores and FLASH_TILES tiles of queries and results
  *   instead   split_kv for decode: a few queries leave most lanes and threads idle here
  *
- * flash.c takes tasks (flash_tasks.h), and shared/prefetch.h fetches what they will read.  flash_tile.h has
- * the sizes and maximum.h a tile's softmax, strips.h, direct.h and tile_block.h take a tile through a block
- * of keys, mask_runs.h, score_passes.h and flash_terms.h do so where masks, bias, ALiBi or a cap change
- * scores, products.h and the arithmetic of the variant (products_f32.h, on AArch64 with lanes.h,
- * products_bf16.h or matrices.h) compute it, tile_operands.h moves rows in and out, and results.h ends a
- * tile.
+ * flash.c cuts the problem into tasks (flash_tasks.h, bundles.h), flash_run.h computes one, and
+ * shared/prefetch.h fetches what they will read.  flash_tile.h has the sizes and maximum.h a tile's softmax,
+ * strips.h, direct.h and tile_block.h take a tile through a block of keys, mask_runs.h, score_passes.h and
+ * flash_terms.h do so where masks, bias, ALiBi or a cap change scores, products.h and the arithmetic of the
+ * variant (products_f32.h, on AArch64 with lanes.h, products_bf16.h or matrices.h) compute it,
+ * tile_operands.h moves rows in and out, and results.h ends a tile.
  *
  * What a block of keys adds to l and o is summed by itself: errors of sums over Skv keys are at most
  * FLASH_KEYS + Skv / FLASH_KEYS unit roundoffs, where a sum from key to key would have Skv.
@@ -61,132 +62,16 @@
  */
 #include <omp.h>
 
-#include "results.h"
-#include "flash_tasks.h"
+#include "flash_run.h"
 
 /* harness/experiments/tiles/tiles.cmake builds other sizes of blocks under other names. */
 #ifndef FLASH_NAME
 #define FLASH_NAME "flash"
 #endif
 
-/* ---- scratch: scores, each tile's q and o, K and V where they are packed --------------------- */
-
-/* Rows of FLASH_TILE floats that a tile's queries need: whole fours of dimensions (PAIR) of
- * two bytes are more than as many floats where there is one dimension. */
-static size_t query_rows(const struct attn_problem *p)
-{
-    return PAIR == 4 && p->qk_dim == 1 ? 2 : p->qk_dim;
-}
-
-static size_t block_floats(const struct attn_problem *p)
-{
-    const size_t dims = query_rows(p) + p->v_dim;
-    return FLASH_TILE * (FLASH_KEYS + FLASH_TILES * dims) + (packs(p) ? FLASH_PACKED(dims) : 0);
-}
-
 static size_t workspace_size(const struct attn_problem *problem, int threads)
 {
-    return attn_threads_bytes(threads, block_floats(problem) + tasks_floats(problem));
-}
-
-/* ---- a task: a few tiles of queries of a KV head, and all their keys ------------------------- */
-
-/* Prepares the tile of rows `at` and following of a task; its q and o lie at `memory`. */
-static void open_tile(const struct job *job, struct tile *t, const struct group_block *task,
-                      size_t at, float *memory)
-{
-    t->rows = 0;
-    for (int c = 0; c < FLASH_COLS; c++, at += VF_LANES) {
-        t->column[c] = group_part(task, at, VF_LANES);
-        t->rows += (int)t->column[c].rows;
-    }
-    t->q = memory;
-    t->o = memory + query_rows(job->problem) * FLASH_TILE;
-    load_queries(job, t);
-    tile_reset(t);
-    if (task->full.lo > task->seen.lo || task->full.hi < task->seen.hi ||
-        (task->seen.lo | task->seen.hi) % PAIR || /* pairs are grown by a key that is hidden */
-        job->problem->options & ATTN_OPTION_INDEX)
-        find_visible(t);
-    if (job->terms)
-        find_terms(job, t);
-}
-
-/*
- * Plans what to fetch during the block at `first` of `task`, in so many calls: its next block or,
- * in its last, the lines of its results and what the following task, *next, reads first.  That task
- * is taken here and not before, since another thread may be free earlier.
- */
-static void plan_prefetch(const struct job *job, struct prefetch *prefetch,
-                          const struct group_block *task, struct group_block *next, ptrdiff_t first,
-                          size_t calls)
-{
-    const struct attn_problem *p = job->problem;
-    prefetch_clear(prefetch);
-    first += FLASH_KEYS;
-    if (first >= task->seen.hi) {
-        *next = tasks_next(&job->tasks);
-        if (job->v_dim)
-            prefetch_queries(prefetch, &job->tensors->o, task, p->v_dim);
-        if (next->rows)
-            prefetch_queries(prefetch, &job->tensors->q, next, p->qk_dim);
-        task = next;
-        first = task->rows ? block_start(task->seen.lo) : 0;
-    }
-    if (task->rows && first < task->seen.hi) {
-        const ptrdiff_t n = block_keys(first, task->seen.hi);
-        const struct keys keys = keys_of(job, task);
-        if (p->mask & ATTN_MASK_BOOL && !keys.list) /* what is looked at first */
-            prefetch_pairs(prefetch, &job->tensors->mask, task, first, n);
-        prefetch_keys(prefetch, &keys, &job->tensors->k, p->qk_dim, first, n);
-        if (!(p->options & ATTN_OPTION_SHARED_KV))
-            prefetch_keys(prefetch, &keys, &job->tensors->v, p->v_dim, first, n);
-        if (p->mask & ATTN_MASK_BIAS && !keys.list)
-            prefetch_pairs(prefetch, &job->tensors->bias, task, first, n);
-    }
-    if (FLASH_DIRECT)
-        prefetch_divide_lines(prefetch, calls);
-    else
-        prefetch_divide(prefetch, calls);
-}
-
-/* Computes a task; returns the one to do next. */
-static struct group_block run_task(const struct job *job, const struct group_block *task,
-                                   float *scratch)
-{
-    const size_t floats = FLASH_TILE * (query_rows(job->problem) + job->problem->v_dim);
-    struct tile tiles[FLASH_TILES];
-    int n = 0;
-    for (size_t at = 0; at < task->rows; at += FLASH_TILE, n++)
-        open_tile(job, &tiles[n], task, at, scratch + FLASH_TILE * FLASH_KEYS + (size_t)n * floats);
-
-    struct group_block next = {0};
-    struct prefetch prefetch;
-    struct block block = {
-        .job = job, .source = keys_of(job, task), .prefetch = &prefetch, .s = scratch};
-    block.packed = scratch + FLASH_TILE * FLASH_KEYS + FLASH_TILES * floats;
-    for (block.first = block_start(task->seen.lo); block.first < task->seen.hi;
-         block.first += FLASH_KEYS) {
-        block.keys = (int)block_keys(block.first, task->seen.hi);
-        block.whole = block.keys == FLASH_KEYS || block.source.list ||
-                      task->seen.hi == (ptrdiff_t)task->sequence.kv_len;
-        block.packed_yet = !job->terms;
-        block.values = VALUES_UNKNOWN;
-        if (block.packed_yet)
-            pack(&block);
-        plan_prefetch(job, &prefetch, task, &next, block.first,
-                      (size_t)n * count_register_tiles(job, block.keys));
-        for (int i = 0; i < n; i++)
-            if (job->terms)
-                tile_block_seen(&block, &tiles[i]);
-            else
-                tile_block(&block, &tiles[i]);
-    }
-    for (int i = 0; i < n; i++)
-        close_tile(job, &tiles[i]);
-    if (job->problem->outputs & ATTN_OUTPUT_WEIGHTS)
-        weigh_task(job, task, tiles, n, &block);
-    return task->seen.lo < task->seen.hi ? next : tasks_next(&job->tasks);
+    return attn_threads_bytes(threads, block_floats(problem) + order_floats(problem));
 }
 
 /* ---- the whole problem ----------------------------------------------------------------------- */
@@ -200,7 +85,7 @@ static struct job make_job(const struct attn_plan *plan, const struct attn_tenso
     struct job job = {
         .problem = p,
         .tensors = tensors,
-        .tasks = {p, tensors, task_rows(p, tensors, plan->threads), NULL, taken, false},
+        .tasks = {p, tensors, 0, NULL, taken, false},
         .qk_dim = (int)p->qk_dim,
         .v_dim = p->outputs & ATTN_OUTPUT_O ? (int)p->v_dim : 0,
         .terms = natural || p->mask & (ATTN_MASK_BOOL | ATTN_MASK_TREE) ||
@@ -211,8 +96,15 @@ static struct job make_job(const struct attn_plan *plan, const struct attn_tenso
     };
     if (p->options & ATTN_OPTION_SOFTCAP)
         job.cap = softcap_natural(p);
-    if (tasks_vary(p)) /* behind the first thread's scratch */
-        tasks_order(&job.tasks, (struct turn *)((float *)plan->workspace + block_floats(p)));
+    struct turn *turns = (void *)((float *)plan->workspace + block_floats(p));
+    size_t *shared = (void *)(turns + p->batch + 1); /* all behind the first thread's scratch */
+    if (bundles_possible(p) && find_shared(p, tensors, shared))
+        job.shared = shared;
+    job.tasks.rows = task_rows(&job, plan->threads);
+    if (job.shared)
+        order_bundles(&job, turns);
+    else if (tasks_vary(p))
+        tasks_order(&job.tasks, turns);
     return job;
 }
 
@@ -221,7 +113,10 @@ static void run_tasks(const struct job *job, float *scratch)
 {
     struct group_block task = tasks_next(&job->tasks);
     while (task.rows)
-        task = run_task(job, &task, scratch);
+        if (job->shared && bundle_count(job, task.b, job->tasks.rows, NULL) > 1)
+            task = run_bundle(job, &task, scratch);
+        else
+            task = run_task(job, &task, scratch);
 }
 
 static void execute(const struct attn_plan *plan, const struct attn_tensors *tensors)

@@ -27,21 +27,4 @@ static ptrdiff_t block_keys(ptrdiff_t first, ptrdiff_t end)
     return end - first < FLASH_KEYS ? end - first : FLASH_KEYS;
 }
 
-/* Rows of a task: smaller tasks for more threads; what a tile computes does not depend on its
- * companions. */
-static size_t task_rows(const struct attn_problem *p, const struct attn_tensors *tensors,
-                        int threads)
-{
-    size_t tiles = FLASH_TILES;
-    for (; threads > 1 && tiles > 1; tiles--) {
-        size_t tasks = 0;
-        for (size_t b = 0; b < p->batch; b++)
-            tasks += p->q_heads / p->kv_heads * attn_sequence(p, tensors, b).q_len /
-                     (tiles * FLASH_TILE);
-        if (p->kv_heads * tasks >= 4 * (size_t)threads)
-            break;
-    }
-    return tiles * FLASH_TILE;
-}
-
 #endif

@@ -79,6 +79,8 @@ struct job {
                            where they are natural: log2(e) times the largest bias is infinite */
     float unit;   /* factor from a score difference to a base-2 exponent */
     struct softcap cap; /* of natural scores */
+    const size_t
+        *shared; /* by sequence: keys that it begins with as the one before does; NULL: none */
 };
 
 /* What a tile's lanes add to their scores. */

@@ -67,14 +67,12 @@ static inline size_t tasks_cost(const struct tasks *tasks, size_t b)
     return s.kv_len * (rows < tasks->rows ? rows : tasks->rows);
 }
 
-/* Puts sequences in order, by Shell's method, and counts their tasks. */
-static inline void tasks_order(struct tasks *tasks, struct turn *turns)
+/* Puts so many turns, with costs in `first`, in order, by Shell's method, and counts their tasks: those of
+ * the sequence that each names. */
+static inline void tasks_sort(struct tasks *tasks, struct turn *turns, size_t turn_count)
 {
-    const size_t batch = tasks->problem->batch;
-    for (size_t b = 0; b < batch; b++)
-        turns[b] = (struct turn){b, tasks_cost(tasks, b)};
-    for (size_t gap = batch / 2; gap > 0; gap /= 2)
-        for (size_t n = gap; n < batch; n++) {
+    for (size_t gap = turn_count / 2; gap > 0; gap /= 2)
+        for (size_t n = gap; n < turn_count; n++) {
             const struct turn turn = turns[n];
             size_t at = n;
             for (; at >= gap && turns[at - gap].first < turn.first; at -= gap)
@@ -82,13 +80,23 @@ static inline void tasks_order(struct tasks *tasks, struct turn *turns)
             turns[at] = turn;
         }
     size_t count = 0;
-    for (size_t n = 0; n < batch; n++) {
+    for (size_t n = 0; n < turn_count; n++) {
         const struct attn_sequence s = attn_sequence(tasks->problem, tasks->tensors, turns[n].b);
         turns[n].first = count;
         count += tasks->problem->kv_heads * tasks_of_head(tasks, &s);
     }
-    turns[batch] = (struct turn){batch, count};
+    for (size_t n = turn_count; n <= tasks->problem->batch; n++)
+        turns[n] = (struct turn){tasks->problem->batch, count};
     tasks->turns = turns;
+}
+
+/* Puts all sequences in order. */
+static inline void tasks_order(struct tasks *tasks, struct turn *turns)
+{
+    const size_t batch = tasks->problem->batch;
+    for (size_t b = 0; b < batch; b++)
+        turns[b] = (struct turn){b, tasks_cost(tasks, b)};
+    tasks_sort(tasks, turns, batch);
 }
 
 /* The sequence to which task `index` belongs; sequences without tasks are skipped. */
