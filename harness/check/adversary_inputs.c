@@ -100,6 +100,7 @@ const struct adversary adversaries[] = {
      .shape = shape_prefix},
     {"prefixes of some sequences", .options = ATTN_OPTION_RAGGED, .shape = shape_prefixes,
      .change = share_prefixes},
+    {"prefixes of 8 bits", .kv_dtype = ATTN_I8, .shape = shape_prefixes, .change = share_prefixes},
     {"scales of 0", .kv_dtype = ATTN_I8, .change = clear_scales},
     {"scales of 0 for channels", .kv_dtype = ATTN_I8, .shape = shape_channel_scales,
      .change = clear_scales},

@@ -73,15 +73,25 @@ bool shape_pages(struct problem_case *c)
     return true;
 }
 
-/* Few queries of sequences that have two pages and more; the shortest has no more. */
+/* Whole pages longer than the blocks of keys that kernels take. */
+#define BLOCKS_OF_KEYS 520
+
+static size_t begin_keys(const struct attn_problem *p)
+{
+    return (BLOCKS_OF_KEYS + p->page_size - 1) / p->page_size * p->page_size;
+}
+
+/* Few queries of sequences that have such pages and more; the shortest has no more. */
 bool shape_prefixes(struct problem_case *c)
 {
+    struct attn_problem *p = &c->problem;
+    p->kv_len = p->kv_len < 600 ? 600 : p->kv_len;
     shape_pages(c);
-    c->problem.batch = 5;
-    c->problem.q_len = c->problem.q_len > 8 ? 3 : c->problem.q_len;
-    const size_t keys = c->problem.kv_len, two = 2 * c->problem.page_size;
+    p->batch = 5;
+    p->q_len = p->q_len > 8 ? 3 : p->q_len;
+    const size_t keys = p->kv_len, first = begin_keys(p);
     c->input.run_count = 0;
-    c->input.lens = (struct input_lengths){true, two, keys, two + (keys - two) / 2};
+    c->input.lens = (struct input_lengths){true, first, keys, first + (keys - first) / 2};
     return true;
 }
 
@@ -89,7 +99,7 @@ bool shape_prefixes(struct problem_case *c)
 bool shape_prefix(struct problem_case *c)
 {
     shape_prefixes(c);
-    c->input.prefix_keys = 2 * c->problem.page_size;
+    c->input.prefix_keys = begin_keys(&c->problem);
     return true;
 }
 

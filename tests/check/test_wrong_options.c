@@ -112,7 +112,10 @@
       "as if it read the tree of sequence 0")                                                      \
     X(prefix_of_the_neighbour, PAGES, "normal+prefix:48", "own input", "")                         \
     X(prefix_counts_sink, PAGES ",sinks=1", "normal+prefix:48", "own input", "")                   \
-    X(prefix_of_the_first_pair, PAGES, "normal", "prefixes of some sequences", "")
+    X(prefix_of_the_first_pair, PAGES, "normal", "prefixes of some sequences", "")                 \
+    X(prefix_in_whole_blocks, PAGES, "normal+prefix:48", "own input", "")                          \
+    X(prefix_with_others_scales, PAGES ",kv_dtype=i8", "normal+prefix:48+scales:channel",          \
+      "own input", "")
 
 /* What the problem does not use: kernels are judged by what they claim. */
 #define PLAIN_SMALL "h=2,sq=38,skv=69,d=24"
@@ -135,6 +138,8 @@
     X(prefix_of_the_neighbour, PLAIN_SMALL, "normal", "pages of several sequences", "")           \
     X(prefix_counts_sink, PLAIN_SMALL, "normal", "a prefix of all sequences", "")                 \
     X(prefix_of_the_first_pair, PLAIN_SMALL, "normal", "prefixes of some sequences", "")          \
+    X(prefix_in_whole_blocks, PLAIN_SMALL, "normal", "a prefix of all sequences", "")             \
+    X(prefix_with_others_scales, PLAIN_SMALL, "normal", "prefixes of 8 bits", "")                 \
     X(v_scale_relative_to_first, PLAIN_SMALL, "normal", "scales of 0", "got nan")                 \
     X(int8_negated, PLAIN_SMALL, "normal", "int8 of -128 and 127", "")                            \
     X(f8_bias_of_fnuz, PLAIN_SMALL, "normal", "f8e4m3 of all sizes", "")                          \

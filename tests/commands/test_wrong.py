@@ -57,7 +57,7 @@ PROBLEMS = {
     f"{CACHE},mask=tree": "tree_as_chain tree_shows_siblings tree_stops_at_parent "
     "tree_one_key_late tree_of_the_first_sequence",
     f"{CACHE},page=16,sinks=1": "prefix_of_the_neighbour prefix_counts_sink "
-    "prefix_of_the_first_pair",
+    "prefix_of_the_first_pair prefix_in_whole_blocks prefix_with_others_scales",
     f"{CACHE},kv_dtype=i8": "k_scale_of_the_next_token v_scale_missing v_scale_relative_to_first "
     "int8_taken_for_unsigned int8_negated",
 }

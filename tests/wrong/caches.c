@@ -114,6 +114,40 @@ WRONG_OPTION(prefix_of_the_first_pair, ROW,
     store(w);
 }
 
+/* Scores of keys [seen.lo, end), as far as the sequence before has any, made with its table or scales. */
+static void score_as_before(struct work *w, ptrdiff_t end, bool table)
+{
+    struct attn_tensors before = *w->tensors;
+    struct work other = *w;
+    const ptrdiff_t keys = (ptrdiff_t)attn_sequence(w->problem, w->tensors, w->b - 1).kv_len;
+    if (table)
+        before.block_table.data = (int32_t *)before.block_table.data - before.block_table.stride[0];
+    else
+        before.k_scale.data = (float *)before.k_scale.data - before.k_scale.stride[0];
+    end = end < keys ? end : keys;
+    other.tensors = &before;
+    other.seen.hi = end < w->seen.hi ? end : w->seen.hi;
+    make_scores(&other); /* the same array */
+}
+
+/* Looks at keys in blocks of 64, as kernels do that read what sequences share once for several of them. */
+WRONG_OPTION(
+    prefix_in_whole_blocks, SCORES,
+    "takes a block that begins in shared pages for shared, with another sequence's own keys")
+{
+    const ptrdiff_t shared = w->b > 0 ? keys_in_common(w, w->b - 1, w->b) : 0;
+    if (shared)
+        score_as_before(w, (shared + 63) / 64 * 64, true);
+}
+
+/* Scales are of sequences, not of pages. */
+WRONG_OPTION(prefix_with_others_scales, SCORES,
+             "multiplies shared keys of 8 bits by the scales of the sequence before")
+{
+    if (w->b > 0 && w->tensors->k_scale.data)
+        score_as_before(w, keys_in_common(w, w->b - 1, w->b), false);
+}
+
 /* Adds the weights in two parts where a sequence shares pages with the one before, as kernels do
  * that compute a prefix by itself and merge it with the rest. */
 WRONG_OPTION(differs_by_prefix, ROW, "adds weights in parts where pages are shared")
