@@ -100,12 +100,32 @@ static void bits_by_place(const struct block *block, ptrdiff_t j, uint32_t seen[
     }
 }
 
+/* Whether operands may hide keys before `end` from rows of the block; a tree alone hides drafts. */
+static inline bool may_hide(const struct call *call, const struct block *block, ptrdiff_t end)
+{
+    const struct terms *t = &block->terms[0];
+    return call->hides && !(t->tree_alone && end <= t->tree.first);
+}
+
+/* Bits of those of 32 keys from j on that the row's tree leaves; its ancestors are fewer than the keys. */
+static uint32_t bits_of_tree(const struct terms *t, ptrdiff_t j)
+{
+    const ptrdiff_t first = j - t->tree.first, end = first + STRIP_KEYS;
+    uint32_t bits = first <= -STRIP_KEYS ? ~0u : first < 0 ? (1u << -first) - 1 : 0;
+    ptrdiff_t draft = t->tree.parents ? attn_tree_up(&t->tree, t->query, end - 1) : -1;
+    for (; draft >= 0 && draft >= first; draft = t->tree.parents[draft])
+        bits |= 1u << (draft - first);
+    return t->tree.parents ? bits : ~0u;
+}
+
 /* Bits of those of n <= 32 keys from j on that a row's mask and bias leave. */
 static uint32_t bits_left(const struct terms *t, ptrdiff_t j, ptrdiff_t n)
 {
+    struct terms treeless = *t;
     uint32_t bits = 0;
+    treeless.tree.parents = NULL;
     for (ptrdiff_t i = 0; i < n; i++)
-        bits |= (uint32_t)!terms_hides(t, j + i) << i;
+        bits |= (uint32_t)!terms_hides(&treeless, j + i) << i;
     return bits;
 }
 
@@ -136,7 +156,7 @@ VF_INLINE void bits_left_of_job(const struct terms *t, ptrdiff_t j, uint32_t bit
 }
 #endif
 
-/* Keys of a job's strips that masks and biases leave, read together because rows of a mask lie far
+/* Keys of a job's strips that masks, biases and trees leave, read together because rows of a mask lie far
  * apart. */
 struct left {
     ptrdiff_t from; /* first key; -1: nothing was looked at */
@@ -150,7 +170,8 @@ static void look_at_operands(const struct block *block, ptrdiff_t from, struct l
     for (size_t i = 0; i < block->rows.rows; i++) {
         const struct terms *t = &block->terms[i];
         uint32_t bits[JOB_STRIPS];
-        if (i > 0 && t->mask == t[-1].mask && t->bias == t[-1].bias) /* another head's */
+        if (i > 0 && t->mask == t[-1].mask && t->bias == t[-1].bias &&
+            !(t->tree.parents && t->query != t[-1].query)) /* another head's */
             for (int s = 0; s < JOB_STRIPS; s++)
                 bits[s] = left->bits[s][i - 1];
         else if (n >= JOB_STRIPS * STRIP_KEYS)
@@ -162,7 +183,7 @@ static void look_at_operands(const struct block *block, ptrdiff_t from, struct l
                     bits_left(t, from + s * STRIP_KEYS, rest < STRIP_KEYS ? rest : STRIP_KEYS);
             }
         for (int s = 0; s < JOB_STRIPS; s++)
-            left->bits[s][i] = bits[s];
+            left->bits[s][i] = bits[s] & bits_of_tree(t, from + s * STRIP_KEYS);
     }
 }
 
@@ -173,16 +194,17 @@ static bool look(const struct call *call, const struct block *block, ptrdiff_t j
     const struct group_block *rows = &block->rows;
     const ptrdiff_t width = JOB_STRIPS * STRIP_KEYS, from = j / width * width;
     const bool inside = rows->full.lo <= j && j + STRIP_KEYS <= rows->full.hi;
+    const bool hides = may_hide(call, block, j + STRIP_KEYS);
     uint32_t some = 0, every = ~0u;
-    if (!call->hides && inside && rows->rows == BLOCK_ROWS) {
+    if (!hides && inside && rows->rows == BLOCK_ROWS) {
         memset(seen, 0xff, BLOCK_ROWS * sizeof *seen);
         return *all = true;
     }
     if (!inside)
         bits_by_place(block, j, seen);
-    if (call->hides && left->from != from)
+    if (hides && left->from != from)
         look_at_operands(block, from, left);
-    const uint32_t *bits = call->hides ? left->bits[(j - from) / STRIP_KEYS] : NULL;
+    const uint32_t *bits = hides ? left->bits[(j - from) / STRIP_KEYS] : NULL;
     for (size_t i = 0; i < BLOCK_ROWS; i++) {
         seen[i] = i >= rows->rows ? 0 : inside ? ~0u : seen[i];
         if (bits)

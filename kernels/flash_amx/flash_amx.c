@@ -12,7 +12,8 @@
  *   parallel  over (batch, KV head, TASK_ROWS query rows), those with the most keys of a head first
  *   scratch   per thread half a megabyte of packed K and V, and the blocks of a task where these are
  *             not all of its keys: below 4 MB, whatever the lengths
- *   instead   split_kv for a few queries and long caches: one thread works on all keys of a KV head here
+ *   instead   split_kv for a few queries and long caches: one thread works on all keys of a KV head here; avx512
+ *             for caches of 4 bits, whose elements are no bfloat16 once they have their scales, and for lists of keys
  *
  * scratch.h has sizes and what is kept, pack.h makes tiles, also of 8 bits (bytes.h), weigh.h the softmax,
  * multiply.h runs it beside products, whole.h where nothing is in their way, blocks.h finds what a block of
@@ -238,7 +239,7 @@ const struct attn_kernel ATTN_KERNEL = {
     .caps.dtypes = ATTN_BIT(ATTN_BF16),
     .caps.kv_dtypes = ATTN_DTYPES_SCALED & ~ATTN_BIT(ATTN_I4),
     .caps.compute = ATTN_BF16,
-    .caps.masks = ATTN_MASKS_ALL & ~ATTN_MASK_TREE,
+    .caps.masks = ATTN_MASKS_ALL,
     .caps.options = ATTN_OPTIONS_ALL,
     .caps.outputs = ATTN_OUTPUTS_ALL,
     .caps.forward = true,

@@ -2,7 +2,7 @@
  * jobs.h: part of kernel flash for matrix units: a thread's tasks, their blocks, and the jobs of a block.
  *
  * A job is four strips of keys of which some query of the block sees a key; strips hidden from all
- * queries, by position, boolean mask or a bias of -inf, belong to no job.  Jobs that all queries see
+ * queries, by position, boolean mask, tree or a bias of -inf, belong to no job.  Jobs that all queries see
  * whole are computed without a mask.
  *
  * Where there is room for the keys of KEPT_TASKS tasks, jobs of one task follow those of the one before
@@ -180,7 +180,7 @@ static bool add_seen(struct jobs *jobs, ptrdiff_t end, struct job *job)
 {
     const struct group_block *rows = &job->block->rows;
     const ptrdiff_t j = jobs->next, behind = j + JOB_STRIPS * STRIP_KEYS;
-    if (jobs->call->hides || rows->rows < BLOCK_ROWS || j < rows->full.lo ||
+    if (may_hide(jobs->call, job->block, behind) || rows->rows < BLOCK_ROWS || j < rows->full.lo ||
         behind > rows->full.hi || behind > end)
         return false;
     const int strip = jobs->first_strip + (int)((j - jobs->first) / STRIP_KEYS);
