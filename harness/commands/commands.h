@@ -95,7 +95,8 @@ int experiment_session(const struct experiment *experiment, int argc, const char
 /* ---- capabilities ---------------------------------------------------------------------------- */
 
 /* Which kernel has which feature: features are rows, kernels columns, in as many tables as the width needs;
- * below them the reasons why a kernel refuses a feature that its capabilities include. */
+ * below them the reasons why a kernel refuses a feature that its capabilities include, and what each variant
+ * lacks that another one of its kernel has. */
 void matrix_print(FILE *out, size_t width);
 
 /* {"features": [NAME, ...], "lacks": {NAME: why, ...}} of one variant. */

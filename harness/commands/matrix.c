@@ -9,6 +9,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/refuse.h"
 #include "base/table.h"
 #include "problem/catalogue.h"
 #include "problem/parse.h"
@@ -162,6 +163,22 @@ static void print_reasons(FILE *out, const char *name, size_t width)
     }
 }
 
+/* What a variant lacks and another one of its kernel has; of types of Q, the table says enough. */
+static void print_lacks(FILE *out, const struct attn_kernel *kernel, size_t width)
+{
+    char line[512];
+    bool any = false;
+    snprintf(line, sizeof line, "%s/%s: not", kernel->name, attn_isa_name(kernel->isa));
+    for (size_t f = 0; f < FEATURES; f++)
+        if (features[f].dtype == ATTN_DTYPE_COUNT && lack_of(kernel, f) &&
+            count_variants(kernel->name, f).have) {
+            message_add(line, sizeof line, "%s %s", any ? "," : "", features[f].name);
+            any = true;
+        }
+    if (any)
+        table_wrap(out, line, width, 2);
+}
+
 void matrix_print(FILE *out, size_t width)
 {
     const char *names[NAMES];
@@ -171,6 +188,12 @@ void matrix_print(FILE *out, size_t width)
         print_table(out, names + at, n);
     }
     fprintf(out, "some: not for every instruction set\n");
-    for (size_t n = 0; n < count; n++)
+    for (size_t n = 0; n < count; n++) {
         print_reasons(out, names[n], width);
+        for (int isa = 0; isa < ATTN_ISA_COUNT; isa++) {
+            const struct attn_kernel *kernel = catalogue_find(names[n], (enum attn_isa)isa);
+            if (kernel)
+                print_lacks(out, kernel, width);
+        }
+    }
 }

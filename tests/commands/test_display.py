@@ -170,6 +170,20 @@ class Lists(CommandTest):
         alone = json.loads(run("list", "--suite", "quick", "--json").stdout)
         self.assertEqual(alone, {"cases": quick["cases"]})
 
+    def test_the_matrix_says_what_each_variant_lacks(self) -> None:
+        """Of what another variant of its kernel has."""
+        variants = json.loads(run("list", "--json").stdout)["kernels"]
+        shown = " ".join(
+            run("list", "--matrix", env={**os.environ, "COLUMNS": "80"}).stdout.split()
+        )
+        for each in variants:
+            of_kernel = [k for k in variants if k["name"] == each["name"]]
+            others = {feature for k in of_kernel for feature in k["features"]}
+            some = [f for f in each["lacks"] if f in others and not f.startswith("dtype=")]
+            label = f"{each['name']}/{each['isa']}: not "
+            self.assertEqual(label in shown, bool(some), each["name"])
+            self.assertIn(label + ", ".join(some) if some else "", shown)
+
     def test_list_of_a_suite_has_its_cases(self) -> None:
         """Of a file here, as of a built-in one."""
         path = self.directory / "my.suite"
