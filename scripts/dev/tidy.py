@@ -1,14 +1,15 @@
-"""Runs clang-tidy over C files, except those that passed before and have not changed.
+"""Runs clang-tidy or cppcheck over C files, except those that passed before and have not changed.
 
-    python3 -m dev.tidy FOLDER CHECKS FILE...       (scripts/dev/lint calls it)
+    python3 -m dev.tidy CHECKER FOLDER OPTIONS FILE...       (scripts/dev/lint calls it)
 
-FOLDER holds compile_commands.json, CHECKS goes to clang-tidy behind those of .clang-tidy.  What
-passed is remembered in $XDG_CACHE_HOME/attnbench/tidy, as an empty file whose name is a digest of
-all that the answer depends on: clang-tidy's version, .clang-tidy, the checks, the compile commands,
-names and contents of the file and of each header that it includes.  Paths count from the top of the
-tree, so that clones share it.  What clang-tidy says about a file is printed, each time again.
+FOLDER holds compile_commands.json.  OPTIONS are the checker's, with {top} for the top of the tree;
+for clang-tidy they are the checks behind those of .clang-tidy.  What passed is remembered in
+$XDG_CACHE_HOME/attnbench/tidy, as an empty file whose name is a digest of all that the answer
+depends on: the checker's version, settings and options, the compile commands, names and contents of
+the file and of each header that it includes.  Paths count from the top of the tree, so that clones
+share it.  What the checker says about a file is printed, each time again.
 
-Exit 1: clang-tidy found something.  Needs no packages.
+Exit 1: the checker found something.  Needs no packages.
 """
 
 import contextlib
@@ -26,7 +27,16 @@ from pathlib import Path
 
 from attntools.base.files import cache
 
-TOOL, TIDY = "tidy", "clang-tidy-14"
+TOOL = "tidy"
+# What a checker reads for itself, and its arguments.
+CHECKERS = {
+    "clang-tidy-14": (".clang-tidy", "--quiet -p {folder} --checks={options} {name}"),
+    "cppcheck": (
+        "scripts/dev/jansson.cfg",
+        "--quiet --error-exitcode=1 --project={folder}/compile_commands.json"
+        " --library=scripts/dev/jansson.cfg {options} --file-filter={top}/{name}",
+    ),
+}
 DAYS = 60  # without use, after which an answer is forgotten
 
 
@@ -64,21 +74,16 @@ def digest(entries: list[dict[str, str]], constant: str) -> str:
     return text.hexdigest()
 
 
-def passes(
-    commands: Path, checks: str, name: str, entries: list[dict[str, str]], same: str
-) -> bool:
-    """Whether clang-tidy has nothing to say about a file, now or before; prints what it says."""
+def passes(command: list[str], entries: list[dict[str, str]], same: str) -> bool:
+    """Whether a checker has nothing to say about a file, now or before; prints what it says."""
     known = None
-    # What is wrong with a file that does not even give a digest, clang-tidy says.
+    # What is wrong with a file that does not even give a digest, the checker says.
     with contextlib.suppress(OSError, subprocess.CalledProcessError):
         known = cache(TOOL) / digest(entries, same) if entries else None
     if known and known.exists():
         known.touch()
         return True
-    said = subprocess.run(
-        [TIDY, "--quiet", "-p", str(commands), f"--checks={checks}", name],
-        check=False, capture_output=True, text=True,
-    )  # fmt: skip
+    said = subprocess.run(command, check=False, capture_output=True, text=True)
     noise = re.compile(r".* warnings? generated|Suppressed ")
     errors = [line for line in said.stderr.splitlines() if not noise.match(line)]
     told = said.stdout + "".join(line + "\n" for line in errors)
@@ -90,22 +95,28 @@ def passes(
     return said.returncode == 0
 
 
-def run(commands: Path, checks: str, names: list[str]) -> bool:
-    """Whether clang-tidy finds nothing in any of the files; as many at a time as there are CPUs."""
+def run(checker: str, commands: Path, options: str, names: list[str]) -> bool:
+    """Whether a checker finds nothing in any of the files; as many at a time as there are CPUs."""
     by_file: dict[str, list[dict[str, str]]] = {}
     for entry in json.loads((commands / "compile_commands.json").read_text()):
         by_file.setdefault(os.path.relpath(entry["file"]), []).append(entry)
-    version = subprocess.run([TIDY, "--version"], check=True, capture_output=True, text=True).stdout
-    same = "\0".join((version, Path(".clang-tidy").read_text(), checks))
+    settings, arguments = CHECKERS[checker]
+    version = subprocess.run([checker, "--version"], check=True, capture_output=True, text=True)
+    same = "\0".join((version.stdout, Path(settings).read_text(), options))
+    top = Path.cwd()
+    words = {"folder": commands, "options": options.format(top=top), "top": top}
+
+    def passed(name: str) -> bool:
+        command = [checker, *shlex.split(arguments.format(**words, name=name))]
+        return passes(command, by_file.get(name, []), same)
+
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        passed = list(
-            pool.map(lambda n: passes(commands, checks, n, by_file.get(n, []), same), names)
-        )
+        answers = list(pool.map(passed, names))
     for known in cache(TOOL).glob("*"):
         if known.stat().st_mtime < time.time() - DAYS * 86400:
             known.unlink(missing_ok=True)
-    return all(passed)
+    return all(answers)
 
 
 if __name__ == "__main__":
-    sys.exit(not run(Path(sys.argv[1]), sys.argv[2], sys.argv[3:]))
+    sys.exit(not run(sys.argv[1], Path(sys.argv[2]), sys.argv[3], sys.argv[4:]))

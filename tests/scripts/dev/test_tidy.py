@@ -1,4 +1,4 @@
-"""clang-tidy is spared what it has passed before, and nothing else."""
+"""A checker is spared what it has passed before, and nothing else."""
 
 import json
 import os
@@ -13,6 +13,7 @@ from dev import tidy
 FAKE = """#!/bin/sh
 if [ "$1" = --version ]; then echo "$VERSION"; exit; fi
 for name; do :; done
+name=${name#*=}
 echo "$name" >>asked
 if grep -q BUG "$name"; then echo "$name: a bug"; exit 1; fi
 echo "1 warning generated." >&2
@@ -31,6 +32,7 @@ class Tree:
         self.compiled("cc -c -MD -MF a.d -o a.o")
 
     def write(self, name: str, text: str) -> None:
+        (self.top / name).parent.mkdir(parents=True, exist_ok=True)
         (self.top / name).write_text(text)
 
     def compiled(self, command: str) -> None:
@@ -41,7 +43,7 @@ class Tree:
     def asked(self, checks: str = "", *names: str) -> list[str]:
         """What clang-tidy was asked for in a run, after which the tree is as before."""
         os.chdir(self.top)
-        self.passed = tidy.run(self.top, checks, list(names or ["a.c"]))
+        self.passed = tidy.run("clang-tidy-14", self.top, checks, list(names or ["a.c"]))
         asked = self.top / "asked"
         said = asked.read_text().split() if asked.exists() else []
         asked.unlink(missing_ok=True)
@@ -53,9 +55,10 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tree:
     if not shutil.which("cc"):
         pytest.skip("cc is not installed")
     (tmp_path / "bin").mkdir()
-    fake = tmp_path / "bin/clang-tidy-14"
-    fake.write_text(FAKE)
-    fake.chmod(0o755)
+    for checker in tidy.CHECKERS:
+        fake = tmp_path / "bin" / checker
+        fake.write_text(FAKE)
+        fake.chmod(0o755)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
@@ -69,6 +72,14 @@ def test_what_passed_is_not_looked_at_again(tree: Tree) -> None:
     assert tree.passed
     assert tree.asked() == []
     assert tree.passed
+
+
+def test_each_checker_looks_for_itself(tree: Tree) -> None:
+    tree.asked()
+    tree.write("scripts/dev/jansson.cfg", "<def/>\n")
+    for _ in range(2):
+        assert tidy.run("cppcheck", tree.top, "--suppress=x:{top}/b/*", ["a.c"])
+        assert (tree.top / "asked").read_text() == f"{tree.top}/a.c\n"
 
 
 def test_clones_share_it(tree: Tree, tmp_path: Path) -> None:
