@@ -4,10 +4,12 @@ import json
 from pathlib import Path
 
 import fake
+import pytest
 from conftest import Tool
 from dev import gate_trials
 
 
+@pytest.mark.long
 def test_goes_on_where_it_ended(tool: Tool, tmp_path: Path) -> None:
     base, new = fake.program(tmp_path / "base"), fake.program(tmp_path / "next")
     out = tmp_path / "trials.jsonl"
@@ -26,6 +28,7 @@ def test_goes_on_where_it_ended(tool: Tool, tmp_path: Path) -> None:
     assert rows[0]["options"] == options.split()
 
 
+@pytest.mark.long
 def test_tells_every_label_and_begins_nothing_late(tool: Tool, tmp_path: Path) -> None:
     program, out = fake.program(tmp_path / "base"), tmp_path / "trials.jsonl"
     rest = ["--output", out, "--", "--base", program, "--new", program, "-n", 6, "--sessions", 1]

@@ -296,6 +296,7 @@ def test_the_page_of_a_folder(tool: Tool, tmp_path: Path) -> None:
     assert [row[1] for row in off] == [MEMORY]
 
 
+@pytest.mark.long
 def test_a_history_holds_a_fleet(tool: Tool, tmp_path: Path) -> None:
     paths = twelve(tmp_path, reads=0.92)
     kept = "--database", tmp_path / "h.sqlite"
@@ -324,6 +325,7 @@ def test_nodes_have_histories_of_their_own(tool: Tool, tmp_path: Path) -> None:
     assert [len(points) for points in followed.values()] == [8, 8]
 
 
+@pytest.mark.long
 def test_changes_name_the_machine_where_there_are_several(tool: Tool, tmp_path: Path) -> None:
     kept = "--database", tmp_path / "h.sqlite"
     for day in range(1, 13):

@@ -116,6 +116,7 @@ def test_count_is_the_same_again_and_grows_with_the_work(kernel: str, tmp_path: 
     assert 1.5 < twice.instructions / first.instructions < 2.2
 
 
+@pytest.mark.long
 @real
 def test_tool_counts_what_is_right(tool: Tool) -> None:
     outcome = tool(
@@ -127,6 +128,7 @@ def test_tool_counts_what_is_right(tool: Tool) -> None:
     assert int(row["instructions"]) > int(row["in_function"]) > 16 * 16 * 16
 
 
+@pytest.mark.long
 @real
 @pytest.mark.parametrize(
     ("more", "named"),
@@ -155,6 +157,7 @@ def test_same_build_takes_the_same_instructions(tool: Tool) -> None:
     assert "| +0.000 % |  | SAME |" in outcome.out
 
 
+@pytest.mark.long
 @real
 def test_worker_that_cannot_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(callgrind.ToolError, match="unavailable: no kernel nonsense"):

@@ -389,6 +389,7 @@ def test_a_step_of_5_percent_is_seen_at_its_date() -> None:
     assert draw([still]) is None
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("hours", "count", "at"),
     [(24, 7, [3]), (24, 14, [4, 12]), (24, 40, [4, 6, 8, 10, 12, 36, 38]), (0.1, 20, [10])],
@@ -407,6 +408,7 @@ def test_labels_of_a_figure_do_not_collide(hours: float, count: int, at: list[in
     assert all(box.x0 >= 0 and box.x1 <= width for box in boxes)
 
 
+@pytest.mark.long
 def test_many_series_that_changed_are_one_figure() -> None:
     fig = draw([series(f"s{i}", [0.0] * 5 + [5.0] * 5, [5]) for i in range(117)])
     assert len(fig.axes) == 24

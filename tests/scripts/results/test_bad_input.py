@@ -25,6 +25,11 @@ TOOLS = {
     "explain": (explain, ("--output", "OUT")),
     "export": (export, ("--format", "csv", "--output", "OUT")),
 }
+# With those that draw, which take a second for each figure, among the long tests.
+TOLD = [
+    pytest.param(name, marks=pytest.mark.long) if name in ("plot", "report") else name
+    for name in TOOLS
+]
 
 
 @pytest.mark.parametrize("name", TOOLS)
@@ -53,7 +58,7 @@ def test_history_takes_no_bad_file(tool: Tool, tmp_path: Path, kind: str) -> Non
     assert len(tool(history, "--database", database, "list").out.splitlines()) == 1
 
 
-@pytest.mark.parametrize("name", TOOLS)
+@pytest.mark.parametrize("name", TOLD)
 def test_unfinished_and_repeated_rows_are_told(tool: Tool, tmp_path: Path, name: str) -> None:
     module, options = TOOLS[name]
     slow, fast = sample.cell([2e-3] * 8), sample.cell([1e-3] * 8)
@@ -69,7 +74,7 @@ def test_unfinished_and_repeated_rows_are_told(tool: Tool, tmp_path: Path, name:
     ]
 
 
-@pytest.mark.parametrize("name", TOOLS)
+@pytest.mark.parametrize("name", TOLD)
 def test_control_characters_are_shown(tool: Tool, tmp_path: Path, name: str) -> None:
     """A kernel's own words may hold any: none moves a cursor, and XML may have none."""
     odd = "a\x1b[31m\x00\x08\r\x9b\ufffeb\nc"

@@ -78,6 +78,7 @@ def judge(tensors: Tensors, n: int) -> None:
         np.testing.assert_allclose(tensors.views[f"lse.{n}"], lse, rtol=0, atol=bound)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kernel", kernels.KERNELS)
 def test_results(home: Path, kernel: str) -> None:
     present(home, kernel)
@@ -121,6 +122,7 @@ def spent(pid: int) -> dict[str, int]:
     return ticks
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("kernel", kernels.KERNELS)
 def test_threads(home: Path, kernel: str, threads: int) -> None:
