@@ -45,6 +45,10 @@ HANGS = 1200
 PATIENCE = ["--timeout", str(HANGS)] if EMULATED else []
 # One launch a cell, of a few samples.
 BRIEF = ["--launches", "1", "--seconds", "0.01"]
+# What a check in full asks of a kernel, check/registry asks, and of a wrong one, check/wrong: a
+# session that is not about checks has the case alone checked.
+UNCHECKED = ["--check", "case"]
+FULL = ["--check", "full"]
 
 
 def _of_one_thread(arguments: Sequence[str]) -> bool:
@@ -81,6 +85,8 @@ def run(
     """Runs the program to its end; stdout and stderr as text."""
     if arguments[:1] == ("run",) and "--help" not in arguments:
         arguments = (*arguments, *BESIDE)
+        if not {"--check", "--dry-run", "--resume"} & set(arguments):
+            arguments = (*arguments, *UNCHECKED)
     if arguments[:1] == ("experiment",) and "--help" not in arguments:
         arguments = (*arguments[:2], *BESIDE, *arguments[2:])
     options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}

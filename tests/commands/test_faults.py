@@ -113,7 +113,7 @@ class Faults(CommandTest):
         self.assertRegex(row["why"], r"\d+ % of the multiply-add rate")
         self.assertIsNone(row["time"])
         self.assertIsNone(row["gflops"])
-        self.assertRegex(self.done.stdout, r"(?m)^broken_cheat/baseline +1 +implausible  full 1$")
+        self.assertRegex(self.done.stdout, r"(?m)^broken_cheat/baseline +1 +implausible  case 1$")
         self.assertNotRegex(self.done.stdout, r"[*=] +broken_cheat|GFLOP/s|fastest")
         launches = [line for line in lines(self.output) if line["type"] == "launch"]
         self.assertTrue(launches)  # the evidence
@@ -135,7 +135,7 @@ class Faults(CommandTest):
         )
         done = run("run", "--resume", self.output)
         self.assertEqual(done.returncode, 1, done)
-        self.assertRegex(done.stdout, r"(?m)^naive/\S+ +1 +implausible  full 1  x$")
+        self.assertRegex(done.stdout, r"(?m)^naive/\S+ +1 +implausible  case 1  x$")
         self.assertNotRegex(done.stdout, r"[*=] +naive|GFLOP/s|fastest")
 
     def test_check_finds_them_too(self) -> None:

@@ -12,6 +12,7 @@ import unittest.mock
 from command import (
     BESIDE,
     BRIEF,
+    FULL,
     HANGS,
     HOST,
     SCHEMA,
@@ -91,7 +92,7 @@ class Plugins(PluginTest):
     def test_a_long_check_leaves_time_for_launches(self) -> None:
         """It takes 2 s where the session would be 1 s long; --seconds limits both together."""
         words = ["run", "--plugin", self.plugin("slow"), "--kernel", "slow", "--problem", TINY]
-        words += ["--threads", "1", "--output"]
+        words += ["--threads", "1", *FULL, "--output"]
         taken = []
         for n, limit in enumerate(([], ["--seconds", "1"])):
             output = str(self.directory / f"{n}.jsonl")

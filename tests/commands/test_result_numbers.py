@@ -10,6 +10,7 @@ import unittest
 
 from command import (
     DATA,
+    FULL,
     HOST,
     PATIENCE,
     TINY,
@@ -22,8 +23,6 @@ from command import (
     unless_emulated,
 )
 
-# What a session's launches leave in its file, of kernels that need no check for that.
-UNCHECKED = ["--check", "case"]
 NAIVE = ["--problem", TINY, "--kernel", "naive"]
 THREE = ["--launches", "3"]
 
@@ -67,7 +66,7 @@ class Rows(CommandTest):
 
     def measured(self, *arguments: str) -> tuple[Row, list[Row]]:
         """The one row of a session, and its launches."""
-        row = self.cell_of("run", *arguments, *PATIENCE, *UNCHECKED, program=HOST)
+        row = self.cell_of("run", *arguments, *PATIENCE, program=HOST)
         return row, launches(self.output)
 
     @of_numbers
@@ -145,6 +144,7 @@ class Rows(CommandTest):
     def test_too_few_seconds_are_said_beforehand(self) -> None:
         """2.06 s are granted to each check and 0.06 s to each launch of something tiny."""
         cells = ["--problem", TINY, "--kernel", "naive,online", "--threads", "1", "--launches", "1"]
+        cells += FULL
         said = run("run", *cells, "--seconds", "0.5").stderr.splitlines()
         self.assertIn(
             "attnbench: 0.5 s asked; at least about 4 s are needed: checks of 2 variants alone "
@@ -201,7 +201,7 @@ class Rows(CommandTest):
     def test_a_kernel_says_where_it_calls_what(self) -> None:
         """OpenBLAS may run other code for a few rows; then each line says for how many cells."""
         few_and_many = ("--problem", "h=1,s=8,d=8", "--problem", "h=1,s=128,d=8")
-        rows = self.cells_of("run", *few_and_many, "--kernel", "gemm", *UNCHECKED)
+        rows = self.cells_of("run", *few_and_many, "--kernel", "gemm")
         libraries = {row["library"] for row in rows}
         words = " ".join(self.done.stdout.split())
         self.assertEqual(words.count("gemm calls"), len(libraries))
@@ -212,7 +212,7 @@ class Rows(CommandTest):
     def test_every_launch_of_gemm_runs_the_same_core(self) -> None:
         """Chosen by trying, once a case; what the library reports of itself is one text, too."""
         problems = ["--problem", "h=2,s=8,d=16", "--problem", "h=1,s=150,d=64"]
-        asked = ("--kernel", "gemm,naive", "--threads", "1,2", "--launches", "2", *UNCHECKED)
+        asked = ("--kernel", "gemm,naive", "--threads", "1,2", "--launches", "2")
         every = self.cells_of("run", *problems, *asked, program=HOST)
         rows = [row for row in every if row["kernel"] == "gemm"]
         self.assertEqual(len(rows), 4)
@@ -241,7 +241,7 @@ class Rows(CommandTest):
 
     def test_a_resumed_session_keeps_the_core(self) -> None:
         """What the launches before an interruption ran on is not chosen anew."""
-        asked = ("--problem", TINY, "--kernel", "gemm", "--launches", "2", *UNCHECKED)
+        asked = ("--problem", TINY, "--kernel", "gemm", "--launches", "2")
         self.cell_of("run", *asked, program=HOST)
         path = pathlib.Path(self.output)
         kept = [
@@ -262,7 +262,7 @@ class Rows(CommandTest):
 
     def launched(self, kernels: str, *more: str) -> list[Row]:
         """The launches of a session of something tiny."""
-        words = ("--problem", TINY, "--kernel", kernels, *UNCHECKED, *more)
+        words = ("--problem", TINY, "--kernel", kernels, *more)
         self.cells_of("run", *words, program=HOST)
         return launches(self.output)
 
@@ -354,7 +354,7 @@ class Rows(CommandTest):
         """Those of the host are measured, the others are rows as well."""
         known = json.loads(run("list", "--json").stdout)["kernels"]
         expected = {k["isa"]: k["available"] for k in known if k["name"] == "naive"}
-        self.cells_of("run", *NAIVE, "--isa", "all", *UNCHECKED)
+        self.cells_of("run", *NAIVE, "--isa", "all")
         rows = [line for line in lines(self.output) if line["type"] == "cell"]
         states = {row["isa"]: row["state"] == "ok" for row in rows}
         self.assertEqual(states, expected)

@@ -81,17 +81,18 @@ class Usage(CommandTest):
 
     def test_nothing_of_a_kernel_is_no_success(self) -> None:
         """Of one that is named; what it does not compute is one line for all cases of a check."""
-        words = ["--isa", "baseline", "--case", "check-bf16-square,check-bf16-more"]
-        words += ["--threads", "1"]
-        done = run("check", "--kernel", "flash,naive", *words)
+        words = ["--isa", "baseline", "--threads", "1"]
+        small = ["--problem", "h=1,s=9,d=8,dtype=bf16"]
+        done = run("check", "--kernel", "flash,naive", *small, *words)
         self.assertEqual(done.returncode, 1, done)
         self.assertIn(
             "nothing of naive was checked: no variant of it takes dtype=bf16", done.stderr
         )
+        words += ["--case", "check-bf16-square,check-bf16-more"]
         done = run("check", "--kernel", "textbook", *words)
         self.assertIn("unsupported: naive/baseline in 2 cases (no variant of it takes", done.stdout)
         self.assertEqual((done.returncode, done.stdout.count("naive")), (0, 1), done)
-        words = ["--problem", "h=1,s=9,d=8,dtype=bf16", "--launches", "1", "--threads", "1"]
+        words = [*small, "--launches", "1", "--threads", "1"]
         for kernels, code, said in (("naive", 0, 1), ("flash,naive", 0, 0), ("textbook", 0, 0)):
             done = run("run", "--kernel", kernels, *words)
             told = done.stderr.count("nothing of naive was measured: no variant of it takes")
@@ -180,7 +181,7 @@ class Usage(CommandTest):
     def test_variables_of_openmp_do_not_shrink_the_machine(self) -> None:
         """Which would bind the first thread, and with it the session, to one core."""
         binding = {"OMP_PROC_BIND": "true", "OMP_PLACES": "{0}", "OMP_MAX_ACTIVE_LEVELS": "0"}
-        words = ["check", "--problem", TINY, "--kernel", "flash", "--threads", "1,all"]
+        words = ["run", "--problem", TINY, "--kernel", "flash", "--threads", "1,all"]
         cores = []
         for more in ({}, {**binding, "GOMP_CPU_AFFINITY": "0"}):
             self.cells_of(*words, env={**os.environ, **more})
@@ -191,7 +192,7 @@ class Usage(CommandTest):
         self.assertEqual(self.done.stderr.count("ignored: "), 1)
 
     def test_stacks_too_small_for_a_thread_are_ignored(self) -> None:
-        words = ["check", "--problem", TINY, "--kernel", "flash", "--threads", "2"]
+        words = ["run", "--problem", TINY, "--kernel", "flash", "--threads", "2", *BRIEF]
         for name, text, ignored in (
             ("OMP_STACKSIZE", "64k", True),
             ("OMP_STACKSIZE", "90", True),
@@ -213,7 +214,7 @@ class Usage(CommandTest):
             ({"HWLOC_HIDE_ERRORS": "2"}, []),
         ):
             words = ("--problem", TINY, "--kernel", "naive")
-            self.cell_of("check", *words, env={**os.environ, **made_up})
+            self.cell_of("run", *words, env={**os.environ, **made_up})
             machine = lines(self.output)[0]["machine"]
             self.assertEqual(machine["threads"], 1)  # command.py leaves it one CPU
             self.assertEqual(re.findall(r"ignored: (.*); attnbench", self.done.stderr), ignored)
@@ -222,7 +223,7 @@ class Usage(CommandTest):
     def test_small_limits_end_with_a_message(self) -> None:
         """Libraries that never come to an end included; what allows more is raised."""
         kib = 1024
-        words = ["check", "--problem", TINY, "--kernel", "naive", "--threads", "1"]
+        words = ["run", "--problem", TINY, "--kernel", "naive", "--threads", "1", *BRIEF]
         # Below 20 KiB the loader itself may fail, of any program; variables are on the stack, too.
         stacks = (64,) if SANITIZED else (24, 32, 48, 64)
         env = dict(os.environ) if SANITIZED else {"PATH": os.environ["PATH"]}
@@ -246,7 +247,7 @@ class Usage(CommandTest):
 
     def test_more_threads_than_places_cost_their_own_cell(self) -> None:
         words = ["--problem", TINY, "--kernel", "flash", "--threads", "1,4000"]
-        states = {row["threads"]: row["state"] for row in self.cells_of("check", *words, code=3)}
+        states = {row["threads"]: row["state"] for row in self.cells_of("run", *words, code=3)}
         self.assertEqual(states, {1: "ok", 4000: "skipped"})
         self.assertIn("4000 threads requested", self.done.stdout)
 
@@ -261,7 +262,7 @@ class Usage(CommandTest):
             available = {k["isa"] for k in listed["kernels"] if k["available"]}
             self.assertEqual(available, own & {BASELINE, *mask.split(",")})
             words = ("--problem", "s=4,d=4", "--kernel", "flash", "--isa", "all")
-            self.cells_of("check", *words, env=masked)
+            self.cells_of("run", *words, env=masked)
             rows = [line for line in lines(self.output) if line["type"] == "cell"]
             states = {row["isa"]: row["state"] for row in rows}
             self.assertEqual(
@@ -332,7 +333,7 @@ class Usage(CommandTest):
 
     def test_ranges_of_threads_and_sizes(self) -> None:
         words = ("--problem", "s=4,d=4..8*2", "--kernel", "row_parallel", "--threads", "1..4*2,2|3")
-        rows = self.cells_of("check", *words, "--placement", "none")
+        rows = self.cells_of("run", *words, "--placement", "none")
         self.assertEqual(lines(self.output)[0]["settings"]["threads"], [1, 2, 4, 3])
         found = {(row["case"], row["threads"]) for row in rows}
         self.assertEqual(found, {(f"h1-s4-d{d}", n) for d in (4, 8) for n in (1, 2, 3, 4)})

@@ -6,7 +6,7 @@ import re
 import shlex
 import unittest
 
-from command import BRIEF, PATIENCE, CommandTest, Row, cells, lines, run
+from command import BRIEF, FULL, PATIENCE, CommandTest, Row, cells, lines, run
 
 WRONG = os.environ["ATTNBENCH_WRONG"]
 SANITIZED = os.environ["ATTNBENCH_SANITIZED"] == "ON"
@@ -85,6 +85,8 @@ class Wrong(CommandTest):
     def rows(self, command: str, problem: str, kernels: str, *more: str) -> list[Row]:
         """The rows of a session with default threads but for their number, by kernel."""
         words = ("--problem", problem, "--kernel", kernels, "--threads", "1,2", *PATIENCE, *more)
+        if command == "run":
+            words = (*words, *FULL)
         return self.cells_of(command, *words, code=None, program=WRONG)
 
     def assert_no_time(self, row: Row) -> None:
@@ -190,7 +192,7 @@ class Wrong(CommandTest):
             words = shlex.split(told["repro"])
             self.assertEqual(words[words.index("--threads") + 1], f"{right},{wrong}")
             again = str(self.directory / "again.jsonl")
-            done = run(*words[1:], *BRIEF, "--output", again, program=WRONG)
+            done = run(*words[1:], *BRIEF, *FULL, "--output", again, program=WRONG)
             self.assertEqual(done.returncode, 1, done)
             repeated = {row["threads"]: row for row in cells(again).values()}[right]
             self.assertEqual(repeated["why"], told["why"])
