@@ -33,7 +33,7 @@ mkdir "$dir/inner"
 [[ $(info "$dir/inner" '') == *'BUILD_COMMIT ""'* ]] || fail 'the repository around an archive'
 
 mkdir "$dir/copy"
-tar -C "$source_dir" --exclude=./build --exclude=./results --exclude=.git -cf - . | tar -C "$dir/copy" -xf -
+tar -C "$source_dir" --exclude=./build --exclude=./results --exclude=.git --exclude='./.venv*' -cf - . | tar -C "$dir/copy" -xf -
 printf '#!/bin/sh\ncase "$*" in *cmocka*) exit 1 ;; esac\nexec pkg-config "$@"\n' >"$dir/pkg-config"
 chmod +x "$dir/pkg-config"
 configure=(cmake -S "$dir/copy" -B "$dir/build" -D PKG_CONFIG_EXECUTABLE="$dir/pkg-config")

@@ -32,6 +32,7 @@ CACHE = "b=3,hq=4,hkv=2,sq=5,skv=133,d=24,dv=17"
 # What shows those that the plain problem does not.
 PROBLEMS = {
     "hq=4,hkv=2,sq=9,skv=133,d=24,dv=17": None,
+    "hq=4,hkv=2,sq=9,skv=133,d=24,dv=17,dtype=bf16": "scaled_query_in_parts",
     CAUSAL: "causal_off_by_one nan_leaks nan_vanishes nan_vanishes_alone nan_vanishes_in_teams "
     "masked_rows_are_nan finite_mask",
     FEW_QUERIES: "p_in_f16 p_in_tf32",
