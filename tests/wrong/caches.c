@@ -131,9 +131,8 @@ static void score_as_before(struct work *w, ptrdiff_t end, bool table)
 }
 
 /* Looks at keys in blocks of 64, as kernels do that read what sequences share once for several of them. */
-WRONG_OPTION(
-    prefix_in_whole_blocks, SCORES,
-    "takes a block that begins in shared pages for shared, with another sequence's own keys")
+WRONG_OPTION(prefix_in_whole_blocks, SCORES,
+             "takes a block for shared of which only the first keys are")
 {
     const ptrdiff_t shared = w->b > 0 ? keys_in_common(w, w->b - 1, w->b) : 0;
     if (shared)
