@@ -7,7 +7,7 @@ import subprocess
 import time
 import unittest
 
-from command import BRIEF, HANGS, PROGRAM, CommandTest, Row, lines, run
+from command import BRIEF, FULL, HANGS, PROGRAM, CommandTest, Row, lines, run
 
 # The program with a part replaced, each wrong in its way; empty where the build found no MPI.
 WRONG = os.environ["ATTNBENCH_WRONG_RANKS"]
@@ -90,7 +90,7 @@ class Session(CommandTest):
 @unittest.skipUnless(WRONG, "this build found no MPI")
 class Ranks(Session):
     def test_uneven_parts_are_checked_timed_and_counted(self) -> None:
-        done, row = self.session()
+        done, row = self.session(*FULL)
         self.assertEqual(done.returncode, 0, done)
         self.assertEqual((row["state"], row["threads"]), ("ok", 2))
         self.assertGreater(row["check"]["rows"], 10000)
