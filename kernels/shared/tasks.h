@@ -85,8 +85,9 @@ static inline void tasks_sort(struct tasks *tasks, struct turn *turns, size_t tu
         turns[n].first = count;
         count += tasks->problem->kv_heads * tasks_of_head(tasks, &s);
     }
-    for (size_t n = turn_count; n <= tasks->problem->batch; n++)
-        turns[n] = (struct turn){tasks->problem->batch, count};
+    const struct turn end = {tasks->problem->batch, count};
+    for (struct turn *rest = turns + turn_count; rest <= turns + end.b; rest++)
+        *rest = end;
     tasks->turns = turns;
 }
 
