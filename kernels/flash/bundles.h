@@ -35,13 +35,13 @@ static size_t scales_alike(const struct attn_problem *p, const struct attn_tenso
     if (!t->data || !t->stride[0])
         return keys;
     const size_t heads = t->stride[1] ? p->kv_heads : 1, each = t->stride[3] ? n : 1;
+    const ptrdiff_t step = t->stride[3] * (ptrdiff_t)sizeof(float);
     size_t rows = t->stride[2] ? keys : 1;
     for (size_t g = 0; g < heads; g++)
         for (size_t j = 0; j < rows; j++) {
-            const float *x = attn_row(t, a, g, j), *y = attn_row(t, b, g, j);
-            for (size_t d = 0; d < each; d++)
-                if (memcmp(x + (ptrdiff_t)d * t->stride[3], y + (ptrdiff_t)d * t->stride[3],
-                           sizeof *x) != 0)
+            const char *x = attn_row(t, a, g, j), *y = attn_row(t, b, g, j);
+            for (size_t d = 0; d < each; d++, x += step, y += step)
+                if (memcmp(x, y, sizeof(float)) != 0) /* bits: 0 and -0 differ */
                     rows = j;
         }
     return t->stride[2] ? rows : rows * keys;
