@@ -193,7 +193,7 @@ KERNELS = {
             caps(
                 FLOATS,
                 ["causal"],
-                options=["window", "softcap", "alibi", "ragged", "packed", "paged"],
+                options=["window", "alibi", "ragged", "packed", "paged"],
                 compute="bf16",
                 bound_factor=3 if truncates() else 0,
                 bound_reason=TRUNCATES if truncates() else None,

@@ -53,10 +53,14 @@ def refuse(p: Problem) -> None:
 
 
 def path(p: Problem, block: int) -> str:
-    """Which of its implementations vLLM would choose (its _get_attn_isa())."""
+    """Which of its implementations vLLM would choose (its _get_attn_isa()).
+
+    It only asks whether the CPU has tiles: in an engine PyTorch's products have requested them from
+    Linux before, without which the first instruction on a tile is SIGILL.  Here nothing else would.
+    """
     if p.qk_dim % 32:
         return "vec16"
-    if torch.cpu._is_amx_tile_supported() and p.dtype == "bf16" and block % 32 == 0:
+    if p.dtype == "bf16" and block % 32 == 0 and torch.cpu._init_amx():
         return "amx"
     return "vec" if block % 32 == 0 else "vec16"
 
