@@ -149,8 +149,13 @@ VF_NOINLINE void load_queries(const struct job *job, struct tile *t)
         char *rows[VF_LANES];
         find_rows(&t->column[c], &job->tensors->q, t->column[c].sequence.q_first, rows);
         float *q = t->q + c * VF_LANES;
-        if (dtype == ATTN_F32 && t->column[c].rows == VF_LANES && dim >= VF_LANES)
+        const bool whole = t->column[c].rows == VF_LANES && dim >= VF_LANES;
+        if (whole && dtype == ATTN_F32)
             load_column(ATTN_F32, true, rows, dim, scale, q);
+        else if (whole && dtype == ATTN_BF16)
+            load_column(ATTN_BF16, true, rows, dim, scale, q);
+        else if (whole && dtype == ATTN_F16)
+            load_column(ATTN_F16, true, rows, dim, scale, q);
         else
             load_column(dtype, false, rows, dim, scale, q);
     }
