@@ -49,12 +49,28 @@ static inline void value_product(const struct job *job, int d, const uint16_t *w
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
+/* Lets all rows stand at the key of the first, which leaves their softmax as it is, and has finish_row() put
+ * their LSE right; and finds by how much their products rise with the key. */
+static void set_rises(struct block *block)
+{
+    for (size_t i = 0; i < block->rows.rows; i++) {
+        const float rise = block->terms[i].slope / block->scale;
+        block->terms[i].at = block->terms[0].at;
+        block->rise[i] = rise;
+        if (block->terms[i].slope != 0 && !(fabsf(rise) > 0x1p-100f && fabsf(rise) < 0x1p100f))
+            block->kind = block->kind == WEIGH_RAMP ? WEIGH_CHANGED : block->kind;
+    }
+    for (size_t i = block->rows.rows; i < BLOCK_ROWS; i++)
+        block->rise[i] = 0;
+}
+
 static void open_block(const struct call *call, const struct group_block *task, size_t first,
                        struct block *block)
 {
     block->rows = group_part(task, first, BLOCK_ROWS);
     block->begun = block->started = false;
     block->sums = 0;
+    block->kind = call->kind;
     memset(block->l[0], 0, sizeof block->l[0]);
     const struct attn_tensors *t = call->tensors;
     block->scale = call->scale * scale_of_head(call, &t->k_scale, &block->rows);
@@ -74,6 +90,8 @@ static void open_block(const struct call *call, const struct group_block *task, 
             block->terms[i] = terms_of(call->problem, call->tensors, &rows->sequence, rows->b,
                                        group_head(rows, i), group_query(rows, i));
     }
+    if (call->problem->options & ATTN_OPTION_ALIBI)
+        set_rises(block);
     pack_q(call, block);
 }
 

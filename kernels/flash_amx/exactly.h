@@ -177,6 +177,12 @@ static void weigh_exactly(const struct call *call, const struct job *job,
     }
 }
 
+/* How rows are weighed that see_row() or change_row() has changed. */
+static enum weigh_kind kind_again(const struct call *call)
+{
+    return call->natural ? WEIGH_CHANGED : WEIGH_SEEN;
+}
+
 /* Weights and sums of a row as weigh.h makes them, from the m that it has; false where that cannot be. */
 static bool weigh_row_again(const struct call *call, const struct job *job,
                             const struct scratch *scratch, int i, const struct weigh_constants *c,
@@ -186,13 +192,14 @@ static bool weigh_row_again(const struct call *call, const struct job *job,
     const ptrdiff_t end = (ptrdiff_t)block->rows.sequence.kv_len;
     float *after = job->block->l[!block->sums][i];
     const float *before = block->l[block->sums][i];
+    const enum weigh_kind again = kind_again(call);
     struct weigh_flags flags = weigh_no_flags();
     for (int s = 0; s < job->strips; s++, before = after) {
         float row[STRIP_KEYS] __attribute__((aligned(ATTN_WORKSPACE_ALIGN)));
         const uint32_t seen = job->seen[s][i];
         memcpy(row, scratch->again + (s * BLOCK_ROWS + i) * STRIP_KEYS, sizeof row);
         uint16_t *to = weights + (s * BLOCK_ROWS + i) * STRIP_KEYS;
-        const struct scaled scaled = {weigh_unit(call, block), call->v_unit,
+        const struct scaled scaled = {weigh_unit(call, block, again), call->v_unit,
                                       scales_at(scratch->v_scales, job->strip[s])};
         if (call->natural && seen)
             change_row(row, &block->terms[i], block->scale,
@@ -200,7 +207,7 @@ static bool weigh_row_again(const struct call *call, const struct job *job,
         if (scaled.v_scale)
             weigh_row_scaled(row, seen, &scaled, block->bias[i], before, after, to, &flags);
         else
-            weigh_row(row, true, seen, c, block->bias[i], before, after, to, &flags);
+            weigh_row(row, again, seen, NULL, c, block->bias[i], before, after, to, &flags);
     }
     return !weigh_flagged(flags);
 }
@@ -216,7 +223,8 @@ VF_NOINLINE void weigh_job_again(const struct call *call, const struct job *job,
         k[s] = packed_k(call, scratch, job->strip[s]);
         scores[s] = scratch->again + s * STRIP_SCORES;
     }
-    const struct weigh_constants c = weigh_constants_of(weigh_unit(call, job->block));
+    const struct weigh_factors factors = weigh_factors_of(call, job->block, kind_again(call));
+    const struct weigh_constants c = weigh_constants_of(&factors);
     score_strips(call, job->block, k, job->strips, scratch->again);
     for (int i = 0; (size_t)i < job->block->rows.rows; i++) {
         const float top = vf_hmax(top_of_row(call, job, scratch, i, scores, job->strips));

@@ -49,8 +49,14 @@ VF_INLINE void store_row(const struct block *block, int i, float factor, size_t 
 /* m of a row as it enters its LSE. */
 static double natural_m(const struct call *call, const struct block *block, int i)
 {
-    const double m = (double)block->m[i];
-    return isnan(block->bias[i]) ? m * (double)call->unit * M_LN2 : m * M_LN2;
+    const struct attn_problem *p = call->problem;
+    const double m = (double)block->m[i] * (isnan(block->bias[i]) ? (double)call->unit : 1) * M_LN2;
+    if (!(p->options & ATTN_OPTION_ALIBI))
+        return m;
+    const struct attn_sequence *s = &block->rows.sequence;
+    const ptrdiff_t at = attn_position(p, (ptrdiff_t)group_query(&block->rows, (size_t)i),
+                                       (ptrdiff_t)s->q_len, (ptrdiff_t)s->kv_len);
+    return m - (double)block->terms[i].slope * (double)(at - block->terms[i].at);
 }
 
 /* The row's LSE, and 1 / l with its sink in block->inverse. */

@@ -144,6 +144,24 @@ static struct scratch scratch_at(const struct attn_problem *p, char *at)
 
 /* ---- the whole problem ----------------------------------------------------------------------- */
 
+/* How jobs that hide nothing are weighed. */
+static enum weigh_kind kind_of_call(const struct attn_problem *p,
+                                    const struct attn_tensors *tensors, bool k_tokens,
+                                    bool v_tokens)
+{
+    const unsigned changes = p->options & (ATTN_OPTION_SOFTCAP | ATTN_OPTION_ALIBI);
+    const bool bias = p->mask & ATTN_MASK_BIAS;
+    if (v_tokens)
+        return WEIGH_SCALED;
+    if (!changes && !bias && !k_tokens)
+        return WEIGH_ALL;
+    if (k_tokens || (changes && bias) || changes == (ATTN_OPTION_SOFTCAP | ATTN_OPTION_ALIBI))
+        return WEIGH_CHANGED;
+    if (bias)
+        return tensors->bias.dtype == ATTN_F32 ? WEIGH_BIAS : WEIGH_CHANGED;
+    return changes & ATTN_OPTION_ALIBI ? WEIGH_RAMP : WEIGH_CAPPED;
+}
+
 static struct call make_call(const struct attn_plan *plan, const struct attn_tensors *tensors,
                              size_t *taken)
 {
@@ -165,6 +183,7 @@ static struct call make_call(const struct attn_plan *plan, const struct attn_ten
         .hides = terms_may_hide(p),
         .scale = (float)((double)attn_problem_scale(p) * (natural ? 1 : M_LOG2E)),
         .unit = natural ? (float)M_LOG2E : 1,
+        .kind = kind_of_call(p, tensors, k_tokens, v_tokens),
         .k_tokens = k_tokens,
         .k_channels = k_channels,
         .v_tokens = v_tokens,
@@ -174,13 +193,15 @@ static struct call make_call(const struct attn_plan *plan, const struct attn_ten
         .in_parts = in_parts(p),
         /* Two strips where products are short beside the softmax, or where a query may see nothing of the
          * first. */
-        .ahead = p->qk_dim <= 2 * STEP_DIMS || p->options & ATTN_OPTION_WINDOW ? 2 : 1,
+        .ahead = p->qk_dim <= 2 * STEP_DIMS || p->options & (ATTN_OPTION_WINDOW | ATTN_OPTION_ALIBI)
+                     ? 2
+                     : 1,
     };
     call.score_steps = call.q_steps * (k_channels ? Q_PARTS : 1);
     for (int i = 0; i < call.score_steps; i++)
         call.k_at[i] = i % call.q_steps * PAIR_ELEMENTS;
-    call.whole = !natural && !k_channels && call.q_steps == call.v_steps &&
-                 (call.q_steps == 2 || call.q_steps == 4);
+    call.whole =
+        !k_channels && call.q_steps == call.v_steps && (call.q_steps == 2 || call.q_steps == 4);
     if (tasks_vary(p)) /* behind the first thread's scratch */
         tasks_order(&call.tasks, (struct turn *)((char *)plan->workspace + parts_of(p).all));
     return call;

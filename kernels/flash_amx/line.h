@@ -22,6 +22,8 @@ struct line {
     int strips_scored, strips_done; /* of all jobs, since the line began */
     int ring, ahead; /* strips of scores that there is room for; that are multiplied ahead */
     bool over;       /* there is no further job */
+    float offsets[JOB_STRIPS]
+                 [STRIP_KEYS]; /* keys, of the job under way, where scores rise with them */
 };
 
 static struct job *job_at(struct line *line, int number)
@@ -81,8 +83,26 @@ static int list_products(struct line *line, const struct job *job, const struct 
     return n;
 }
 
-static void set_weighing(const struct line *line, const struct job *job, uint16_t *weights,
-                         struct weighing *w)
+/* How a job is weighed. */
+static enum weigh_kind kind_of(const struct job *job)
+{
+    const enum weigh_kind kind = job->block->kind;
+    const ptrdiff_t behind = job->strips ? job->key[job->strips - 1] + STRIP_KEYS : 0;
+    if (kind == WEIGH_BIAS && behind > (ptrdiff_t)job->block->rows.sequence.kv_len)
+        return WEIGH_CHANGED; /* which reads no bias behind the last key */
+    return kind == WEIGH_ALL && job->masked ? WEIGH_SEEN : kind;
+}
+
+/* Keys of a strip, counted from where the block's rows stand. */
+static void set_offsets(const struct block *block, ptrdiff_t key, float offsets[STRIP_KEYS])
+{
+    const float first = (float)(key - block->terms[0].at);
+    for (int i = 0; i < STRIP_KEYS; i += VF_LANES)
+        vf_store(offsets + i, vf_set1(first + (float)i) + __builtin_convertvector(vi_lanes(), vf));
+}
+
+static void set_weighing(struct line *line, const struct job *job, enum weigh_kind kind,
+                         uint16_t *weights, struct weighing *w)
 {
     const struct call *call = line->source.call;
     struct block *block = job->block;
@@ -91,14 +111,18 @@ static void set_weighing(const struct line *line, const struct job *job, uint16_
     w->sums_before = (const float(*)[TILE_ROWS])block->l[block->sums];
     w->sums = block->l[!block->sums];
     w->weights = weights;
-    w->unit = weigh_unit(call, block);
+    w->factors = weigh_factors_of(call, block, kind);
     w->terms = block->terms;
+    w->rise = block->rise;
+    w->offsets = (const float(*)[STRIP_KEYS])line->offsets;
     w->end = (ptrdiff_t)block->rows.sequence.kv_len;
     w->scale = block->scale;
     w->v_unit = call->v_unit;
     for (int s = 0; s < job->strips; s++) {
         w->scores[s] = ring_at(line, line->strips_done + s);
         w->key[s] = job->key[s];
+        if (kind == WEIGH_RAMP)
+            set_offsets(block, job->key[s], line->offsets[s]);
         w->k_scale[s] = scales_at(line->source.scratch->k_scales, job->strip[s]);
         w->v_scale[s] = scales_at(line->source.scratch->v_scales, job->strip[s]);
     }
@@ -145,11 +169,11 @@ static bool all_finite(const struct scratch *scratch, const struct job *job)
 }
 
 /* The next job where a turn has nothing in its way: the scores of its first strips are the last to make. */
-static const struct job *whole_next(struct line *line, int turn, const struct job *job,
-                                    const struct job *before)
+static const struct job *whole_next(struct line *line, int turn, enum weigh_kind kind,
+                                    const struct job *job, const struct job *before)
 {
     const struct call *call = line->source.call;
-    if (!call->whole || !job || !before || job->strips != JOB_STRIPS ||
+    if (!call->whole || kind >= WHOLE_KINDS || !job || !before || job->strips != JOB_STRIPS ||
         before->strips != JOB_STRIPS || line->scored != turn || line->scored_strip != line->ahead)
         return NULL;
     const struct job *next = job_at(line, turn + 1);
@@ -157,8 +181,8 @@ static const struct job *whole_next(struct line *line, int turn, const struct jo
 }
 
 static void whole_turn(struct line *line, int turn, const struct job *job, const struct job *before,
-                       const struct job *next, const uint16_t *weights, const struct weighing *w,
-                       struct progress *at, struct product *pending)
+                       const struct job *next, enum weigh_kind kind, const uint16_t *weights,
+                       const struct weighing *w, struct progress *at, struct product *pending)
 {
     const struct call *call = line->source.call;
     const struct scratch *scratch = line->source.scratch;
@@ -184,7 +208,7 @@ static void whole_turn(struct line *line, int turn, const struct job *job, const
         line->scored = turn + 2;
         line->scored_strip = 0;
     }
-    multiply_whole(call->q_steps, job->masked, &whole, w, at, pending);
+    multiply_whole(call->q_steps, kind, &whole, w, at, pending);
 }
 
 /* Multiplies for one turn: the softmax of `job` beside the scores of the next and the results of the one
@@ -195,26 +219,23 @@ static void run_turn(struct line *line, int turn, struct job *job, struct job *b
     const struct call *call = line->source.call;
     const struct scratch *scratch = line->source.scratch;
     uint16_t *weights = scratch->weights[turn & 1], *weights_before = scratch->weights[!(turn & 1)];
-    struct weighing w = {.unit = 0};
+    struct weighing w = {.scale = 0};
     struct progress at = {.flags = weigh_no_flags()};
     enum weigh_kind kind = WEIGH_ALL;
     w.prefetch = &line->source.prefetch;
     if (job) {
         begin(line, job, turn, pending);
-        set_weighing(line, job, weights, &w);
+        kind = kind_of(job);
+        set_weighing(line, job, kind, weights, &w);
         const int ready = line->strips_scored - line->strips_done;
         at.total = job->strips * BLOCK_ROWS;
         at.ready = ready < job->strips ? ready * BLOCK_ROWS : at.total;
-        kind = call->v_tokens  ? WEIGH_SCALED
-               : call->natural ? WEIGH_CHANGED
-               : job->masked   ? WEIGH_SEEN
-                               : WEIGH_ALL;
         if (!job->block->begun)
             first_m(call, job, scratch, w.scores, at.ready / BLOCK_ROWS);
     }
-    const struct job *next = whole_next(line, turn, job, before);
+    const struct job *next = whole_next(line, turn, kind, job, before);
     if (next) {
-        whole_turn(line, turn, job, before, next, weights_before, &w, &at, pending);
+        whole_turn(line, turn, job, before, next, kind, weights_before, &w, &at, pending);
     } else {
         struct product list[MAX_STEPS + 2 * JOB_STRIPS];
         const int n = list_products(line, job, before, weights_before, list);
@@ -228,7 +249,9 @@ static void run_turn(struct line *line, int turn, struct job *job, struct job *b
             add_infinite(call, &keys, before, scratch, weights_before);
         }
     }
-    if (job && weigh_flagged(at.flags)) {
+    if (job && vf_any_above(at.flags.square, w.factors.most))
+        job->block->kind = WEIGH_CHANGED;
+    if (job && (weigh_flagged(at.flags) || job->block->kind > kind)) {
         flush(pending);
         weigh_job_again(call, job, scratch, weights);
     }

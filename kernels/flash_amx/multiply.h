@@ -128,7 +128,7 @@ VF_INLINE void multiply_beside(const int rows, const enum weigh_kind kind,
                                const struct product *list, int n, const struct weighing *w,
                                struct progress *progress, struct product *pending)
 {
-    const struct weigh_constants c = weigh_constants_of(w->unit);
+    const struct weigh_constants c = weigh_constants_of(&w->factors);
     const struct product *before = pending;
     struct progress at = *progress;
     for (const struct product *p = list; p < list + n; before = p++) {
@@ -149,6 +149,9 @@ VF_INLINE void multiply_beside(const int rows, const enum weigh_kind kind,
     *progress = at;
 }
 
+typedef void multiply_way(const struct product *, int, const struct weighing *, struct progress *,
+                          struct product *);
+
 #define MULTIPLY(rows, kind)                                                                 \
     VF_NOINLINE void multiply_##rows##_##kind(const struct product *list, int n,             \
                                               const struct weighing *w, struct progress *at, \
@@ -156,34 +159,34 @@ VF_INLINE void multiply_beside(const int rows, const enum weigh_kind kind,
     {                                                                                        \
         multiply_beside(rows, kind, list, n, w, at, pending);                                \
     }
-MULTIPLY(8, WEIGH_ALL)
-MULTIPLY(8, WEIGH_SEEN)
-MULTIPLY(8, WEIGH_CHANGED)
-MULTIPLY(8, WEIGH_SCALED)
-MULTIPLY(4, WEIGH_ALL)
-MULTIPLY(4, WEIGH_SEEN)
-MULTIPLY(4, WEIGH_CHANGED)
-MULTIPLY(4, WEIGH_SCALED)
-MULTIPLY(2, WEIGH_ALL)
-MULTIPLY(2, WEIGH_SEEN)
-MULTIPLY(2, WEIGH_CHANGED)
-MULTIPLY(2, WEIGH_SCALED)
+#define MULTIPLY_EACH(rows)                                              \
+    MULTIPLY(rows, WEIGH_ALL)                                            \
+    MULTIPLY(rows, WEIGH_SEEN)                                           \
+    MULTIPLY(rows, WEIGH_RAMP)                                           \
+    MULTIPLY(rows, WEIGH_CAPPED)                                         \
+    MULTIPLY(rows, WEIGH_BIAS)                                           \
+    MULTIPLY(rows, WEIGH_CHANGED)                                        \
+    MULTIPLY(rows, WEIGH_SCALED)                                         \
+    static multiply_way *const multiply_##rows[] = {                     \
+        multiply_##rows##_WEIGH_ALL,    multiply_##rows##_WEIGH_SEEN,    \
+        multiply_##rows##_WEIGH_RAMP,   multiply_##rows##_WEIGH_CAPPED,  \
+        multiply_##rows##_WEIGH_BIAS,   multiply_##rows##_WEIGH_CHANGED, \
+        multiply_##rows##_WEIGH_SCALED,                                  \
+    };
+MULTIPLY_EACH(8)
+MULTIPLY_EACH(4)
+MULTIPLY_EACH(2)
 
 /* With so many rows of the softmax a step that they end about when the products do, `steps` for a whole
  * job. */
 static void multiply(int steps, enum weigh_kind kind, const struct product *list, int n,
                      const struct weighing *w, struct progress *at, struct product *pending)
 {
-    typedef void way(const struct product *, int, const struct weighing *, struct progress *,
-                     struct product *);
-    static way *const ways[3][4] = {{multiply_8_WEIGH_ALL, multiply_8_WEIGH_SEEN,
-                                     multiply_8_WEIGH_CHANGED, multiply_8_WEIGH_SCALED},
-                                    {multiply_4_WEIGH_ALL, multiply_4_WEIGH_SEEN,
-                                     multiply_4_WEIGH_CHANGED, multiply_4_WEIGH_SCALED},
-                                    {multiply_2_WEIGH_ALL, multiply_2_WEIGH_SEEN,
-                                     multiply_2_WEIGH_CHANGED, multiply_2_WEIGH_SCALED}};
     const int all = JOB_STRIPS * BLOCK_ROWS;
-    ways[steps * 4 < all ? 0 : steps * 2 < all ? 1 : 2][kind](list, n, w, at, pending);
+    multiply_way *const *ways = steps * 4 < all   ? multiply_8
+                                : steps * 2 < all ? multiply_4
+                                                  : multiply_2;
+    ways[kind](list, n, w, at, pending);
 }
 
 /* The same with no softmax beside. */

@@ -42,6 +42,17 @@ enum {
 /* Query rows of a task, which share the cost of packing a head's keys. */
 #define TASK_ROWS 1024
 
+/* How a job's scores become weights (change.h). */
+enum weigh_kind {
+    WEIGH_ALL,     /* every query sees every key */
+    WEIGH_SEEN,    /* bits say who sees what */
+    WEIGH_RAMP,    /* likewise, and scores rise evenly with the key, as ALiBi has it */
+    WEIGH_CAPPED,  /* likewise, and scores are capped that are not large beside the cap */
+    WEIGH_BIAS,    /* likewise, and scores get a bias in float32 */
+    WEIGH_CHANGED, /* likewise, and scores get any terms */
+    WEIGH_SCALED,  /* likewise, and weights get the scales of values */
+};
+
 /* 32 queries of a KV head: what is kept between their jobs. */
 struct block {
     /* Sums of weights, lane by lane: a job reads one and writes the other, so that it can be begun again. */
@@ -58,9 +69,11 @@ struct block {
     bool started;              /* o holds a sum */
     struct group_block rows;
     ptrdiff_t lo[BLOCK_ROWS], hi[BLOCK_ROWS]; /* keys that a row sees by its place */
-    struct terms terms[BLOCK_ROWS];           /* where rows have any */
-    uint16_t *q;                              /* tiles of A, two for each 32 dimensions */
-    float *o; /* four tiles of results for each 32 value dimensions */
+    struct terms terms[BLOCK_ROWS]; /* where rows have any; all stand at the first one's key */
+    float rise[BLOCK_ROWS];         /* of products with the key, by ALiBi */
+    enum weigh_kind kind;           /* of jobs that hide nothing */
+    uint16_t *q;                    /* tiles of A, two for each 32 dimensions */
+    float *o;                       /* four tiles of results for each 32 value dimensions */
 };
 
 /* Up to JOB_STRIPS strips that some query of a block sees; none for a block whose queries see nothing. */
@@ -84,19 +97,20 @@ struct call {
     int score_steps;      /* products of these for scores: q_steps, or Q_PARTS times that */
     int32_t k_at[Q_PARTS * MAX_STEPS]; /* where the tiles of K for each lie in a packed strip */
     bool terms;                        /* rows have terms.h's */
-    bool natural;    /* scores get more than their product, and are not in base 2 before */
-    bool hides;      /* a boolean mask, a tree or a bias of -inf may */
-    float scale;     /* of products, to scores, but for what a block's K has */
-    float unit;      /* of scores, to base 2 */
-    bool k_tokens;   /* scores take a scale of each key, */
-    bool k_channels; /* or queries one of each dimension; */
-    bool v_tokens;   /* weights take one of each value */
-    float v_unit;    /* of packed values (bytes.h); 1 where they have 16 bits */
-    int strips;      /* that are packed at a time: a set */
-    int sets;        /* of them; if several, tasks follow each other without a stop */
-    int ahead;       /* of the softmax, strips whose scores are made */
-    bool whole;      /* turns may be those of whole.h */
-    bool in_parts;   /* a task's keys are packed in several parts: all its blocks are kept */
+    bool natural;         /* scores get more than their product, and are not in base 2 before */
+    bool hides;           /* a boolean mask, a tree or a bias of -inf may */
+    float scale;          /* of products, to scores, but for what a block's K has */
+    float unit;           /* of scores, to base 2 */
+    enum weigh_kind kind; /* of jobs that hide nothing */
+    bool k_tokens;        /* scores take a scale of each key, */
+    bool k_channels;      /* or queries one of each dimension; */
+    bool v_tokens;        /* weights take one of each value */
+    float v_unit;         /* of packed values (bytes.h); 1 where they have 16 bits */
+    int strips;           /* that are packed at a time: a set */
+    int sets;             /* of them; if several, tasks follow each other without a stop */
+    int ahead;            /* of the softmax, strips whose scores are made */
+    bool whole;           /* turns may be those of whole.h */
+    bool in_parts;        /* a task's keys are packed in several parts: all its blocks are kept */
 };
 
 /* What a thread has. */

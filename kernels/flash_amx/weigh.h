@@ -24,9 +24,8 @@
 #ifndef ATTN_FLASH_AMX_WEIGH_H
 #define ATTN_FLASH_AMX_WEIGH_H
 
-#include "pack.h"
+#include "change.h"
 
-#define WEIGHT_UNIT 256.0f       /* of n, for 1 of x */
 #define WEIGHT_ABOVE 127.0f      /* m - x where n = 0: the bias of exponents */
 #define WEIGHT_MAGIC 0x1.8p23f   /* its bits and n are those of the sum */
 #define WEIGHT_HIGHEST 8         /* x - m at most */
@@ -51,71 +50,25 @@ static inline float weight_bias(float m)
     return m == -INFINITY ? 0x1p100f : (WEIGHT_ABOVE - m) * WEIGHT_UNIT + WEIGHT_MAGIC;
 }
 
-/* How a job's scores become weights. */
-enum weigh_kind {
-    WEIGH_ALL,     /* every query sees every key */
-    WEIGH_SEEN,    /* bits say who sees what */
-    WEIGH_CHANGED, /* likewise, and scores get more than their product */
-    WEIGH_SCALED,  /* likewise, and weights get the scales of values */
-};
-
-/* The softmax of a job, row after row of its strips. */
-struct weighing {
-    float *scores[JOB_STRIPS + 1]; /* rows of STRIP_KEYS; behind them NULL, which step() may read */
-    const uint32_t (*seen)[BLOCK_ROWS];
-    const float *bias;
-    const float (*sums_before)[TILE_ROWS];
-    float (*sums)[TILE_ROWS];
-    uint16_t *weights; /* tiles of A, two a strip */
-    float unit;        /* weigh_unit() */
-    /* where scores are changed */
-    const struct terms *terms;
-    ptrdiff_t key[JOB_STRIPS], end; /* first of each strip; where the sequence ends */
-    float scale, v_unit;
-    const float *k_scale[JOB_STRIPS], *v_scale[JOB_STRIPS]; /* of the keys of each; NULL: none */
-    struct prefetch *prefetch;                              /* what is fetched between products */
-};
-
-/* Times a product, and times a score where scores are changed, it is one of n. */
-static inline float weigh_unit(const struct call *call, const struct block *block)
-{
-    return call->unit * (call->natural ? 1 : block->scale) * WEIGHT_UNIT;
-}
-
-/* Makes the score of a product one of the problem, by the scales of keys and the terms of its row. */
-static inline void change_row(float *scores, const struct terms *t, float scale,
-                              const float *k_scale, ptrdiff_t key, ptrdiff_t end)
-{
-    for (int i = 0; i < STRIP_KEYS; i += VF_LANES) {
-        vi hidden;
-        const ptrdiff_t left = end - key - i;
-        const vf of_product = vf_load(scores + i) * vf_set1(scale);
-        const vf x = terms_capped(t, k_scale ? of_product * vf_load(k_scale + i) : of_product);
-        if (left >= VF_LANES)
-            vf_store(scores + i, x + terms_each(t, key + i, VF_LANES, &hidden));
-        else if (left > 0)
-            vf_store(scores + i, x + terms_each(t, key + i, (size_t)left, &hidden));
-    }
-}
-
 #ifdef ATTN_TILES_EMULATED
 
 struct weigh_flags {
     uint32_t high, low;
+    vf square; /* the largest of a product whose score is capped */
 };
 
 struct weigh_constants {
-    float unit;
+    struct factors by;
 };
 
-static inline struct weigh_constants weigh_constants_of(float unit)
+VF_INLINE struct weigh_constants weigh_constants_of(const struct weigh_factors *f)
 {
-    return (struct weigh_constants){unit};
+    return (struct weigh_constants){factors_of(f)};
 }
 
 static inline struct weigh_flags weigh_no_flags(void)
 {
-    return (struct weigh_flags){0, 0};
+    return (struct weigh_flags){0, 0, vf_set1(0)};
 }
 
 static inline void weigh_flag(struct weigh_flags *flags, vi x)
@@ -128,15 +81,33 @@ static inline bool weigh_flagged(struct weigh_flags flags)
     return flags.high >= WEIGHT_TOO_HIGH || flags.low >> 31;
 }
 
-VF_INLINE void weigh_row(const float *scores, const bool masked, uint32_t seen,
-                         const struct weigh_constants *c, float bias, const float *before,
-                         float *after, uint16_t *weights, struct weigh_flags *flags)
+/* Products of a strip as terms of n: their weights' n are x times factor and the row's bias. */
+VF_INLINE void change_strip(const float *scores, const enum weigh_kind kind, uint32_t seen,
+                            const struct row_change *change, const struct weigh_constants *c,
+                            float *x, float *factor, struct weigh_flags *flags)
 {
+    for (int i = 0; i < STRIP_KEYS; i += VF_LANES) {
+        const vu bits = (vu)vf_set1(0) + seen;
+        const vi shown = (vi)((bits >> (vu)(vi_lanes() + i) & 1) != 0);
+        const struct changed to = change_products(vf_load(scores + i), kind, change, i, &c->by);
+        vf_store(x + i, to.x);
+        vf_store(factor + i, to.factor);
+        flags->square = vf_max(vf_select(shown, to.square, vf_set1(0)), flags->square);
+    }
+}
+
+VF_INLINE void weigh_row(const float *scores, const enum weigh_kind kind, uint32_t seen,
+                         const struct row_change *change, const struct weigh_constants *c,
+                         float bias, const float *before, float *after, uint16_t *weights,
+                         struct weigh_flags *flags)
+{
+    float x[STRIP_KEYS], factor[STRIP_KEYS];
+    change_strip(scores, kind, seen, change, c, x, factor, flags);
     for (int w = 0; w < STRIP_KEYS; w++) {
         const int key = WEIGHT_KEY(w);
-        const float y = masked && !(seen >> key & 1)
+        const float y = kind != WEIGH_ALL && !(seen >> key & 1)
                             ? 0
-                            : (float)((double)scores[key] * (double)c->unit + (double)bias);
+                            : (float)((double)x[key] * (double)factor[key] + (double)bias);
         const int64_t above = (int64_t)(int32_t)attn_float_bits(y) - attn_float_bits(WEIGHT_MAGIC);
         const int32_t n = above < 0 ? 0 : above > 65535 ? 65535 : (int32_t)above;
         const int32_t less = n - weight_table[n >> 2 & 63];
@@ -153,12 +124,13 @@ VF_INLINE void weigh_row(const float *scores, const bool masked, uint32_t seen,
 
 struct weigh_flags {
     __m512i high, low;
+    vf square; /* the largest of a product whose score is capped */
 };
 
 /* Operands that stay in registers: GCC would make them anew for each row, on the port that has the most to
  * do. */
 struct weigh_constants {
-    __m512 unit;
+    struct factors by;
     __m512i magic, table, ones, zero;
 };
 
@@ -168,18 +140,19 @@ VF_INLINE void weigh_flag(struct weigh_flags *flags, vi x)
     flags->low = _mm512_or_si512(flags->low, (__m512i)x);
 }
 
-VF_INLINE struct weigh_constants weigh_constants_of(float unit)
+VF_INLINE struct weigh_constants weigh_constants_of(const struct weigh_factors *f)
 {
-    struct weigh_constants c = {_mm512_set1_ps(unit), _mm512_set1_epi32(0x4b400000),
+    struct weigh_constants c = {factors_of(f), _mm512_set1_epi32(0x4b400000),
                                 _mm512_load_si512(weight_table), _mm512_set1_epi16(0x3f80),
                                 _mm512_setzero_si512()};
-    __asm__("" : "+v"(c.unit), "+v"(c.magic), "+v"(c.table), "+v"(c.ones), "+v"(c.zero));
+    __asm__("" : "+v"(c.by.unit), "+v"(c.magic), "+v"(c.table), "+v"(c.ones), "+v"(c.zero));
+    __asm__("" : "+v"(c.by.cap[0]), "+v"(c.by.cap[1]), "+v"(c.by.cap[2]), "+v"(c.by.scale));
     return c;
 }
 
 VF_INLINE struct weigh_flags weigh_no_flags(void)
 {
-    return (struct weigh_flags){_mm512_setzero_si512(), _mm512_setzero_si512()};
+    return (struct weigh_flags){_mm512_setzero_si512(), _mm512_setzero_si512(), vf_set1(0)};
 }
 
 VF_INLINE bool weigh_flagged(struct weigh_flags flags)
@@ -188,18 +161,28 @@ VF_INLINE bool weigh_flagged(struct weigh_flags flags)
     return _mm512_cmpge_epu16_mask(flags.high, highest) || _mm512_movepi32_mask(flags.low);
 }
 
-/* One row of a strip: 32 scores to 32 weights, whose sums go lane by lane from `before` to `after`. */
-VF_INLINE void weigh_row(const float *scores, const bool masked, uint32_t seen,
-                         const struct weigh_constants *c, float bias, const float *before,
-                         float *after, uint16_t *weights, struct weigh_flags *flags)
+/* 16 products as y of step 1. */
+VF_INLINE __m512i weigh_half(const float *scores, const enum weigh_kind kind, __mmask16 seen,
+                             const struct row_change *change, int key,
+                             const struct weigh_constants *c, vf plus, struct weigh_flags *flags)
 {
-    const __m512 plus = _mm512_set1_ps(bias);
-    const __m512 s0 = _mm512_load_ps(scores), s1 = _mm512_load_ps(scores + 16);
-    const __m512i y0 = (__m512i)(masked ? _mm512_maskz_fmadd_ps((__mmask16)seen, s0, c->unit, plus)
-                                        : _mm512_fmadd_ps(s0, c->unit, plus));
+    const struct changed to = change_products(vf_load(scores), kind, change, key, &c->by);
+    if (kind == WEIGH_CAPPED)
+        flags->square = _mm512_mask_max_ps(flags->square, seen, flags->square, to.square);
+    return (__m512i)(kind == WEIGH_ALL ? _mm512_fmadd_ps(to.x, to.factor, plus)
+                                       : _mm512_maskz_fmadd_ps(seen, to.x, to.factor, plus));
+}
+
+/* One row of a strip: 32 scores to 32 weights, whose sums go lane by lane from `before` to `after`. */
+VF_INLINE void weigh_row(const float *scores, const enum weigh_kind kind, uint32_t seen,
+                         const struct row_change *change, const struct weigh_constants *c,
+                         float bias, const float *before, float *after, uint16_t *weights,
+                         struct weigh_flags *flags)
+{
+    const vf plus = vf_set1(bias);
+    const __m512i y0 = weigh_half(scores, kind, (__mmask16)seen, change, 0, c, plus, flags);
     const __m512i y1 =
-        (__m512i)(masked ? _mm512_maskz_fmadd_ps((__mmask16)(seen >> 16), s1, c->unit, plus)
-                         : _mm512_fmadd_ps(s1, c->unit, plus));
+        weigh_half(scores + 16, kind, (__mmask16)(seen >> 16), change, 16, c, plus, flags);
     const __m512i n =
         _mm512_packus_epi32(_mm512_sub_epi32(y0, c->magic), _mm512_sub_epi32(y1, c->magic));
     const __m512i less =

@@ -84,23 +84,36 @@ VF_INLINE struct weigh_rows weigh_rows_at(const struct weighing *w, unsigned don
     };
 }
 
+/* What changes row i of these. */
+VF_INLINE struct row_change weigh_change(const struct weighing *w, const enum weigh_kind kind,
+                                         const struct weigh_rows *r, int i)
+{
+    if (kind == WEIGH_RAMP)
+        return (struct row_change){w->offsets[r->strip], w->rise[r->row + i]};
+    if (kind == WEIGH_BIAS)
+        return (struct row_change){
+            (const float *)(const void *)w->terms[r->row + i].bias + w->key[r->strip], 0};
+    return (struct row_change){NULL, 0};
+}
+
 /* Row i of these. */
 VF_INLINE void weigh(const struct weighing *w, const enum weigh_kind kind,
                      const struct weigh_rows *r, int i, const struct weigh_constants *c,
                      struct weigh_flags *flags)
 {
     const uint32_t seen = kind == WEIGH_ALL ? 0 : r->seen[i];
+    const struct row_change change = weigh_change(w, kind, r, i);
     float *scores = r->scores + i * STRIP_KEYS;
     if (kind >= WEIGH_CHANGED && seen)
         change_row(scores, &w->terms[r->row + i], w->scale, w->k_scale[r->strip], w->key[r->strip],
                    w->end);
     if (kind == WEIGH_SCALED) {
-        const struct scaled scaled = {w->unit, w->v_unit, w->v_scale[r->strip]};
+        const struct scaled scaled = {w->factors.unit, w->v_unit, w->v_scale[r->strip]};
         weigh_row_scaled(scores, seen, &scaled, r->bias[i], r->sums_before + i * TILE_ROWS,
                          r->sums + i * TILE_ROWS, r->weights + i * STRIP_KEYS, flags);
         return;
     }
-    weigh_row(scores, kind != WEIGH_ALL, seen, c, r->bias[i], r->sums_before + i * TILE_ROWS,
+    weigh_row(scores, kind, seen, &change, c, r->bias[i], r->sums_before + i * TILE_ROWS,
               r->sums + i * TILE_ROWS, r->weights + i * STRIP_KEYS, flags);
 }
 

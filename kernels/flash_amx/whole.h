@@ -42,7 +42,7 @@ VF_INLINE void multiply_all(const int steps, const enum weigh_kind kind, const s
                             struct product *pending)
 {
     const int rows = BLOCK_ROWS / (2 * steps);
-    const struct weigh_constants c = weigh_constants_of(w->unit);
+    const struct weigh_constants c = weigh_constants_of(&w->factors);
     struct product before = *pending;
     struct progress at = *progress;
     for (int d = 0, s = 0; d < steps; d++) {
@@ -77,18 +77,28 @@ VF_INLINE void multiply_all(const int steps, const enum weigh_kind kind, const s
     {                                                                                             \
         multiply_all(steps, kind, whole, w, at, pending);                                         \
     }
-WHOLE(2, WEIGH_ALL)
-WHOLE(2, WEIGH_SEEN)
-WHOLE(4, WEIGH_ALL)
-WHOLE(4, WEIGH_SEEN)
+#define WHOLE_EACH(steps)      \
+    WHOLE(steps, WEIGH_ALL)    \
+    WHOLE(steps, WEIGH_SEEN)   \
+    WHOLE(steps, WEIGH_RAMP)   \
+    WHOLE(steps, WEIGH_CAPPED) \
+    WHOLE(steps, WEIGH_BIAS)
+WHOLE_EACH(2)
+WHOLE_EACH(4)
 
-static void multiply_whole(int steps, bool masked, const struct whole *whole,
+#define WHOLE_KINDS WEIGH_CHANGED /* those below have a fast path */
+
+static void multiply_whole(int steps, enum weigh_kind kind, const struct whole *whole,
                            const struct weighing *w, struct progress *at, struct product *pending)
 {
-    if (steps == 2)
-        (masked ? multiply_all_2_WEIGH_SEEN : multiply_all_2_WEIGH_ALL)(whole, w, at, pending);
-    else
-        (masked ? multiply_all_4_WEIGH_SEEN : multiply_all_4_WEIGH_ALL)(whole, w, at, pending);
+    typedef void way(const struct whole *, const struct weighing *, struct progress *,
+                     struct product *);
+    static way *const ways[][WHOLE_KINDS] = {
+        {multiply_all_2_WEIGH_ALL, multiply_all_2_WEIGH_SEEN, multiply_all_2_WEIGH_RAMP,
+         multiply_all_2_WEIGH_CAPPED, multiply_all_2_WEIGH_BIAS},
+        {multiply_all_4_WEIGH_ALL, multiply_all_4_WEIGH_SEEN, multiply_all_4_WEIGH_RAMP,
+         multiply_all_4_WEIGH_CAPPED, multiply_all_4_WEIGH_BIAS}};
+    ways[steps / 4][kind](whole, w, at, pending);
 }
 
 #endif

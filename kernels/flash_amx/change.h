@@ -1,0 +1,125 @@
+/*
+ * change.h: part of kernel flash for matrix units: what scores get beside their product, before they are weighed.
+ *
+ * A vector of 16 products takes one multiply-add to become weights' n (weigh.h).  ALiBi's rise from key to key
+ * and a bias in float32 are one more, a cap is four more and a maximum.  Whatever else there is, or several of
+ * these, is added in float32 first: WEIGH_CHANGED.
+ */
+#ifndef ATTN_FLASH_AMX_CHANGE_H
+#define ATTN_FLASH_AMX_CHANGE_H
+
+#include "pack.h"
+
+#define WEIGHT_UNIT 256.0f /* of a weight's n, for 1 of a score in base 2 */
+
+/* What makes n of products, as the kinds need it. */
+struct weigh_factors {
+    float unit;   /* weigh_unit() */
+    float cap[3]; /* likewise, for the third, fifth and seventh power */
+    float most;   /* square of a product up to which they do */
+    float scale;  /* of products, to scores that get a bias */
+};
+
+/* The softmax of a job, row after row of its strips. */
+struct weighing {
+    float *scores[JOB_STRIPS + 1]; /* rows of STRIP_KEYS; behind them NULL, which step() may read */
+    const uint32_t (*seen)[BLOCK_ROWS];
+    const float *bias;
+    const float (*sums_before)[TILE_ROWS];
+    float (*sums)[TILE_ROWS];
+    uint16_t *weights; /* tiles of A, two a strip */
+    struct weigh_factors factors;
+    /* where scores are changed */
+    const struct terms *terms;
+    const float *rise;                  /* of each row's products, from key to key, and */
+    const float (*offsets)[STRIP_KEYS]; /* of each strip, keys from where the block stands */
+    ptrdiff_t key[JOB_STRIPS], end;     /* first of each strip; where the sequence ends */
+    float scale, v_unit;
+    const float *k_scale[JOB_STRIPS], *v_scale[JOB_STRIPS]; /* of the keys of each; NULL: none */
+    struct prefetch *prefetch;                              /* what is fetched between products */
+};
+
+/* Times a product, and times a score where scores are made of products first, it is one of n. */
+static inline float weigh_unit(const struct call *call, const struct block *block,
+                               enum weigh_kind kind)
+{
+    return call->unit * (kind >= WEIGH_BIAS ? 1 : block->scale) * WEIGHT_UNIT;
+}
+
+/* Factors of a block.  c tanh(x / c) is x times a polynomial of (x / c)^2, off by less than 7e-7 of itself
+ * where that is 0.25 or less; other jobs are computed again by exactly.h. */
+static inline struct weigh_factors weigh_factors_of(const struct call *call,
+                                                    const struct block *block, enum weigh_kind kind)
+{
+    struct weigh_factors f = {
+        .unit = weigh_unit(call, block, kind), .most = INFINITY, .scale = block->scale};
+    if (kind != WEIGH_CAPPED)
+        return f;
+    const float by = block->scale / call->problem->softcap, square = by * by;
+    f.most = 0.25f / square;
+    f.cap[0] = -0x1.5547c4p-2f * square * f.unit;
+    f.cap[1] = 0x1.0e7212p-3f * square * square * f.unit;
+    f.cap[2] = -0x1.6e984cp-5f * square * square * square * f.unit;
+    return f;
+}
+
+/* The same in vectors. */
+struct factors {
+    vf unit, cap[3], scale;
+};
+
+VF_INLINE struct factors factors_of(const struct weigh_factors *f)
+{
+    return (struct factors){
+        vf_set1(f->unit),
+        {vf_set1(f->cap[0]), vf_set1(f->cap[1]), vf_set1(f->cap[2])},
+        vf_set1(f->scale),
+    };
+}
+
+/* What changes a row's products of a strip: places of keys and the rise between them, or a bias. */
+struct row_change {
+    const float *added;
+    float rise;
+};
+
+/* n is x times factor, and what the row has. */
+struct changed {
+    vf x, factor;
+    vf square; /* of products whose score is capped */
+};
+
+/* Products of keys from `key` of a strip on. */
+VF_INLINE struct changed change_products(vf s, const enum weigh_kind kind,
+                                         const struct row_change *change, int key,
+                                         const struct factors *f)
+{
+    const vf none = vf_set1(0);
+    if (kind == WEIGH_RAMP)
+        return (struct changed){vf_fma(vf_load(change->added + key), vf_set1(change->rise), s),
+                                f->unit, none};
+    if (kind == WEIGH_BIAS)
+        return (struct changed){vf_fma(s, f->scale, vf_load(change->added + key)), f->unit, none};
+    if (kind != WEIGH_CAPPED)
+        return (struct changed){s, f->unit, none};
+    const vf square = s * s, upper = vf_fma(f->cap[2], square, f->cap[1]);
+    return (struct changed){s, vf_fma(vf_fma(upper, square, f->cap[0]), square, f->unit), square};
+}
+
+/* Makes the score of a product one of the problem, by the scales of keys and the terms of its row. */
+static inline void change_row(float *scores, const struct terms *t, float scale,
+                              const float *k_scale, ptrdiff_t key, ptrdiff_t end)
+{
+    for (int i = 0; i < STRIP_KEYS; i += VF_LANES) {
+        vi hidden;
+        const ptrdiff_t left = end - key - i;
+        const vf of_product = vf_load(scores + i) * vf_set1(scale);
+        const vf x = terms_capped(t, k_scale ? of_product * vf_load(k_scale + i) : of_product);
+        if (left >= VF_LANES)
+            vf_store(scores + i, x + terms_each(t, key + i, VF_LANES, &hidden));
+        else if (left > 0)
+            vf_store(scores + i, x + terms_each(t, key + i, (size_t)left, &hidden));
+    }
+}
+
+#endif
