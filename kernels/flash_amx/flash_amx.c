@@ -227,9 +227,9 @@ static void run_tasks(const struct attn_plan *plan, const struct call *call, int
         line.jobs[i].shown = false;
     tiles_configure();
     while (next_task(jobs)) {
-        run_part(&line);
-        for (; jobs->end < jobs->hi; run_part(&line))
-            begin_part(jobs, jobs->end);
+        do
+            run_part(&line);
+        while (next_part(jobs));
         struct product nothing = {.to.at = NULL};
         for (int i = 0; call->in_parts && (size_t)i * BLOCK_ROWS < jobs->task.rows; i++)
             end_block(&line, &scratch.blocks[i], &nothing);

@@ -26,6 +26,7 @@ struct jobs {
     struct prefetch prefetch;       /* what is fetched between products */
     struct group_block task, after; /* under way; likely to follow */
     ptrdiff_t lo, hi;               /* keys that the task sees, from the first of a strip on */
+    bool falling;                   /* from the last to the first */
     struct packed packed;           /* the last set */
     int first_strip;                /* where it lies */
     ptrdiff_t first, end;           /* the task's keys in it */
@@ -33,7 +34,7 @@ struct jobs {
     int slot;                       /* of the block that is looked at */
     bool open;                      /* it is */
     bool idle;                      /* and it had no job yet */
-    ptrdiff_t next;                 /* key of its next strip */
+    ptrdiff_t from, to;             /* keys that are left of it */
     struct left left;               /* of the block */
 };
 
@@ -64,16 +65,37 @@ static void pack_part(struct jobs *jobs)
     *packed = now;
 }
 
-/* Turns to the part of a task that begins at a key.  Each row meets the same parts, whatever the task. */
-static void begin_part(struct jobs *jobs, ptrdiff_t first)
+/* Turns to the part of a task that has a key.  Each row meets the same parts, whatever the task. */
+static void begin_part(struct jobs *jobs, ptrdiff_t key)
 {
     const ptrdiff_t most = (ptrdiff_t)jobs->call->strips * STRIP_KEYS;
-    const ptrdiff_t next = (first / most + 1) * most;
-    jobs->first = first;
+    const ptrdiff_t start = key / most * most, next = start + most;
+    jobs->first = jobs->lo > start ? jobs->lo : start;
     jobs->end = jobs->hi < next ? jobs->hi : next;
     jobs->rows = 0;
     jobs->open = false;
     pack_part(jobs);
+}
+
+static void begin_first_part(struct jobs *jobs)
+{
+    begin_part(jobs, jobs->falling && jobs->lo < jobs->hi ? jobs->hi - 1 : jobs->lo);
+}
+
+/* Turns to the task's next part; false where there is none. */
+static bool next_part(struct jobs *jobs)
+{
+    if (jobs->falling ? jobs->first <= jobs->lo : jobs->end >= jobs->hi)
+        return false;
+    begin_part(jobs, jobs->falling ? jobs->first - 1 : jobs->end);
+    return true;
+}
+
+/* Whether scores fall towards the first key, as far as ALiBi makes them: m is best found at the last one. */
+static bool falling(const struct call *call, const struct group_block *task)
+{
+    const float *slopes = call->tensors->slopes.data;
+    return call->problem->options & ATTN_OPTION_ALIBI && slopes[group_head(task, 0)] > 0;
 }
 
 /* Turns to the next task; false where there is none. */
@@ -87,7 +109,8 @@ static bool next_task(struct jobs *jobs)
     jobs->lo = seen.lo < seen.hi ? strip_start(seen.lo) : 0;
     jobs->hi = seen.lo < seen.hi ? seen.hi : 0;
     jobs->after = tasks_peek(&call->tasks);
-    begin_part(jobs, jobs->lo);
+    jobs->falling = falling(call, &jobs->task);
+    begin_first_part(jobs);
     return true;
 }
 
@@ -149,11 +172,12 @@ static bool next_block(struct jobs *jobs)
         return false;
     jobs->slot = call->in_parts ? (int)(jobs->rows / BLOCK_ROWS) : (jobs->slot + 1) % KEPT_BLOCKS;
     struct block *block = &jobs->scratch->blocks[jobs->slot];
-    if (jobs->first == jobs->lo)
+    if (jobs->falling ? jobs->end == jobs->hi : jobs->first == jobs->lo)
         open_block(call, &jobs->task, jobs->rows, block);
     const struct attn_range seen = block->rows.seen;
     const ptrdiff_t lo = seen.lo < seen.hi ? strip_start(seen.lo) : jobs->end;
-    jobs->next = lo > jobs->first ? lo : jobs->first;
+    jobs->from = lo > jobs->first ? lo : jobs->first;
+    jobs->to = seen.hi < jobs->end ? seen.hi : jobs->end;
     jobs->open = jobs->idle = true;
     jobs->left.from = -1;
     plan_prefetch(jobs, &block->rows);
@@ -176,26 +200,37 @@ static void add_strip(struct jobs *jobs, ptrdiff_t j, struct job *job)
 }
 
 /* Makes four strips a job where all of a block's queries see all of them. */
-static bool add_seen(struct jobs *jobs, ptrdiff_t end, struct job *job)
+static bool add_seen(struct jobs *jobs, struct job *job)
 {
+    enum { WIDTH = JOB_STRIPS * STRIP_KEYS };
     const struct group_block *rows = &job->block->rows;
-    const ptrdiff_t j = jobs->next, behind = j + JOB_STRIPS * STRIP_KEYS;
+    const ptrdiff_t j = jobs->falling ? jobs->to - WIDTH : jobs->from, behind = j + WIDTH;
     if (may_hide(jobs->call, job->block, behind) || rows->rows < BLOCK_ROWS || j < rows->full.lo ||
-        behind > rows->full.hi || behind > end)
+        behind > rows->full.hi || behind > jobs->to || j < jobs->from || j % STRIP_KEYS)
         return false;
     const int strip = jobs->first_strip + (int)((j - jobs->first) / STRIP_KEYS);
     const int32_t stride = (int32_t)(jobs->call->v_steps * PAIR_ELEMENTS);
     for (int s = 0; s < JOB_STRIPS; s++) {
-        job->strip[s] = strip + s;
-        job->key[s] = j + s * STRIP_KEYS;
-        job->values[s] = (strip + s) * stride;
+        const int at = jobs->falling ? JOB_STRIPS - 1 - s : s;
+        job->strip[s] = strip + at;
+        job->key[s] = j + at * STRIP_KEYS;
+        job->values[s] = (strip + at) * stride;
     }
     if (!job->shown)
         memset(job->seen, 0xff, sizeof job->seen);
     job->shown = true;
     job->strips = JOB_STRIPS;
-    jobs->next = behind;
+    *(jobs->falling ? &jobs->to : &jobs->from) = jobs->falling ? j : behind;
     return true;
+}
+
+/* First key of the block's next strip, which is then behind. */
+static ptrdiff_t next_strip(struct jobs *jobs)
+{
+    if (jobs->falling)
+        return jobs->to = strip_start(jobs->to - 1);
+    jobs->from += STRIP_KEYS;
+    return jobs->from - STRIP_KEYS;
 }
 
 /* The next job of the task, or where tasks follow each other without a stop of a later one; false where
@@ -205,14 +240,13 @@ static bool next_job(struct jobs *jobs, struct job *job)
     while (jobs->open || next_block(jobs) ||
            (jobs->call->sets > 1 && next_task(jobs) && next_block(jobs))) {
         struct block *block = &jobs->scratch->blocks[jobs->slot];
-        const ptrdiff_t seen = block->rows.seen.hi, end = seen < jobs->end ? seen : jobs->end;
         job->block = block;
         job->strips = 0;
         job->masked = false;
-        if (!add_seen(jobs, end, job)) {
+        if (!add_seen(jobs, job)) {
             job->shown = false;
-            for (; job->strips < JOB_STRIPS && jobs->next < end; jobs->next += STRIP_KEYS)
-                add_strip(jobs, jobs->next, job);
+            while (job->strips < JOB_STRIPS && jobs->from < jobs->to)
+                add_strip(jobs, next_strip(jobs), job);
         }
         if (job->strips || jobs->idle) {
             jobs->idle = false;
