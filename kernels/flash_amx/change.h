@@ -1,9 +1,10 @@
 /*
- * change.h: part of kernel flash for matrix units: what scores get beside their product, before they are weighed.
+ * change.h: part of kernel flash for matrix units: what scores get beside their product, before they are
+ * weighed.
  *
- * A vector of 16 products takes one multiply-add to become weights' n (weigh.h).  ALiBi's rise from key to key
- * and a bias in float32 are one more, a cap is four more and a maximum.  Whatever else there is, or several of
- * these, is added in float32 first: WEIGH_CHANGED.
+ * A vector of 16 products takes one multiply-add to become weights' n (weigh.h).  ALiBi's rise from key to
+ * key and a bias in float32 are one more; a cap is four more and a maximum.  Whatever else there is, or
+ * several of these, is added in float32 first: WEIGH_CHANGED.
  */
 #ifndef ATTN_FLASH_AMX_CHANGE_H
 #define ATTN_FLASH_AMX_CHANGE_H

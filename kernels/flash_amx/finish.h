@@ -46,7 +46,7 @@ VF_INLINE void store_row(const struct block *block, int i, float factor, size_t 
     }
 }
 
-/* m of a row as it enters its LSE. */
+/* m of a row as it enters its LSE, where a row stands at its own key (set_rises() in blocks.h). */
 static double natural_m(const struct call *call, const struct block *block, int i)
 {
     const struct attn_problem *p = call->problem;

@@ -5,6 +5,9 @@
  * queries, by position, boolean mask, tree or a bias of -inf, belong to no job.  Jobs that all queries see
  * whole are computed without a mask.
  *
+ * A block begins at its first keys, or at its last where ALiBi makes scores rise with the key: m is found at
+ * the first of its jobs (exactly.h).
+ *
  * Where there is room for the keys of KEPT_TASKS tasks, jobs of one task follow those of the one before
  * without a stop: keys are packed and scores made while the last jobs of the task before are under way.
  */
