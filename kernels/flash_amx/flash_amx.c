@@ -187,7 +187,7 @@ static struct call make_call(const struct attn_plan *plan, const struct attn_ten
         .k_tokens = k_tokens,
         .k_channels = k_channels,
         .v_tokens = v_tokens,
-        .v_unit = unit_of_values(p->kv_dtype),
+        .v_unit = bytes_unit(p->kv_dtype),
         .strips = packed_strips(p),
         .sets = packed_sets(p),
         .in_parts = in_parts(p),

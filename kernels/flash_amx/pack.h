@@ -75,7 +75,7 @@ static inline void key_rows(const struct keys *keys, const struct attn_tensor *t
 
 /* A strip's keys: 32 dimensions after the other, each two tiles of 16 keys. */
 VF_INLINE void pack_k_of(const bool bytes, const void *const rows[STRIP_KEYS],
-                         struct elements elements, size_t dim, uint16_t *to)
+                         const struct elements *elements, size_t dim, uint16_t *to)
 {
     for (size_t d = 0; d < dim; d += STEP_DIMS)
         for (int half = 0; half < 2; half++, to += TILE_ELEMENTS) {
@@ -87,10 +87,10 @@ VF_INLINE void pack_k_of(const bool bytes, const void *const rows[STRIP_KEYS],
         }
 }
 
-VF_NOINLINE void pack_k(const void *const rows[STRIP_KEYS], struct elements elements, size_t dim,
-                        uint16_t *to)
+VF_NOINLINE void pack_k(const void *const rows[STRIP_KEYS], const struct elements *elements,
+                        size_t dim, uint16_t *to)
 {
-    if (elements.dtype == ATTN_BF16)
+    if (elements->dtype == ATTN_BF16)
         pack_k_of(false, rows, elements, dim, to);
     else
         pack_k_of(true, rows, elements, dim, to);
@@ -106,7 +106,7 @@ static void clear_infinite(uint16_t *tile, int n)
 
 /* A strip's values: 32 dimensions after the other, each two tiles of 16 of them.  Whether all are finite. */
 VF_INLINE bool pack_v_of(const bool bytes, const void *const rows[STRIP_KEYS],
-                         struct elements elements, size_t dim, uint16_t *to)
+                         const struct elements *elements, size_t dim, uint16_t *to)
 {
     bool finite = true;
     for (int r = 0; r < TILE_ROWS; r++) {
@@ -121,11 +121,11 @@ VF_INLINE bool pack_v_of(const bool bytes, const void *const rows[STRIP_KEYS],
     return finite;
 }
 
-VF_NOINLINE bool pack_v(const void *const rows[STRIP_KEYS], struct elements elements, size_t dim,
-                        uint16_t *to)
+VF_NOINLINE bool pack_v(const void *const rows[STRIP_KEYS], const struct elements *elements,
+                        size_t dim, uint16_t *to)
 {
-    return elements.dtype == ATTN_BF16 ? pack_v_of(false, rows, elements, dim, to)
-                                       : pack_v_of(true, rows, elements, dim, to);
+    return elements->dtype == ATTN_BF16 ? pack_v_of(false, rows, elements, dim, to)
+                                        : pack_v_of(true, rows, elements, dim, to);
 }
 
 /* Scales of n keys from `first` on; 0 behind them.  Whether some are infinite. */
@@ -170,7 +170,8 @@ static void pack(const struct call *call, const struct keys *keys, ptrdiff_t fir
 {
     const struct attn_problem *p = call->problem;
     const struct attn_tensors *t = call->tensors;
-    const struct elements k = elements_of_k(p), v = elements_of_v(p);
+    const struct elements k = elements_of(p->kv_dtype, 1);
+    const struct elements v = elements_of(p->kv_dtype, call->v_unit);
     const void *rows[STRIP_KEYS];
     const bool of_head = attn_dtype_scaled(p->kv_dtype) && !call->k_tokens && !call->k_channels;
     bool infinite = of_head && isinf(*attn_row_f32(&t->k_scale, keys->b, keys->g, 0));
@@ -183,14 +184,14 @@ static void pack(const struct call *call, const struct keys *keys, ptrdiff_t fir
         if (call->v_tokens)
             pack_scales(keys, &t->v_scale, first, n, scratch->v_scales + strip * STRIP_KEYS);
         key_rows(keys, &t->k, first, n, STRIP_KEYS, rows);
-        pack_k(rows, k, p->qk_dim, packed);
+        pack_k(rows, &k, p->qk_dim, packed);
         if (infinite)
             pack_infinite(call, keys, first, n, packed, k_scales);
         if (!call->v_steps)
             continue;
         key_rows(keys, &t->v, first, n, STRIP_KEYS, rows);
         scratch->finite[strip] = pack_v(
-            rows, v, p->v_dim, scratch->v + (size_t)strip * (size_t)call->v_steps * PAIR_ELEMENTS);
+            rows, &v, p->v_dim, scratch->v + (size_t)strip * (size_t)call->v_steps * PAIR_ELEMENTS);
     }
 }
 

@@ -18,7 +18,7 @@
 #include "shared/prefetch.h"
 #include "shared/tasks.h"
 #include "shared/terms.h"
-#include "shared/tile_rows.h"
+#include "shared/tile_bytes.h"
 
 enum {
     PAIR_ELEMENTS = 2 * TILE_ELEMENTS,
@@ -32,7 +32,6 @@ enum {
     RESULT_FLOATS = BLOCK_ROWS * STEP_DIMS, /* of a block, for 32 value dimensions */
     AMX_MAX_DIM = 576,                      /* as in DeepSeek's MLA */
     MAX_STEPS = AMX_MAX_DIM / STEP_DIMS,
-    Q_PARTS = 3, /* of a query that has taken the scales of K's channels (bytes.h) */
 };
 
 /* Bytes of K and V packed at a time: together with a block's queries and results they fit in an L2 of 2
@@ -105,7 +104,7 @@ struct call {
     bool k_tokens;        /* scores take a scale of each key, */
     bool k_channels;      /* or queries one of each dimension; */
     bool v_tokens;        /* weights take one of each value */
-    float v_unit;         /* of packed values (bytes.h); 1 where they have 16 bits */
+    float v_unit;         /* of packed values (bytes_unit()); 1 where they have 16 bits */
     int strips;           /* that are packed at a time: a set */
     int sets;             /* of them; if several, tasks follow each other without a stop */
     int ahead;            /* of the softmax, strips whose scores are made */

@@ -20,13 +20,14 @@ static void report_strip(const struct call *call, const struct keys *keys, struc
     bool all;
     if (j < end && look(call, block, j, &left, seen, &all)) {
         const void *rows[STRIP_KEYS];
-        const uint16_t *k = scratch->strip;
+        const uint16_t *packed = scratch->strip;
+        const struct elements k = elements_of(call->problem->kv_dtype, 1);
         const ptrdiff_t there = end - j < STRIP_KEYS ? end - j : STRIP_KEYS;
         key_rows(keys, &call->tensors->k, j, there, STRIP_KEYS, rows);
-        pack_k(rows, elements_of_k(call->problem), call->problem->qk_dim, scratch->strip);
+        pack_k(rows, &k, call->problem->qk_dim, scratch->strip);
         if (call->k_tokens)
             pack_scales(keys, &call->tensors->k_scale, j, there, k_scale);
-        score_strips(call, block, &k, 1, scratch->again);
+        score_strips(call, block, &packed, 1, scratch->again);
     }
     for (int i = 0; (size_t)i < block->rows.rows; i++) {
         float row[STRIP_KEYS] = {0};
