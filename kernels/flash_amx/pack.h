@@ -164,6 +164,23 @@ VF_NOINLINE void pack_infinite(const struct call *call, const struct keys *keys,
     }
 }
 
+/* Packs n keys from `first` on as a strip, and into `scales` those that each key has. */
+static void pack_keys(const struct call *call, const struct keys *keys, const struct elements *k,
+                      ptrdiff_t first, ptrdiff_t n, uint16_t *packed, float *scales)
+{
+    const struct attn_problem *p = call->problem;
+    const struct attn_tensors *t = call->tensors;
+    const bool of_head = attn_dtype_scaled(p->kv_dtype) && !call->k_tokens && !call->k_channels;
+    const bool infinite = call->k_tokens
+                              ? pack_scales(keys, &t->k_scale, first, n, scales)
+                              : of_head && isinf(*attn_row_f32(&t->k_scale, keys->b, keys->g, 0));
+    const void *rows[STRIP_KEYS];
+    key_rows(keys, &t->k, first, n, STRIP_KEYS, rows);
+    pack_k(rows, k, p->qk_dim, packed);
+    if (infinite)
+        pack_infinite(call, keys, first, n, packed, scales);
+}
+
 /* Packs keys [first, end) of a task's sequence. */
 static void pack(const struct call *call, const struct keys *keys, ptrdiff_t first, ptrdiff_t end,
                  const struct scratch *scratch, int strip)
@@ -173,20 +190,13 @@ static void pack(const struct call *call, const struct keys *keys, ptrdiff_t fir
     const struct elements k = elements_of(p->kv_dtype, 1);
     const struct elements v = elements_of(p->kv_dtype, call->v_unit);
     const void *rows[STRIP_KEYS];
-    const bool of_head = attn_dtype_scaled(p->kv_dtype) && !call->k_tokens && !call->k_channels;
-    bool infinite = of_head && isinf(*attn_row_f32(&t->k_scale, keys->b, keys->g, 0));
     for (; first < end; strip++, first += STRIP_KEYS) {
         const ptrdiff_t n = end - first < STRIP_KEYS ? end - first : STRIP_KEYS;
-        float *const k_scales = call->k_tokens ? scratch->k_scales + strip * STRIP_KEYS : NULL;
-        uint16_t *const packed = scratch->k + (size_t)strip * (size_t)call->q_steps * PAIR_ELEMENTS;
-        if (call->k_tokens)
-            infinite = pack_scales(keys, &t->k_scale, first, n, k_scales);
+        pack_keys(call, keys, &k, first, n,
+                  scratch->k + (size_t)strip * (size_t)call->q_steps * PAIR_ELEMENTS,
+                  call->k_tokens ? scratch->k_scales + strip * STRIP_KEYS : NULL);
         if (call->v_tokens)
             pack_scales(keys, &t->v_scale, first, n, scratch->v_scales + strip * STRIP_KEYS);
-        key_rows(keys, &t->k, first, n, STRIP_KEYS, rows);
-        pack_k(rows, &k, p->qk_dim, packed);
-        if (infinite)
-            pack_infinite(call, keys, first, n, packed, k_scales);
         if (!call->v_steps)
             continue;
         key_rows(keys, &t->v, first, n, STRIP_KEYS, rows);

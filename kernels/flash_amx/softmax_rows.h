@@ -19,14 +19,10 @@ static void report_strip(const struct call *call, const struct keys *keys, struc
     struct left left = {.from = -1};
     bool all;
     if (j < end && look(call, block, j, &left, seen, &all)) {
-        const void *rows[STRIP_KEYS];
         const uint16_t *packed = scratch->strip;
         const struct elements k = elements_of(call->problem->kv_dtype, 1);
-        const ptrdiff_t there = end - j < STRIP_KEYS ? end - j : STRIP_KEYS;
-        key_rows(keys, &call->tensors->k, j, there, STRIP_KEYS, rows);
-        pack_k(rows, &k, call->problem->qk_dim, scratch->strip);
-        if (call->k_tokens)
-            pack_scales(keys, &call->tensors->k_scale, j, there, k_scale);
+        pack_keys(call, keys, &k, j, end - j < STRIP_KEYS ? end - j : STRIP_KEYS, scratch->strip,
+                  call->k_tokens ? k_scale : NULL);
         score_strips(call, block, &packed, 1, scratch->again);
     }
     for (int i = 0; (size_t)i < block->rows.rows; i++) {
