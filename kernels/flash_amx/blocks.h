@@ -86,9 +86,10 @@ static void open_block(const struct call *call, const struct group_block *task, 
         block->hi[i] = seen.hi;
         block->m[i] = there ? -INFINITY : 0;
         block->bias[i] = weight_bias(block->m[i]);
-        if (call->terms && there)
-            block->terms[i] = terms_of(call->problem, call->tensors, &rows->sequence, rows->b,
-                                       group_head(rows, i), group_query(rows, i));
+        if (call->terms) /* of a row that is not there, a bias that may be read */
+            block->terms[i] = there ? terms_of(call->problem, call->tensors, &rows->sequence,
+                                               rows->b, group_head(rows, i), group_query(rows, i))
+                                    : block->terms[i - 1];
     }
     if (call->problem->options & ATTN_OPTION_ALIBI)
         set_rises(block);

@@ -49,7 +49,7 @@ static inline struct elements elements_of(enum attn_dtype dtype, float unit)
     struct elements e = {.dtype = dtype, .factor = 1 / unit};
     if (dtype != ATTN_F8E4M3 && dtype != ATTN_F8E5M2)
         return e;
-    const vf factor = vf_set1((dtype == ATTN_F8E4M3 ? 256 : 1) / unit); /* vf_load_f8e4m3() */
+    const vf factor = vf_set1((dtype == ATTN_F8E4M3 ? 256.0F : 1.0F) / unit); /* vf_load_f8e4m3() */
     for (int i = 0; i < 128; i += 2 * VF_LANES) {
         uint8_t bytes[2 * VF_LANES];
         float numbers[2 * VF_LANES];
