@@ -222,8 +222,8 @@ static bool weigh_row_again(const struct call *call, const struct job *job,
 }
 
 /* Weights and sums of a job, row by row: with an m that is raised, which is fast, and where that does not do
- * with weigh_exactly().  Many jobs come here where scores rise
- * with the key; with ALiBi their blocks begin at the last one (jobs.h). */
+ * with weigh_exactly().  Many jobs come here where scores rise with the key; with ALiBi their blocks begin at
+ * the last one (jobs.h). */
 VF_NOINLINE void weigh_job_again(const struct call *call, const struct job *job,
                                  const struct scratch *scratch, uint16_t *weights)
 {

@@ -22,8 +22,7 @@ struct line {
     int strips_scored, strips_done; /* of all jobs, since the line began */
     int ring, ahead; /* strips of scores that there is room for; that are multiplied ahead */
     bool over;       /* there is no further job */
-    float offsets[JOB_STRIPS]
-                 [STRIP_KEYS]; /* keys, of the job under way, where scores rise with them */
+    float offsets[JOB_STRIPS][STRIP_KEYS]; /* where keys of the job under way stand (set_offsets) */
 };
 
 static struct job *job_at(struct line *line, int number)
