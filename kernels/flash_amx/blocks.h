@@ -54,10 +54,10 @@ static inline void value_product(const struct job *job, int d, const uint16_t *w
 static void set_rises(struct block *block)
 {
     for (size_t i = 0; i < block->rows.rows; i++) {
-        const float rise = block->terms[i].slope / block->scale;
+        const float slope = block->terms[i].slope, rise = slope != 0 ? slope / block->scale : 0;
         block->terms[i].at = block->terms[0].at;
         block->rise[i] = rise;
-        if (block->terms[i].slope != 0 && !(fabsf(rise) > 0x1p-100f && fabsf(rise) < 0x1p100f))
+        if (slope != 0 && !(fabsf(rise) > 0x1p-100f && fabsf(rise) < 0x1p100f))
             block->kind = block->kind == WEIGH_RAMP ? WEIGH_CHANGED : block->kind;
     }
     for (size_t i = block->rows.rows; i < BLOCK_ROWS; i++)
