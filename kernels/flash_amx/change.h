@@ -3,7 +3,7 @@
  * weighed.
  *
  * A vector of 16 products takes one multiply-add to become weights' n (weigh.h).  ALiBi's rise from key to
- * key and a bias in float32 are one more; a cap is four more and a maximum.  Whatever else there is, or
+ * key and a bias are one more; a cap is four more and a maximum.  Whatever else there is, or
  * several of these, is added in float32 first: WEIGH_CHANGED.
  */
 #ifndef ATTN_FLASH_AMX_CHANGE_H
@@ -80,9 +80,17 @@ VF_INLINE struct factors factors_of(const struct weigh_factors *f)
 
 /* What changes a row's products of a strip: places of keys and the rise between them, or a bias. */
 struct row_change {
-    const float *added;
+    const float *offsets;
     float rise;
+    const char *bias;
+    bool half; /* it is bfloat16, not float32 */
 };
+
+VF_INLINE vf bias_from(const struct row_change *change, int key)
+{
+    return change->half ? vf_load_elements(ATTN_BF16, change->bias + key * 2, VF_LANES)
+                        : vf_load_elements(ATTN_F32, change->bias + key * 4, VF_LANES);
+}
 
 /* n is x times factor, and what the row has. */
 struct changed {
@@ -97,10 +105,10 @@ VF_INLINE struct changed change_products(vf s, const enum weigh_kind kind,
 {
     const vf none = vf_set1(0);
     if (kind == WEIGH_RAMP)
-        return (struct changed){vf_fma(vf_load(change->added + key), vf_set1(change->rise), s),
+        return (struct changed){vf_fma(vf_load(change->offsets + key), vf_set1(change->rise), s),
                                 f->unit, none};
     if (kind == WEIGH_BIAS)
-        return (struct changed){vf_fma(s, f->scale, vf_load(change->added + key)), f->unit, none};
+        return (struct changed){vf_fma(s, f->scale, bias_from(change, key)), f->unit, none};
     if (kind != WEIGH_CAPPED)
         return (struct changed){s, f->unit, none};
     const vf square = s * s, upper = vf_fma(f->cap[2], square, f->cap[1]);

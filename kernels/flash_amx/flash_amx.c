@@ -145,9 +145,7 @@ static struct scratch scratch_at(const struct attn_problem *p, char *at)
 /* ---- the whole problem ----------------------------------------------------------------------- */
 
 /* How jobs that hide nothing are weighed. */
-static enum weigh_kind kind_of_call(const struct attn_problem *p,
-                                    const struct attn_tensors *tensors, bool k_tokens,
-                                    bool v_tokens)
+static enum weigh_kind kind_of_call(const struct attn_problem *p, bool k_tokens, bool v_tokens)
 {
     const unsigned changes = p->options & (ATTN_OPTION_SOFTCAP | ATTN_OPTION_ALIBI);
     const bool bias = p->mask & ATTN_MASK_BIAS;
@@ -158,7 +156,7 @@ static enum weigh_kind kind_of_call(const struct attn_problem *p,
     if (k_tokens || (changes && bias) || changes == (ATTN_OPTION_SOFTCAP | ATTN_OPTION_ALIBI))
         return WEIGH_CHANGED;
     if (bias)
-        return tensors->bias.dtype == ATTN_F32 ? WEIGH_BIAS : WEIGH_CHANGED;
+        return WEIGH_BIAS;
     return changes & ATTN_OPTION_ALIBI ? WEIGH_RAMP : WEIGH_CAPPED;
 }
 
@@ -183,7 +181,7 @@ static struct call make_call(const struct attn_plan *plan, const struct attn_ten
         .hides = terms_may_hide(p),
         .scale = (float)((double)attn_problem_scale(p) * (natural ? 1 : M_LOG2E)),
         .unit = natural ? (float)M_LOG2E : 1,
-        .kind = kind_of_call(p, tensors, k_tokens, v_tokens),
+        .kind = kind_of_call(p, k_tokens, v_tokens),
         .k_tokens = k_tokens,
         .k_channels = k_channels,
         .v_tokens = v_tokens,

@@ -47,7 +47,7 @@ enum weigh_kind {
     WEIGH_SEEN,    /* bits say who sees what */
     WEIGH_RAMP,    /* likewise, and scores rise evenly with the key, as ALiBi has it */
     WEIGH_CAPPED,  /* likewise, and scores are capped that are not large beside the cap */
-    WEIGH_BIAS,    /* likewise, and scores get a bias in float32 */
+    WEIGH_BIAS,    /* likewise, and scores get a bias */
     WEIGH_CHANGED, /* likewise, and scores get any terms */
     WEIGH_SCALED,  /* likewise, and weights get the scales of values */
 };

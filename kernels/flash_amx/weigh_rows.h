@@ -88,12 +88,13 @@ VF_INLINE struct weigh_rows weigh_rows_at(const struct weighing *w, unsigned don
 VF_INLINE struct row_change weigh_change(const struct weighing *w, const enum weigh_kind kind,
                                          const struct weigh_rows *r, int i)
 {
+    const struct terms *t = &w->terms[r->row + i];
     if (kind == WEIGH_RAMP)
-        return (struct row_change){w->offsets[r->strip], w->rise[r->row + i]};
-    if (kind == WEIGH_BIAS)
-        return (struct row_change){
-            (const float *)(const void *)w->terms[r->row + i].bias + w->key[r->strip], 0};
-    return (struct row_change){NULL, 0};
+        return (struct row_change){.offsets = w->offsets[r->strip], .rise = w->rise[r->row + i]};
+    if (kind != WEIGH_BIAS)
+        return (struct row_change){.offsets = NULL};
+    const ptrdiff_t at = w->key[r->strip] * (ptrdiff_t)attn_dtype_size(t->bias_type);
+    return (struct row_change){.bias = t->bias + at, .half = t->bias_type == ATTN_BF16};
 }
 
 /* Row i of these. */
