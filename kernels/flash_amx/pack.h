@@ -13,7 +13,7 @@
 #ifndef ATTN_FLASH_AMX_PACK_H
 #define ATTN_FLASH_AMX_PACK_H
 
-#include "bytes.h"
+#include "scales.h"
 
 /* Key of a strip whose weight is element w of a row of weights. */
 #define WEIGHT_KEY(w) ((w) / 8 * 4 + (w) % 4 + ((w) / 4 % 2) * 16)
