@@ -53,13 +53,14 @@ bool relate_apart(const struct drawn_operands *a, size_t n, struct related *to)
 /* ---- 8 and 4 bits ---------------------------------------------------------------------------------- */
 
 /* Powers of two, so that int8 times scale is a number of 8 bits, in any type, and so is an i4 less a zero
- * point in quarters; differing between heads, keys and channels, but not between sequences, which may share a
- * page. */
+ * point in quarters; both differing between heads, keys and channels, but not between sequences, which may share
+ * a page. */
 void relation_exact_scales(struct drawn_operands *d)
 {
     const struct attn_tensor *const scales[] = {&d->tensors.k_scale, &d->tensors.v_scale};
+    const struct attn_tensor *const zeros[] = {&d->tensors.k_zero, &d->tensors.v_zero};
     for (size_t n = 0; n < 2; n++) {
-        const struct attn_tensor *t = scales[n];
+        const struct attn_tensor *t = scales[n], *zero = zeros[n];
         const size_t dim = n ? d->problem.v_dim : d->problem.qk_dim;
         const size_t columns = drawn_scales(&d->problem, t->stride[3], dim);
         for (size_t b = 0; b < d->problem.batch; b++)
@@ -67,8 +68,12 @@ void relation_exact_scales(struct drawn_operands *d)
                 for (size_t j = 0; j < drawn_kv_len(d, b); j++)
                     for (size_t e = 0; e < columns; e++) {
                         const size_t kind = (g + (t->stride[2] ? j : 0) + e) % 3;
-                        drawn_set(t, drawn_scale_number(d, t, b, g, j, (ptrdiff_t)e),
+                        const ptrdiff_t at = (ptrdiff_t)e;
+                        drawn_set(t, drawn_scale_number(d, t, b, g, j, at),
                                   exp2(-5 - (double)kind));
+                        if (zero->data)
+                            drawn_set(zero, drawn_scale_number(d, zero, b, g, j, at),
+                                      7.25 + (double)kind / 4);
                     }
     }
 }
