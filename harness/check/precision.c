@@ -22,6 +22,10 @@
  * storage do: where all products are alike, addition d of D rounds a number of |s| d / D, which
  * makes an RMS of RHO u |s| sqrt(D / 3).  Naive's LSE of 16-bit storage is not counted below that.
  *
+ * Where each value has a scale, weights times scales are rounded to bf16.  In rows of a single key the weight
+ * is 1: all their elements, in all heads of the key, have one rounding in common, that of its scale, which
+ * averages over nothing.  So there it may be the largest that there is, u, which is 1 / RHO times the RMS.
+ *
  * With few rows, naive's error may be close to 0 by chance: with one row, an equally precise kernel
  * exceeds 8 times it in 8 of 100 cases.  So it counts as no less than its expected value, score by score.
  */
@@ -129,6 +133,13 @@ static double run_naive(struct yardstick *y, struct attn_tensor *o)
     return tensors_get(&tensors.lse, 0, 0, 0, 0);
 }
 
+/* Whether the row sees one key, and its weight takes a scale of its own. */
+static bool one_rounding(const struct yardstick *y, const struct trial *trial)
+{
+    return y->single.problem.kv_len == 1 && attn_dtype_scaled(trial->problem.kv_dtype) &&
+           trial->set.tensors.v_scale.stride[2] != 0;
+}
+
 /* What rounding P to bf16 does to an element of O, squared; LSE: v = 1. */
 static double rounding_p(const struct yardstick *y, size_t d, bool lse)
 {
@@ -221,11 +232,12 @@ static void square(const struct trial *trial, struct yardstick *y, size_t number
         expect_losses(y);
     struct attn_tensor o;
     const double unit = RHO * unit_roundoff(p), lse = run_naive(y, &o);
+    const double common = one_rounding(y, trial) ? RHO * RHO : 1;
     for (size_t d = 0; p->outputs & ATTN_OUTPUT_O && d < p->v_dim; d++) {
         const double rounding = rounded(p->dtype, row.o[d]) - row.o[d];
         add(&sums[SQUARES_O], row.o[d], tensors_get(&t->o, at.b, at.h, at.row, d),
             tensors_get(&o, 0, 0, 0, d), squared(unit * row.o[d]) + lost_by_scores(y, d, false),
-            rounding * rounding + (bf16 ? rounding_p(y, d, false) : 0));
+            rounding * rounding + (bf16 ? rounding_p(y, d, false) / common : 0));
     }
     if (p->outputs & ATTN_OUTPUT_LSE)
         add(&sums[SQUARES_LSE], row.lse, tensors_get(&t->lse, at.b, at.h, at.row, 0), lse,

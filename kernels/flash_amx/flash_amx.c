@@ -15,9 +15,9 @@
  *   instead   split_kv for a few queries and long caches: one thread works on all keys of a KV head here; avx512
  *             for caches of 4 bits, whose elements are no bfloat16 once they have their scales, and for lists of keys
  *
- * scratch.h has sizes and what is kept, pack.h makes tiles, also of 8 bits (bytes.h, scales.h), weigh.h the
- * softmax of scores that change.h has changed, multiply.h runs it beside products, whole.h where nothing is
- * in their way, blocks.h finds what a block of queries sees, finish.h ends it, and exactly.h does what is
+ * scratch.h has sizes and what is kept, pack.h makes tiles, also of 8 bits (shared/tile_bytes.h, scales.h),
+ * weigh.h the softmax of scores that change.h has changed, multiply.h runs it beside products, whole.h where
+ * nothing is in their way, blocks.h finds what a block of queries sees, finish.h ends it, and exactly.h does what is
  * rare.  jobs.h divides a thread's tasks into jobs, and line.h puts these in line: while the softmax of one
  * is computed, the unit makes the scores of the next and adds up the results of the one before.
  *

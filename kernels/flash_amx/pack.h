@@ -74,7 +74,7 @@ static inline void key_rows(const struct keys *keys, const struct attn_tensor *t
 }
 
 /* A strip's keys: 32 dimensions after the other, each two tiles of 16 keys. */
-VF_INLINE void pack_k_of(const bool bytes, const void *const rows[STRIP_KEYS],
+VF_INLINE void pack_k_of(const enum row_kind kind, const void *const rows[STRIP_KEYS],
                          const struct elements *elements, size_t dim, uint16_t *to)
 {
     for (size_t d = 0; d < dim; d += STEP_DIMS)
@@ -82,7 +82,7 @@ VF_INLINE void pack_k_of(const bool bytes, const void *const rows[STRIP_KEYS],
             uint16_t room[TILE_ROWS][STEP_DIMS];
             const uint16_t *part[TILE_ROWS];
             for (int i = 0; i < TILE_ROWS; i++)
-                part[i] = dims_at(bytes, elements, rows[half * TILE_ROWS + i], d, dim, room[i]);
+                part[i] = dims_at(kind, elements, rows[half * TILE_ROWS + i], d, dim, room[i]);
             transpose_pairs(part, to);
         }
 }
@@ -90,10 +90,16 @@ VF_INLINE void pack_k_of(const bool bytes, const void *const rows[STRIP_KEYS],
 VF_NOINLINE void pack_k(const void *const rows[STRIP_KEYS], const struct elements *elements,
                         size_t dim, uint16_t *to)
 {
-    if (elements->dtype == ATTN_BF16)
-        pack_k_of(false, rows, elements, dim, to);
+    const enum row_kind kind = row_kind(elements->dtype);
+    if (kind == ROWS_OF_BF16) {
+        pack_k_of(ROWS_OF_BF16, rows, NULL, dim, to);
+        return;
+    }
+    const struct elements own = *elements; /* which no store changes */
+    if (kind == ROWS_OF_INTEGERS)
+        pack_k_of(ROWS_OF_INTEGERS, rows, &own, dim, to);
     else
-        pack_k_of(true, rows, elements, dim, to);
+        pack_k_of(ROWS_OF_FLOATS, rows, &own, dim, to);
 }
 
 /* What is not finite becomes 0: times a weight of 0 it would be NaN.  exactly.h adds it where it is seen. */
@@ -105,7 +111,7 @@ static void clear_infinite(uint16_t *tile, int n)
 }
 
 /* A strip's values: 32 dimensions after the other, each two tiles of 16 of them.  Whether all are finite. */
-VF_INLINE bool pack_v_of(const bool bytes, const void *const rows[STRIP_KEYS],
+VF_INLINE bool pack_v_of(const enum row_kind kind, const void *const rows[STRIP_KEYS],
                          const struct elements *elements, size_t dim, uint16_t *to)
 {
     bool finite = true;
@@ -113,8 +119,8 @@ VF_INLINE bool pack_v_of(const bool bytes, const void *const rows[STRIP_KEYS],
         const void *a = rows[WEIGHT_KEY(2 * r)], *b = rows[WEIGHT_KEY(2 * r + 1)];
         uint16_t *at = to + r * 32, room[2][STEP_DIMS];
         for (size_t d = 0; d < dim; d += STEP_DIMS, at += PAIR_ELEMENTS)
-            finite &= interleave(dims_at(bytes, elements, a, d, dim, room[0]),
-                                 dims_at(bytes, elements, b, d, dim, room[1]), at);
+            finite &= interleave(dims_at(kind, elements, a, d, dim, room[0]),
+                                 dims_at(kind, elements, b, d, dim, room[1]), at);
     }
     if (!finite)
         clear_infinite(to, steps_of_dims(dim) * PAIR_ELEMENTS);
@@ -124,8 +130,12 @@ VF_INLINE bool pack_v_of(const bool bytes, const void *const rows[STRIP_KEYS],
 VF_NOINLINE bool pack_v(const void *const rows[STRIP_KEYS], const struct elements *elements,
                         size_t dim, uint16_t *to)
 {
-    return elements->dtype == ATTN_BF16 ? pack_v_of(false, rows, elements, dim, to)
-                                        : pack_v_of(true, rows, elements, dim, to);
+    const enum row_kind kind = row_kind(elements->dtype);
+    if (kind == ROWS_OF_BF16)
+        return pack_v_of(ROWS_OF_BF16, rows, NULL, dim, to);
+    const struct elements own = *elements; /* which no store changes */
+    return kind == ROWS_OF_INTEGERS ? pack_v_of(ROWS_OF_INTEGERS, rows, &own, dim, to)
+                                    : pack_v_of(ROWS_OF_FLOATS, rows, &own, dim, to);
 }
 
 /* Scales of n keys from `first` on; 0 behind them.  Whether some are infinite. */

@@ -1,7 +1,7 @@
 /*
  * scales.h: part of kernel flash for matrix units: scales of K and V of 8 bits.
  *
- * Elements are widened while they are packed (bytes.h). Scales are no bfloat16.  One for a head goes
+ * Elements are widened while they are packed (shared/tile_bytes.h). Scales are no bfloat16.  One for a head goes
  * into the factor that makes scores of products, or results of sums.  One for each key multiplies its scores in
  * float32, one for each value its weights: these are then computed in float32, so that they are still rounded
  * once (weigh_row_scaled()).  One for each channel of K goes into the queries (split_dims()).

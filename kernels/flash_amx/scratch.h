@@ -12,13 +12,13 @@
 #include <math.h>
 #include <string.h>
 
-#include "bytes.h"
 #include "kernel.h"
 #include "shared/group.h"
 #include "shared/keys.h"
 #include "shared/prefetch.h"
 #include "shared/tasks.h"
 #include "shared/terms.h"
+#include "shared/tile_bytes.h"
 
 enum {
     PAIR_ELEMENTS = 2 * TILE_ELEMENTS,

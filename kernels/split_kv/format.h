@@ -43,10 +43,6 @@ static inline enum format format_of(enum attn_dtype kv_dtype)
 /* Whether elements have 8 bits, and scales, which scores and weights take. */
 #define FORMAT_SCALED(format) ((format) >= FORMAT_I8 && (format) != FORMAT_I4)
 
-/* What widened elements are to be multiplied by: f8e4m3 is read as 256ths (simd16.h), for which scores and
- * results have one product more each. */
-#define FORMAT_UNIT(format) ((format) == FORMAT_F8E4M3 ? 256.0F : 1.0F)
-
 /* Bytes of a step. */
 #define FORMAT_STEP(format) \
     ((format) == FORMAT_I4 ? VF_LANES : FORMAT_SCALED(format) ? VF_BYTES / 2 : VF_BYTES)

@@ -10,7 +10,7 @@
 #include "shared/group.h"
 #include "split_kv_tile.h"
 #if MATRIX_UNIT
-#include "shared/tile_rows.h"
+#include "shared/tile_bytes.h"
 #endif
 
 #if MATRIX_UNIT
@@ -68,7 +68,7 @@ struct geometry {
     bool streams;         /* one or two rows read rows without a gap in order, unfetched */
     bool near;            /* K and V are in a cache, so that fetching costs more than it gains */
     bool alone;           /* a row that is a unit's only one takes its keys as one stream */
-    bool natural;         /* scores have terms beside Q K (split_kv_terms.h) */
+    bool natural;         /* scores have terms beside Q K and scales (split_kv_terms.h) */
     bool looks;           /* which keys a row sees depends on operands (mask_bits.h) */
     bool shared;          /* V is part of K */
     bool uneven;          /* sequences have lengths of their own */
@@ -200,7 +200,8 @@ static inline void geometry_bytes(struct geometry *g)
         [SCRATCH_TILES] = (rows / (size_t)g->tile_rows + 3) * sizeof(struct tile),
         [SCRATCH_VIEWS] = rows * sizeof(struct view),
         [SCRATCH_BITS] = 2 * rows * sizeof(uint64_t),
-        [SCRATCH_TERMS] = g->natural ? TERMS_ARRAYS * lanes * sizeof(float) : 0,
+        [SCRATCH_TERMS] =
+            g->natural || FORMAT_SCALED(g->format) ? TERMS_ARRAYS * lanes * sizeof(float) : 0,
     };
 #if MATRIX_UNIT
     geometry_panel_bytes(g, bytes);
@@ -354,15 +355,15 @@ static inline struct geometry geometry_of(const struct attn_problem *p, int thre
         .format = format,
         .qk = axis_of(p->qk_dim, p->kv_dtype, format),
         .v = axis_of(p->v_dim, p->kv_dtype, format),
-        .natural = p->mask & ATTN_MASK_BIAS ||
-                   p->options & (ATTN_OPTION_SOFTCAP | ATTN_OPTION_ALIBI) || FORMAT_SCALED(format),
+        .natural =
+            p->mask & ATTN_MASK_BIAS || p->options & (ATTN_OPTION_SOFTCAP | ATTN_OPTION_ALIBI),
         .looks = p->mask & (ATTN_MASK_BOOL | ATTN_MASK_BIAS) || p->options & ATTN_OPTION_INDEX,
         .shared = p->options & ATTN_OPTION_SHARED_KV,
         .uneven = p->options & (ATTN_OPTION_RAGGED | ATTN_OPTION_PACKED),
         .group = p->q_heads / p->kv_heads,
         .listed = p->options & ATTN_OPTION_INDEX ? p->index_count : 0,
         .unit_most = geometry_unit_most(p),
-        .tile_rows = format == FORMAT_F32 || format == FORMAT_BF16 ? MOST_ROWS : 4,
+        .tile_rows = MATRIX_UNIT || format == FORMAT_F32 || format == FORMAT_BF16 ? MOST_ROWS : 4,
         .block_keys = (ptrdiff_t)(fit ? geometry_minimum(fit, BLOCK_KEYS) : GROUP_KEYS),
     };
     g.unit_rows = geometry_minimum(rows, g.unit_most);
@@ -385,7 +386,8 @@ static inline struct geometry geometry_of(const struct attn_problem *p, int thre
     g.touch_keys = TOUCH_BYTES / BLOCK_KEYS / g.qk.bytes * BLOCK_KEYS;
     if (g.touch_keys == 0)
         g.touch_keys = BLOCK_KEYS;
-    g.q_floats = (ptrdiff_t)geometry_products(g.qk.dim) * STEP_DIMS / 2;
+    g.q_floats = (ptrdiff_t)geometry_products(g.qk.dim) * STEP_DIMS / 2 *
+                 (FORMAT_SCALED(format) ? Q_PARTS : 1);
     g.o_floats = (ptrdiff_t)geometry_products(g.v.dim) * STEP_DIMS;
 #endif
     geometry_share(&g, p, threads);

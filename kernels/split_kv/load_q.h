@@ -90,10 +90,10 @@ static void start_tiles(struct unit *u, float *o)
         *t = (struct tile){.rows = rows,
                            .keys = VF_LANES / rows,
                            .q = u->q + row * g->q_floats,
-                           .unit = FORMAT_UNIT(g->format),
-                           .scale =
-                               g->natural ? attn_problem_scale(problem) : softmax_scale(problem),
-                           .bits = g->natural ? SOFTMAX_LOG2E : 1,
+                           .unit = u->scaling.k,
+                           .scale = u->scaling.natural ? attn_problem_scale(problem)
+                                                       : softmax_scale(problem),
+                           .bits = u->scaling.natural ? SOFTMAX_LOG2E : 1,
                            .p = u->p + row * g->block_keys,
                            .o = o + row * g->o_floats,
                            .o_floats = g->o_floats};

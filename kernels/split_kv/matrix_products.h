@@ -3,8 +3,9 @@
  * operands.
  *
  * Scores are computed as S^T = K Q^T.  Rows of K are tiles of the left factor as they lie in memory, 16
- * keys of 32 dimensions, so K is not packed.  Q is the right factor, transposed once per split.  Weights
- * are transposed, too, 16 rows of 32 keys at a time: queries are columns of S^T but rows of P in O = P V.
+ * keys of 32 dimensions, so K is not packed; of 8 bits they are widened (shared/tile_bytes.h).  Q is the right
+ * factor, transposed once per split.  Weights are transposed, too, 16 rows of 32 keys at a time: queries are
+ * columns of S^T but rows of P in O = P V.
  * 32 keys need one such transpose per tile of query rows, up to 8; transposing K instead would need 2 per
  * 32 dimensions, up to 36.  V is the right factor: the values of two keys are interleaved, even dimensions of
  * each 32 before odd ones.  A unit with one tile of rows reads them where they lie (values_in_place.h).
@@ -15,7 +16,7 @@
 #ifndef ATTN_SPLIT_KV_MATRIX_PRODUCTS_H
 #define ATTN_SPLIT_KV_MATRIX_PRODUCTS_H
 
-#include "shared/tile_rows.h"
+#include "shared/tile_bytes.h"
 #include "weights.h"
 
 enum {
@@ -26,20 +27,59 @@ enum {
     WEIGHTS = PANEL_STRIPS * TILE_ELEMENTS, /* likewise, as tiles */
 };
 
+/* Q of the unit's tiles of rows as the right factor (pack_q). */
+struct queries {
+    const uint16_t *q;
+    ptrdiff_t next; /* elements from a tile to the next */
+    size_t steps;
+    int parts; /* each of `steps` */
+};
+
+static int parts_of_queries(const struct unit *u)
+{
+    return u->scaling.channels ? Q_PARTS : 1;
+}
+
+/* From tile i on. */
+static struct queries queries_from(const struct unit *u, int i)
+{
+    const ptrdiff_t next = TILE_ROWS * u->g->q_floats * 2;
+    return (struct queries){(const uint16_t *)u->q + i * next, next,
+                            geometry_products(u->g->qk.dim), parts_of_queries(u)};
+}
+
 /* ---- operands ------------------------------------------------------------------------------- */
 
-/* Q of 16 rows from `row` on as the right factor; rows past the last are 0. */
+/* 32 dimensions of row r from d on, in parts `apart` elements from each other where they take the scales of
+ * K's channels; a row past the last is 0. */
+static void parts_of_q(const struct unit *u, int r, size_t d, uint16_t *to, size_t apart)
+{
+    const size_t dim = (size_t)u->g->qk.dim;
+    const struct group_block *block = &u->block;
+    uint16_t room[STEP_DIMS] = {0};
+    const uint16_t *q = r < u->rows ? dims_of(unit_row(u, &u->t->q, r), d, dim, room) : room;
+    if (!u->scaling.channels) {
+        memcpy(to, q, sizeof room);
+        return;
+    }
+    const size_t first = block->sequence.kv_first;
+    split_dims(q, attn_row_f32(&u->t->k_scale, block->b, block->g, first) + d, dim - d, to, apart);
+}
+
+/* Q of 16 rows from `row` on as the right factor: its parts, and of each the steps. */
 static void pack_q(const struct unit *u, int row, uint16_t *to)
 {
-    static const uint16_t zeros[STEP_DIMS];
-    const size_t dim = (size_t)u->g->qk.dim;
-    for (size_t d = 0; d < dim; d += STEP_DIMS, to += TILE_ELEMENTS) {
-        uint16_t room[TILE_ROWS][STEP_DIMS];
-        const uint16_t *part[TILE_ROWS];
+    const size_t steps = geometry_products(u->g->qk.dim);
+    for (size_t x = 0; x < steps; x++, to += TILE_ELEMENTS) {
+        uint16_t room[Q_PARTS][TILE_ROWS][STEP_DIMS];
         for (int i = 0; i < TILE_ROWS; i++)
-            part[i] = row + i < u->rows ? dims_of(unit_row(u, &u->t->q, row + i), d, dim, room[i])
-                                        : zeros;
-        transpose_pairs(part, to);
+            parts_of_q(u, row + i, x * STEP_DIMS, room[0][i], TILE_ELEMENTS);
+        for (int part = 0; part < parts_of_queries(u); part++) {
+            const uint16_t *rows[TILE_ROWS];
+            for (int i = 0; i < TILE_ROWS; i++)
+                rows[i] = room[part][i];
+            transpose_pairs(rows, to + (size_t)part * steps * TILE_ELEMENTS);
+        }
     }
 }
 
@@ -104,52 +144,69 @@ VF_INLINE void fetch_rows(const struct rows *rows, int row, ptrdiff_t bytes)
 }
 
 /* A strip's values as the right factor: for each 32 dimensions two tiles.  Rows that are NULL count as 0. */
-VF_NOINLINE void pack_values(const struct geometry *g, const uint16_t *const v[STRIP_KEYS],
-                             const struct ahead *ahead, uint16_t *to)
+VF_INLINE void pack_values_of(const enum row_kind kind, const struct geometry *g,
+                              const struct elements *elements, const void *const v[STRIP_KEYS],
+                              const struct ahead *ahead, uint16_t *to)
 {
     static const uint16_t zeros[STEP_DIMS];
-    const ptrdiff_t dim = g->v.dim;
+    const size_t dim = (size_t)g->v.dim, step = STEP_DIMS * (kind == ROWS_OF_BF16 ? 2 : 1);
     for (int i = 0; i < TILE_ROWS; i++) {
-        const uint16_t *a = v[2 * i] ? v[2 * i] : zeros, *b = v[2 * i + 1] ? v[2 * i + 1] : zeros;
-        const ptrdiff_t a_step = a == zeros ? 0 : STEP_DIMS, b_step = b == zeros ? 0 : STEP_DIMS;
+        const char *a = v[2 * i] ? v[2 * i] : zeros, *b = v[2 * i + 1] ? v[2 * i + 1] : zeros;
+        const size_t a_step = v[2 * i] ? step : 0, b_step = v[2 * i + 1] ? step : 0;
         const struct ahead *next = &ahead[i / (TILE_ROWS / 2)];
-        uint16_t *at = to + i * 2 * TILE_ROWS;
+        uint16_t *at = to + i * 2 * TILE_ROWS, room[2][STEP_DIMS];
         if (next->k.data)
             fetch_rows(&next->k, 2 * i % GROUP_KEYS, g->qk.bytes);
         if (next->v.data)
             fetch_rows(&next->v, 2 * i % GROUP_KEYS, g->v.bytes);
-        ptrdiff_t d = 0;
+        size_t d = 0;
         for (; d + STEP_DIMS <= dim; d += STEP_DIMS, at += 2 * TILE_ELEMENTS) {
-            join_values(a, b, at);
+            join_values(step_at(kind, elements, a, room[0]), step_at(kind, elements, b, room[1]),
+                        at);
             a += a_step;
             b += b_step;
         }
-        if (d < dim) {
-            uint16_t room[2][STEP_DIMS] = {{0}};
-            memcpy(room[0], a, (size_t)(dim - d) * sizeof *a);
-            memcpy(room[1], b, (size_t)(dim - d) * sizeof *b);
-            join_values(room[0], room[1], at);
-        }
+        if (d < dim)
+            join_values(last_step_at(kind, elements, a, dim - d, room[0]),
+                        last_step_at(kind, elements, b, dim - d, room[1]), at);
     }
+}
+
+VF_NOINLINE void pack_values(const enum row_kind kind, const struct geometry *g,
+                             const struct elements *elements, const void *const v[STRIP_KEYS],
+                             const struct ahead *ahead, uint16_t *to)
+{
+    if (kind == ROWS_OF_BF16) {
+        pack_values_of(ROWS_OF_BF16, g, NULL, v, ahead, to);
+        return;
+    }
+    const struct elements own = *elements; /* which no store changes */
+    if (kind == ROWS_OF_INTEGERS)
+        pack_values_of(ROWS_OF_INTEGERS, g, &own, v, ahead, to);
+    else
+        pack_values_of(ROWS_OF_FLOATS, g, &own, v, ahead, to);
 }
 
 /* ---- products ------------------------------------------------------------------------------- */
 
 /* Scores of two groups of keys for two tiles of rows: s of the first, SCORES later of the second. */
-VF_NOINLINE void score_two(const struct rows k[2], const uint16_t *q, size_t steps, float *s)
+VF_NOINLINE void score_two(const struct rows k[2], const struct queries *queries, float *s)
 {
-    const uint16_t *lower = q + steps * TILE_ELEMENTS;
+    const uint16_t *q = queries->q, *lower = q + queries->next;
+    const size_t steps = queries->steps, all = steps * (size_t)queries->parts;
     TILE_ZERO(0);
     TILE_ZERO(1);
     TILE_ZERO(2);
     TILE_ZERO(3);
-    for (size_t x = 0; x < steps; x++) {
-        TILE_LOAD(4, k[0].data + x * TILE_ROW_BYTES, k[0].stride);
+    for (size_t x = 0, at = 0; x < all; x++, at++) {
+        if (at == steps) /* the next part */
+            at = 0;
+        TILE_LOAD(4, k[0].data + at * TILE_ROW_BYTES, k[0].stride);
         TILE_LOAD_PAST_L1(6, q + x * TILE_ELEMENTS, TILE_ROW_BYTES);
         TILE_DOT_BF16(0, 4, 6);
         TILE_LOAD_PAST_L1(7, lower + x * TILE_ELEMENTS, TILE_ROW_BYTES);
         TILE_DOT_BF16(1, 4, 7);
-        TILE_LOAD(5, k[1].data + x * TILE_ROW_BYTES, k[1].stride);
+        TILE_LOAD(5, k[1].data + at * TILE_ROW_BYTES, k[1].stride);
         TILE_DOT_BF16(2, 5, 6);
         TILE_DOT_BF16(3, 5, 7);
     }
@@ -180,25 +237,29 @@ VF_INLINE void fetch_beside(struct fetching *f)
 }
 
 /* Scores of four groups of keys for a tile of rows, the first `groups` of them. */
-VF_NOINLINE void score_one(const struct rows k[BLOCK_GROUPS], int groups, const uint16_t *q,
-                           size_t steps, float *s, struct fetching *ahead)
+VF_NOINLINE void score_one(const struct rows k[BLOCK_GROUPS], int groups,
+                           const struct queries *queries, float *s, struct fetching *ahead)
 {
+    const uint16_t *const q = queries->q;
+    const size_t steps = queries->steps, all = steps * (size_t)queries->parts;
     TILE_ZERO(0);
     TILE_ZERO(1);
     TILE_ZERO(2);
     TILE_ZERO(3);
-    for (size_t x = 0; x < steps; x++) {
+    for (size_t x = 0, at = 0; x < all; x++, at++) {
+        if (at == steps) /* the next part */
+            at = 0;
         TILE_LOAD(4, q + x * TILE_ELEMENTS, TILE_ROW_BYTES);
-        TILE_LOAD_PAST_L1(5, k[0].data + x * TILE_ROW_BYTES, k[0].stride);
+        TILE_LOAD_PAST_L1(5, k[0].data + at * TILE_ROW_BYTES, k[0].stride);
         TILE_DOT_BF16(0, 5, 4);
         fetch_beside(ahead);
-        TILE_LOAD_PAST_L1(6, k[1].data + x * TILE_ROW_BYTES, k[1].stride);
+        TILE_LOAD_PAST_L1(6, k[1].data + at * TILE_ROW_BYTES, k[1].stride);
         TILE_DOT_BF16(1, 6, 4);
         fetch_beside(ahead);
-        TILE_LOAD_PAST_L1(7, k[2].data + x * TILE_ROW_BYTES, k[2].stride);
+        TILE_LOAD_PAST_L1(7, k[2].data + at * TILE_ROW_BYTES, k[2].stride);
         TILE_DOT_BF16(2, 7, 4);
         fetch_beside(ahead);
-        TILE_LOAD_PAST_L1(5, k[3].data + x * TILE_ROW_BYTES, k[3].stride);
+        TILE_LOAD_PAST_L1(5, k[3].data + at * TILE_ROW_BYTES, k[3].stride);
         TILE_DOT_BF16(3, 5, 4);
         fetch_beside(ahead);
     }

@@ -32,10 +32,10 @@ static int row_tiles(const struct unit *u)
     return (u->rows + TILE_ROWS - 1) / TILE_ROWS;
 }
 
-/* Whether values are not packed, and panels are single blocks. */
+/* Whether values are not packed, and panels are single blocks; those of 8 bits are not read as they lie. */
 static bool in_place(const struct unit *u)
 {
-    return row_tiles(u) == 1;
+    return row_tiles(u) == 1 && !FORMAT_SCALED(u->g->format);
 }
 
 static uint64_t *bits_of_block(const struct unit *u, int block)
@@ -66,16 +66,18 @@ static void start_tiles(struct unit *u, float *o)
         struct tile *t = &u->tile[u->tiles++];
         *t = (struct tile){.rows = VF_LANES,
                            .keys = 1,
-                           .unit = 1,
-                           .scale =
-                               g->natural ? attn_problem_scale(problem) : softmax_scale(problem),
-                           .bits = g->natural ? SOFTMAX_LOG2E : 1,
+                           .unit = u->scaling.k,
+                           .scale = u->scaling.natural ? attn_problem_scale(problem)
+                                                       : softmax_scale(problem) * u->scaling.k,
+                           .bits = u->scaling.natural ? SOFTMAX_LOG2E : 1,
                            .o = o + row * g->o_floats};
         for (int lane = 0; lane < VF_LANES; lane++)
             t->limit[lane] = -INFINITY;
         if (problem->options & ATTN_OPTION_ALIBI)
             place_rows(u, t, row);
     }
+    if (FORMAT_SCALED(g->format))
+        u->elements = elements_of(problem->kv_dtype, SCALING_UNIT(problem));
     for (int row = 0; row < rows; row += TILE_ROWS)
         pack_q(u, row, (uint16_t *)(u->q + row * g->q_floats));
 }
@@ -88,6 +90,34 @@ static struct tile *tile_at_strip(const struct unit *u, int i, int strip)
     t->before = strip * STRIP_KEYS;
     t->p = u->p + row / TILE_ROWS * SCORES + row % TILE_ROWS + P_AT(t, t->before);
     return t;
+}
+
+/* Rows [j, j + n) of K, of 8 bits, as bfloat16 rows of `stride` bytes; zeros behind them up to a group. */
+VF_INLINE void widen_rows(const enum row_kind kind, const struct unit *u, ptrdiff_t j, ptrdiff_t n,
+                          ptrdiff_t stride, char *to)
+{
+    const struct elements own = u->elements; /* which no store changes */
+    const size_t dim = (size_t)u->g->qk.dim;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        const char *row = cache_rows(&u->k, j + i).data;
+        uint16_t *at = (uint16_t *)(to + i * stride);
+        size_t d = 0;
+        for (; d + STEP_DIMS <= dim; d += STEP_DIMS)
+            step_at(kind, &own, row + d, at + d);
+        if (d < dim)
+            last_step_at(kind, &own, row + d, dim - d, at + d);
+    }
+    memset(to + n * stride, 0, (size_t)((GROUP_KEYS - n) * stride));
+}
+
+VF_NOINLINE struct rows widen_keys(const struct unit *u, ptrdiff_t j, ptrdiff_t n, ptrdiff_t stride,
+                                   char *to)
+{
+    if (u->elements.dtype == ATTN_I8)
+        widen_rows(ROWS_OF_INTEGERS, u, j, n, stride, to);
+    else
+        widen_rows(ROWS_OF_FLOATS, u, j, n, stride, to);
+    return (struct rows){to, stride};
 }
 
 /* Rows of a block's keys or values, 16 at a time, for loading as tiles: where they lie if every 32 dimensions
@@ -116,19 +146,29 @@ static int groups_of(const struct cache *c, const struct axis *axis, char *copy,
 
 /* ---- scores --------------------------------------------------------------------------------- */
 
+/* Rows of a block's keys, 16 at a time, as groups_of(): of 8 bits widened, in the unit's copy. */
 static int key_groups(const struct unit *u, const struct block *b, struct rows k[BLOCK_GROUPS])
 {
-    return groups_of(&u->k, &u->g->qk, u->k_copy, 0, b, k);
+    const ptrdiff_t stride = (ptrdiff_t)geometry_products(u->g->qk.dim) * TILE_ROW_BYTES;
+    int groups = 0;
+    if (!FORMAT_SCALED(u->g->format))
+        return groups_of(&u->k, &u->g->qk, u->k_copy, 0, b, k);
+    for (ptrdiff_t j = b->j; j < b->end; j += GROUP_KEYS, groups++)
+        k[groups] = widen_keys(u, j, b->end - j < GROUP_KEYS ? b->end - j : GROUP_KEYS, stride,
+                               u->k_copy + groups * GROUP_KEYS * stride);
+    for (int i = groups; i < BLOCK_GROUPS; i++)
+        k[i] = k[0];
+    return groups;
 }
 
 /* Scores of a strip of a block for all rows that are two tiles. */
 static void score_strip(const struct unit *u, const struct rows k[2], int strip)
 {
-    const size_t steps = geometry_products(u->g->qk.dim);
-    const uint16_t *q = (const uint16_t *)u->q;
     float *const s = u->p + strip * STRIP_KEYS * TILE_ROWS;
-    for (int i = 0; i + 1 < row_tiles(u); i += 2)
-        score_two(k, q + (size_t)i * steps * TILE_ELEMENTS, steps, s + i * SCORES);
+    for (int i = 0; i + 1 < row_tiles(u); i += 2) {
+        const struct queries q = queries_from(u, i);
+        score_two(k, &q, s + i * SCORES);
+    }
 }
 
 /* What is fetched beside `products` of a block: as many rows, some blocks later. */
@@ -145,18 +185,28 @@ static struct fetching fetch_after(const struct unit *u, const struct cache *c,
 static void score_last(const struct unit *u, const struct block *b,
                        const struct rows k[BLOCK_GROUPS], int groups, int strip)
 {
-    const size_t steps = geometry_products(u->g->qk.dim), i = (size_t)row_tiles(u) - 1;
-    const uint16_t *q = (const uint16_t *)u->q;
+    const int i = row_tiles(u) - 1;
+    const struct queries q = queries_from(u, i);
     struct fetching ahead =
-        fetch_after(u, &u->k, &u->g->qk, b, K_AHEAD_BLOCKS, steps * BLOCK_GROUPS);
-    if (row_tiles(u) > 1) /* beside packing */
+        fetch_after(u, &u->k, &u->g->qk, b, K_AHEAD_BLOCKS, q.steps * BLOCK_GROUPS);
+    if (!in_place(u)) /* beside packing */
         ahead.j = ahead.end;
     if (row_tiles(u) % 2)
-        score_one(k, groups, q + i * steps * TILE_ELEMENTS, steps,
-                  u->p + i * SCORES + strip * STRIP_KEYS * TILE_ROWS, &ahead);
+        score_one(k, groups, &q, u->p + i * SCORES + strip * STRIP_KEYS * TILE_ROWS, &ahead);
 }
 
 /* ---- values --------------------------------------------------------------------------------- */
+
+static bool row_of_bytes_is_finite(enum attn_dtype dtype, const uint8_t *v, ptrdiff_t dim)
+{
+    const uint8_t least = dtype == ATTN_F8E4M3 ? 0x7f : 0x7c; /* of what is not finite */
+    uint8_t most = 0;
+    for (ptrdiff_t d = 0; d < dim; d++) {
+        const uint8_t size = v[d] & 0x7f;
+        most = size > most ? size : most;
+    }
+    return dtype == ATTN_I8 || most < least;
+}
 
 static bool row_is_finite(const uint16_t *v, ptrdiff_t dim)
 {
@@ -174,8 +224,10 @@ static uint64_t not_finite(const struct unit *u, const struct block *b, uint64_t
     uint64_t bits = 0;
     for (; keys; keys &= keys - 1) {
         const int key = __builtin_ctzll(keys);
-        const char *v = cache_rows(&u->v, b->j + key).data;
-        if (!row_is_finite((const uint16_t *)v, u->g->v.dim))
+        const void *v = cache_rows(&u->v, b->j + key).data;
+        if (FORMAT_SCALED(u->g->format)
+                ? !row_of_bytes_is_finite(u->block.problem->kv_dtype, v, u->g->v.dim)
+                : !row_is_finite(v, u->g->v.dim))
             bits |= UINT64_C(1) << key;
     }
     return bits;
@@ -187,12 +239,14 @@ static void pack_strip(const struct unit *u, const struct block *b, int from, ui
 {
     const ptrdiff_t end = (ptrdiff_t)u->block.sequence.kv_len;
     const size_t each = geometry_products(u->g->v.dim) * 2 * TILE_ELEMENTS;
-    const uint16_t *v[STRIP_KEYS];
+    const ptrdiff_t stride = (ptrdiff_t)geometry_products(u->g->qk.dim) * TILE_ROW_BYTES;
+    const bool bytes = FORMAT_SCALED(u->g->format), widened = bytes && u->g->shared;
+    const void *v[STRIP_KEYS];
     struct ahead ahead[2] = {{{NULL, 0}, {NULL, 0}}};
     for (int i = 0; i < STRIP_KEYS; i++) {
         const ptrdiff_t j = b->j + from + i;
         v[i] = j < b->end && !(unsafe >> (from + i) & 1)
-                   ? (const uint16_t *)cache_rows(&u->v, j).data
+                   ? (widened ? u->k_copy + (from + i) * stride : cache_rows(&u->v, j).data)
                    : NULL;
     }
     for (int i = 0; i < 2; i++) {
@@ -203,15 +257,22 @@ static void pack_strip(const struct unit *u, const struct block *b, int from, ui
         if (!u->g->shared)
             ahead[i].v = cache_rows(&u->v, j);
     }
-    pack_values(u->g, v, ahead, (uint16_t *)u->v_copy + (size_t)strip * each);
+    uint16_t *const to = (uint16_t *)u->v_copy + (size_t)strip * each;
+    const enum row_kind kind = bytes && !widened ? row_kind(u->elements.dtype) : ROWS_OF_BF16;
+    pack_values(kind, u->g, &u->elements, v, ahead, to);
 }
 
 /* O of a row += a weight times values that were left out. */
-static void add_row(const struct unit *u, float *o, float weight, const uint16_t *v)
+static void add_row(const struct unit *u, float *o, float weight, const void *v)
 {
-    for (ptrdiff_t d = 0; d < u->g->v.dim; d++) {
-        const ptrdiff_t step = d / STEP_DIMS * STEP_DIMS;
-        o[step + d % 2 * TILE_ROWS + d % STEP_DIMS / 2] += weight * attn_bf16_to_f32(v[d]);
+    const uint16_t *halves = v;
+    const enum attn_dtype dtype = u->block.problem->kv_dtype;
+    for (size_t d = 0; d < (size_t)u->g->v.dim; d++) {
+        const size_t step = d / STEP_DIMS * STEP_DIMS;
+        const float x = FORMAT_SCALED(u->g->format)
+                            ? attn_scaled_element(dtype, v, d) * u->elements.factor
+                            : attn_bf16_to_f32(halves[d]);
+        o[step + d % 2 * TILE_ROWS + d % STEP_DIMS / 2] += weight * x;
     }
 }
 
@@ -221,13 +282,13 @@ VF_NOINLINE void add_unsafe(const struct unit *u, const struct panel *p, int blo
     const uint64_t *bits = bits_of_block(u, block);
     for (uint64_t keys = p->unsafe[block]; keys; keys &= keys - 1) {
         const int key = __builtin_ctzll(keys);
-        const char *v = cache_rows(&u->v, p->block[block].j + key).data;
+        const void *v = cache_rows(&u->v, p->block[block].j + key).data;
         for (int r = 0; r < u->rows; r++)
             if (bits[r] >> key & 1)
                 add_row(u, u->tile[0].o + r * u->g->o_floats,
                         u->p[r / TILE_ROWS * SCORES + r % TILE_ROWS +
                              (p->first[block] * STRIP_KEYS + key) * TILE_ROWS],
-                        (const uint16_t *)v);
+                        v);
     }
 }
 

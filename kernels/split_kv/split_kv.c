@@ -24,8 +24,8 @@
  * Where a list names the keys, its entries are split as keys are (listed.h).
  *
  * A matrix unit (amx) takes a unit through panels of keys in place of blocks, and tiles of 16 rows
- * (panels.h, matrix_products.h); all else is the same.  It reads K, and V of few rows, where they lie, which
- * caches of 8 bits would not allow: these, of 4 bits and lists of keys are left to the other variants.
+ * (panels.h, matrix_products.h); all else is the same.  It reads K, and V of few rows, where they lie, and
+ * widens those of 8 bits a block at a time.  Caches of 4 bits and lists of keys are left to the other variants.
  *
  *   memory    K and V once per 128 query rows of a KV head, pages where they lie, 8 bits as they are;
  *             pages that neighbouring sequences begin with once for up to 32 of them
@@ -262,6 +262,7 @@ const struct attn_kernel ATTN_KERNEL = {
 #if MATRIX_UNIT
     .supports = supports,
     .caps.options = ATTN_OPTIONS_ALL,
+    .caps.kv_dtypes = ATTN_BIT(ATTN_I8) | ATTN_BIT(ATTN_F8E4M3) | ATTN_BIT(ATTN_F8E5M2),
 #else
     .caps.options = ATTN_OPTIONS_ALL | ATTN_OPTION_INDEX,
     .caps.kv_dtypes = ATTN_DTYPES_SCALED,

@@ -11,12 +11,13 @@
 
 #include "unit.h"
 
-/* Element `key` of [0, n) for each of `rows` rows, and zeros up to `keys`.  A vector is written where
- * a few lanes are meant: the next one overwrites the others. */
-static void spread(const float *x, ptrdiff_t stride, int n, int keys, int rows, float *to)
+/* Element `key` of [0, n) times `unit` for each of `rows` rows, and zeros up to `keys`.  A vector is written
+ * where a few lanes are meant: the next one overwrites the others. */
+static inline void spread(const float *x, ptrdiff_t stride, float unit, int n, int keys, int rows,
+                          float *to)
 {
     for (int key = 0; key < n; key++)
-        vf_store(to + key * rows, vf_set1(x[key * stride]));
+        vf_store(to + key * rows, vf_set1(x[key * stride] * unit));
     for (int key = n; key < keys; key++)
         vf_store(to + key * rows, (vf){0});
 }
@@ -42,7 +43,7 @@ static void spread_bias(const struct unit *u, int row, int rows, ptrdiff_t j, in
     const ptrdiff_t at = j * (ptrdiff_t)attn_dtype_size(dtype);
     float buffer[BLOCK_KEYS];
     const float *x = floats_of(dtype, view[0].bias + at, n, buffer);
-    spread(x, 1, n, keys, rows, to);
+    spread(x, 1, 1, n, keys, rows, to);
     for (int h = 1; h < rows; h++) {
         if (view[h].bias == view[0].bias)
             continue;
@@ -52,13 +53,13 @@ static void spread_bias(const struct unit *u, int row, int rows, ptrdiff_t j, in
     }
 }
 
-/* The scale of K or V for keys [j, j + n). */
+/* The scale of K or V, times `unit`, for keys [j, j + n). */
 static void spread_scale(const struct unit *u, const struct attn_tensor *scale, int rows,
-                         ptrdiff_t j, int n, int keys, float *to)
+                         float unit, ptrdiff_t j, int n, int keys, float *to)
 {
     const struct group_block *block = &u->block;
     spread(attn_row_f32(scale, block->b, block->g, block->sequence.kv_first + (size_t)j),
-           scale->stride[2], n, keys, rows, to);
+           scale->stride[2], unit, n, keys, rows, to);
 }
 
 /* Whether all products of a row's query and a key are above 0, or all below: then they are as infinite as their
@@ -139,7 +140,7 @@ static struct terms terms_listed(const struct unit *u, const struct tile *t, int
         terms.bias = u->terms;
     if (scaled && !u->reports)
         terms.v_factor = u->terms + each;
-    if (unit_scales_keys(u)) {
+    if (u->scaling.keys) {
         mend_infinite(u, t, row, j, n, u->terms + 2 * each);
         terms.k_factor = u->terms + 2 * each;
     }
@@ -164,12 +165,13 @@ static struct terms terms_of(const struct unit *u, const struct tile *t, int row
         spread_bias(u, row, t->rows, j, n, keys, u->terms);
         terms.bias = u->terms;
     }
-    if (FORMAT_SCALED(g->format) && !u->reports) {
-        spread_scale(u, &u->t->v_scale, t->rows, j, n, keys, u->terms + each);
+    if (u->scaling.values && !u->reports) {
+        const float unit = MATRIX_UNIT ? SCALING_UNIT(problem) : 1; /* weights take that, too */
+        spread_scale(u, &u->t->v_scale, t->rows, unit, j, n, keys, u->terms + each);
         terms.v_factor = u->terms + each;
     }
-    if (unit_scales_keys(u)) {
-        spread_scale(u, &u->t->k_scale, t->rows, j, n, keys, u->terms + 2 * each);
+    if (u->scaling.keys) {
+        spread_scale(u, &u->t->k_scale, t->rows, 1, j, n, keys, u->terms + 2 * each);
         if (u->infinite)
             mend_infinite(u, t, row, j, n, u->terms + 2 * each);
         terms.k_factor = u->terms + 2 * each;

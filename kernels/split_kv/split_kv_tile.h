@@ -73,7 +73,7 @@ struct tile {
     int rows;
     int keys;           /* of a vector of P: VF_LANES / rows */
     const float *q;     /* [step][row][vector] */
-    float unit;         /* FORMAT_UNIT, where scores are natural */
+    float unit;         /* scaling.k (unit.h), where scores are natural */
     float scale;        /* of the scores, log2(e) included where `bits` is 1 */
     float bits;         /* what 1 in a score is in log2: 1, or log2(e) where scores are natural */
     float *p;           /* [key][row] */

@@ -45,18 +45,18 @@ VF_NOINLINE void store_pairs(enum attn_dtype dtype, char *to, size_t dim, const 
     }
 }
 
-/* O of row r from its sums; of bf16 each O_STEP begin with those of even dimensions. */
+/* O of row r from its sums; of bf16 and of a matrix unit each O_STEP begin with those of even dimensions. */
 static void store_o(const struct unit *u, int r, const float *sum, float inverse)
 {
     const enum attn_dtype dtype = u->t->o.dtype;
     const size_t dim = (size_t)u->g->v.dim, element = attn_dtype_size(dtype);
-    const float unit = FORMAT_UNIT(u->g->format);
+    const float unit = u->scaling.v;
     char *to = unit_row(u, &u->t->o, r);
     if (u->g->format == FORMAT_I4) {
         store_pairs(dtype, to, dim, sum, inverse);
         return;
     }
-    if (u->g->format != FORMAT_BF16) {
+    if (!MATRIX_UNIT && u->g->format != FORMAT_BF16) {
         for (size_t d = 0; d < dim; d += VF_LANES)
             vf_store_elements(dtype, to + d * element, vf_load(sum + d) * unit * inverse,
                               geometry_minimum(dim - d, VF_LANES));
@@ -64,7 +64,8 @@ static void store_o(const struct unit *u, int r, const float *sum, float inverse
     }
     for (size_t d = 0; d < dim; d += 2 * VF_LANES) {
         const float *even = sum + d / O_STEP * O_STEP + d % O_STEP / 2;
-        const vf x[2] = {vf_load(even) * inverse, vf_load(even + O_STEP / 2) * inverse};
+        const vf x[2] = {vf_load(even) * inverse * unit,
+                         vf_load(even + O_STEP / 2) * inverse * unit};
         const size_t bytes = (dim - d) * element;
         if (dtype == ATTN_F32) { /* where parts are merged (ring) */
             float halves[2][VF_LANES], both[2 * VF_LANES];
@@ -86,7 +87,7 @@ static double sink_of(const struct unit *u, int r)
 {
     const struct attn_problem *problem = u->block.problem;
     const double sink = (double)softmax_sink(problem, u->t, group_head(&u->block, (size_t)r));
-    return u->g->natural ? sink : sink / M_LN2;
+    return u->scaling.natural ? sink : sink / M_LN2;
 }
 
 /* O of row r in the only part there is, and its l; NULL where no key was seen. */
@@ -123,7 +124,7 @@ static float join_parts(const struct geometry *g, int r, char *parts, size_t spl
 static void merge_row(const struct unit *u, int r, char *parts, size_t splits)
 {
     const struct geometry *g = u->g;
-    const double bits = g->natural ? (double)SOFTMAX_LOG2E : 1, sink = sink_of(u, r);
+    const double bits = u->scaling.natural ? (double)SOFTMAX_LOG2E : 1, sink = sink_of(u, r);
     double m = sink;
     for (size_t s = 0; s < splits; s++) {
         const double part_m = (double)*part_sums(g, parts + s * g->part_bytes, r);
@@ -138,7 +139,7 @@ static void merge_row(const struct unit *u, int r, char *parts, size_t splits)
     const unsigned outputs = u->block.problem->outputs;
     if (outputs & ATTN_OUTPUT_LSE)
         *(float *)unit_row(u, &u->t->lse, r) =
-            (float)((g->natural ? m : m * M_LN2) + (double)logf(l));
+            (float)((u->scaling.natural ? m : m * M_LN2) + (double)logf(l));
     if (outputs & ATTN_OUTPUT_O)
         store_o(u, r, sum, inverse);
     if (outputs & ATTN_OUTPUT_WEIGHTS) { /* of the keys that it sees: weights_output.h */

@@ -9,6 +9,22 @@
 #include "shared/softmax.h"
 #include "mask_bits.h"
 
+/* What numbers of 8 bits are parts of: in vectors f8e4m3 is read as 256ths (simd16.h), and all for a matrix
+ * unit as bfloat16 of at most 1 (tile_bytes.h). */
+#if MATRIX_UNIT
+#define SCALING_UNIT(problem) bytes_unit((problem)->kv_dtype)
+#else
+#define SCALING_UNIT(problem) ((problem)->kv_dtype == ATTN_F8E4M3 ? 256.0F : 1.0F)
+#endif
+
+/* Where scales of 8 bits enter, and how scores are kept. */
+struct scaling {
+    bool keys, values; /* scores, or weights, take one for each key (split_kv_terms.h) */
+    bool channels;     /* Q takes those of K's channels */
+    float k, v;        /* of all products, and of all results */
+    bool natural;      /* scores have terms, so that they are not in log2 (split_kv_tile.h) */
+};
+
 /* A unit at work in one thread. */
 struct unit {
     const struct geometry *g;
@@ -19,7 +35,8 @@ struct unit {
     enum reading reading;
     const int32_t *list; /* of keys (listed.h); NULL: none */
     bool reports;        /* P is wanted as it is, not for values (weights_output.h) */
-    bool infinite;       /* scales of keys may be infinite (split_kv_terms.h) */
+    struct scaling scaling;
+    bool infinite; /* scales of keys may be infinite (split_kv_terms.h) */
     /* Keys before are in pages of the unit before, and so in L1 when their turn comes. */
     ptrdiff_t shared;
     struct cache k, v;
@@ -27,12 +44,53 @@ struct unit {
     float *q, *p, *terms;
     char *k_copy, *v_copy;
     uint16_t *a; /* P as tiles of a matrix unit */
+#if MATRIX_UNIT
+    struct elements elements; /* of 8 bits */
+#endif
     struct tile *tile;
     struct view *view; /* per row */
     uint64_t *bits;    /* per row: what it sees of a block */
     struct attn_range
         whole; /* what every row sees of the split by its position, less drafts of a tree */
 };
+
+#if MATRIX_UNIT
+/* The scale that all keys, or values, of a head share, times `unit`; 0 where sums cannot take it: an infinite
+ * one makes a sum of products of both signs NaN. */
+static float scaling_shared(const struct keys *keys, const struct attn_tensor *scale, float unit)
+{
+    const float x = *attn_row_f32(scale, keys->b, keys->g, keys->sequence.kv_first) * unit;
+    return scale->stride[2] == 0 && isfinite(x * softmax_scale(keys->problem)) ? x : 0;
+}
+
+/* Sums take what keys, or values, share. */
+static void scaling_of_sums(struct scaling *s, const struct keys *keys)
+{
+    const float k = scaling_shared(keys, &keys->tensors->k_scale, s->k);
+    const float v = scaling_shared(keys, &keys->tensors->v_scale, s->v);
+    if (s->keys && k != 0) {
+        s->k = k;
+        s->keys = false;
+    }
+    s->values = v == 0;
+    s->v = s->values ? 1 : v;
+}
+#endif
+
+static struct scaling scaling_of(const struct geometry *g, const struct keys *keys)
+{
+    const bool scaled = FORMAT_SCALED(g->format);
+    const float unit = SCALING_UNIT(keys->problem);
+    const bool channels = scaled && keys->tensors->k_scale.stride[3] != 0;
+    struct scaling s = {
+        .keys = scaled && !channels, .values = scaled, .channels = channels, .k = unit, .v = unit};
+#if MATRIX_UNIT
+    if (scaled)
+        scaling_of_sums(&s, keys);
+#endif
+    s.natural = g->natural || s.keys || s.values;
+    return s;
+}
 
 /* (In place: a returned unit is copied by loads wider than its recent stores, which then wait for them.) */
 static void unit_start(struct unit *u, const struct geometry *g, const struct attn_problem *problem,
@@ -49,6 +107,7 @@ static void unit_start(struct unit *u, const struct geometry *g, const struct at
     u->tiles = 0;
     u->alone = geometry_alone(g, sequence);
     u->reports = false;
+    u->scaling = scaling_of(g, &keys);
     u->shared = 0;
     const bool dense = u->k.stride == g->qk.bytes && u->v.stride == g->v.bytes;
     u->list = attn_list(problem, t, b, head, group_query(&u->block, 0));
@@ -83,12 +142,6 @@ static void *unit_row_of_mask(const struct unit *u, const struct attn_tensor *t,
                     group_query(&u->block, (size_t)r));
 }
 
-/* Whether keys have scales of their own, rather than one for each channel, which is in Q (load_q). */
-static bool unit_scales_keys(const struct unit *u)
-{
-    return FORMAT_SCALED(u->g->format) && u->t->k_scale.stride[3] == 0;
-}
-
 /* (In vectors, where the stride is a constant.) */
 VF_INLINE bool any_infinite(const float *x, ptrdiff_t stride, ptrdiff_t n)
 {
@@ -102,8 +155,8 @@ VF_INLINE bool any_infinite(const float *x, ptrdiff_t stride, ptrdiff_t n)
 static bool unit_infinite(const struct unit *u, ptrdiff_t lo, ptrdiff_t hi)
 {
     const struct attn_tensor *t = &u->t->k_scale;
-    if (!unit_scales_keys(u) || lo >= hi || u->list)
-        return unit_scales_keys(u) && u->list;
+    if (!u->scaling.keys || lo >= hi || u->list)
+        return u->scaling.keys && u->list;
     const size_t first = u->block.sequence.kv_first + (size_t)lo;
     const float *x = attn_row_f32(t, u->block.b, u->block.g, first);
     const ptrdiff_t stride = t->stride[2], n = stride ? hi - lo : 1;

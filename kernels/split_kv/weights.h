@@ -182,9 +182,9 @@ static void tile_weights(const struct unit *u, struct tile *t, int row, const st
     struct terms terms;
     if (bits)
         seen = bits_of_lanes(bits, t->rows);
-    if (u->g->natural)
+    if (u->scaling.natural)
         terms = terms_of(u, t, row, b->j, n, keys);
-    weights(u, t, k, b->j, n, keys, u->g->natural ? &terms : NULL, bits ? &seen : NULL, next);
+    weights(u, t, k, b->j, n, keys, u->scaling.natural ? &terms : NULL, bits ? &seen : NULL, next);
 }
 
 #endif

@@ -171,7 +171,9 @@ static void with_a_matrix_unit(void **state)
         {"hq=32,hkv=8,sq=1,skv=8192,d=128,dtype=bf16", 1, "split_kv"},  /* 4 rows */
         {"hq=64,hkv=8,sq=1,skv=8192,d=128,dtype=bf16", 1, "split_kv"},  /* 8 */
         {"hq=128,hkv=8,sq=1,skv=8192,d=128,dtype=bf16", 1, "split_kv"}, /* 16 */
-        {"hq=512,hkv=8,sq=1,skv=2048,d=128,dtype=bf16", 1, "flash"},    /* 64 */
+        {"hq=128,hkv=8,sq=1,skv=8192,d=128,dtype=bf16,kv_dtype=i8", 1, "split_kv"},
+        {"hq=512,hkv=8,sq=1,skv=2048,d=128,dtype=bf16", 1, "flash"}, /* 64 */
+        {"hq=512,hkv=8,sq=1,skv=2048,d=64,dtype=bf16,kv_dtype=f8e4m3", 1, "flash"},
         {"hq=128,hkv=1,sq=1,skv=4096,d=576,dv=512,dtype=bf16", 1, "split_kv"},
         {"hq=128,hkv=1,sq=1,skv=4096,d=576,dv=512,dtype=bf16", 2, "split_kv"},
         {"hq=128,hkv=1,sq=1,skv=512,d=576,dv=512,dtype=bf16", 2, "flash"}, /* one split */
@@ -189,9 +191,8 @@ static void with_a_matrix_unit(void **state)
     assert_string_equal(best("h=1,s=16,d=64,dtype=bf16", 1)->name, "flash");
     assert_string_equal(best("h=8,sq=16,skv=64,d=64,dtype=bf16", 1)->name, "split_kv");
     /* 16 rows, for which split_kv has no tiles */
-    const char *bytes = "hq=128,hkv=8,sq=1,skv=8192,d=128,dtype=bf16,kv_dtype=i8";
-    assert_string_equal(best(bytes, 1)->name, "flash");
-    assert_int_equal(best(bytes, 1)->isa, ATTN_ISA_AMX);
+    const char *nibbles = "hq=128,hkv=8,sq=1,skv=8192,d=128,dtype=bf16,kv_dtype=i4";
+    assert_int_not_equal(best(nibbles, 1)->isa, ATTN_ISA_AMX);
     assert_int_equal(best("hq=8,hkv=1,sq=1,skv=8192,d=128,dtype=bf16", 1)->isa, ATTN_ISA_AMX);
     assert_int_not_equal(best("hq=7,hkv=1,sq=1,skv=8192,d=128,dtype=bf16", 1)->isa, ATTN_ISA_AMX);
 }

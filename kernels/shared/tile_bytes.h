@@ -1,6 +1,6 @@
 /*
- * bytes.h: part of kernel flash for matrix units: K and V of 8 bits as rows of bfloat16 (tile_rows.h), and
- * queries that have taken scales.
+ * tile_bytes.h: K and V of 8 bits as rows of bfloat16 for a matrix unit (tile_rows.h), and queries that have
+ * taken scales; for kernel files only.
  *
  * Integers and both kinds of 8-bit floats are bfloat16 without a loss. A float's bits but for its sign are looked
  * up in two tables of 128 bytes, of the lower and of the upper halves of what they become: 5 operations for 32
@@ -16,14 +16,14 @@
  * third adds, so that they round by as little.  All parts have the sign of the whole and none is 0, for 0
  * times an infinite key would be NaN where the score is infinite.
  */
-#ifndef ATTN_FLASH_AMX_BYTES_H
-#define ATTN_FLASH_AMX_BYTES_H
+#ifndef ATTN_TILE_BYTES_H
+#define ATTN_TILE_BYTES_H
 
 #include <math.h>
 
 #include "element.h"
-#include "shared/simd16.h"
-#include "shared/tile_rows.h"
+#include "simd16.h"
+#include "tile_rows.h"
 
 /* ---- elements -------------------------------------------------------------------------------- */
 
@@ -70,16 +70,27 @@ static inline struct elements elements_of(enum attn_dtype dtype, float unit)
     return e;
 }
 
+/* What rows hold; a constant where they are read, so that no element asks. */
+enum row_kind { ROWS_OF_BF16, ROWS_OF_INTEGERS, ROWS_OF_FLOATS };
+
+static inline enum row_kind row_kind(enum attn_dtype dtype)
+{
+    return dtype == ATTN_BF16 ? ROWS_OF_BF16 : dtype == ATTN_I8 ? ROWS_OF_INTEGERS : ROWS_OF_FLOATS;
+}
+
 #ifdef ATTN_TILES_EMULATED
 
-/* 32 elements as bfloat16. */
-static inline void widen_bytes(const struct elements *e, const uint8_t *from, uint16_t *to)
+static inline void widen_integers(const struct elements *e, const uint8_t *from, uint16_t *to)
 {
     for (int i = 0; i < STEP_DIMS; i++)
-        to[i] = e->dtype == ATTN_I8
-                    ? (uint16_t)(attn_float_bits((float)(int8_t)from[i] * e->factor) >> 16)
-                    : (uint16_t)((from[i] & 0x80) << 8 | e->high[from[i] & 0x7f] << 8 |
-                                 e->low[from[i] & 0x7f]);
+        to[i] = (uint16_t)(attn_float_bits((float)(int8_t)from[i] * e->factor) >> 16);
+}
+
+static inline void widen_floats(const struct elements *e, const uint8_t *from, uint16_t *to)
+{
+    for (int i = 0; i < STEP_DIMS; i++)
+        to[i] = (uint16_t)((from[i] & 0x80) << 8 | e->high[from[i] & 0x7f] << 8 |
+                           e->low[from[i] & 0x7f]);
 }
 
 #else
@@ -107,35 +118,39 @@ VF_INLINE void widen_floats(const struct elements *e, const uint8_t *from, uint1
     _mm512_storeu_si512(to, _mm512_ternarylogic_epi32(low, high, sign, 0xfe)); /* or-ed */
 }
 
-/* 32 elements as bfloat16. */
-VF_INLINE void widen_bytes(const struct elements *e, const uint8_t *from, uint16_t *to)
-{
-    if (e->dtype == ATTN_I8)
-        widen_integers(e, from, to);
-    else
-        widen_floats(e, from, to);
-}
-
 #endif
 
-/* The 32 dimensions from d on of a row of bytes, those past its end 0, as bfloat16 in `room`. */
-VF_INLINE const uint16_t *dims_of_bytes(const struct elements *e, const uint8_t *row, size_t d,
-                                        size_t dim, uint16_t room[STEP_DIMS])
+/* The 32 elements from `from` on as bfloat16: where they are, or in `room`. */
+VF_INLINE const uint16_t *step_at(const enum row_kind kind, const struct elements *e,
+                                  const void *from, uint16_t room[STEP_DIMS])
 {
-    uint8_t last[STEP_DIMS] = {0};
-    const uint8_t *from = row + d;
-    if (d + STEP_DIMS > dim) {
-        memcpy(last, from, dim - d);
-        from = last;
-    }
-    widen_bytes(e, from, room);
+    if (kind == ROWS_OF_BF16)
+        return from;
+    if (kind == ROWS_OF_INTEGERS)
+        widen_integers(e, from, room);
+    else
+        widen_floats(e, from, room);
     return room;
 }
 
-VF_INLINE const uint16_t *dims_at(const bool bytes, const struct elements *e, const void *row,
-                                  size_t d, size_t dim, uint16_t room[STEP_DIMS])
+/* The n < 32 last elements of a row, and zeros behind them. */
+VF_INLINE const uint16_t *last_step_at(const enum row_kind kind, const struct elements *e,
+                                       const void *from, size_t n, uint16_t room[STEP_DIMS])
 {
-    return bytes ? dims_of_bytes(e, row, d, dim, room) : dims_of(row, d, dim, room);
+    uint8_t last[STEP_DIMS] = {0};
+    if (kind == ROWS_OF_BF16)
+        return dims_of(from, 0, n, room);
+    memcpy(last, from, n);
+    return step_at(kind, e, last, room);
+}
+
+/* The 32 dimensions from d on of a row, those past its end 0. */
+VF_INLINE const uint16_t *dims_at(const enum row_kind kind, const struct elements *e,
+                                  const void *row, size_t d, size_t dim, uint16_t room[STEP_DIMS])
+{
+    const uint8_t *from = (const uint8_t *)row + (kind == ROWS_OF_BF16 ? 2 * d : d);
+    return d + STEP_DIMS <= dim ? step_at(kind, e, from, room)
+                                : last_step_at(kind, e, from, dim - d, room);
 }
 
 /* ---- queries that have taken scales ------------------------------------------------------------ */
