@@ -14,6 +14,7 @@
 #include "base/progress.h"
 #include "base/refuse.h"
 #include "problem/operands_complete.h"
+#include "problem/operands_locate.h"
 #include "base/scan.h"
 #include "problem/select.h"
 #include "session/guests.h"
@@ -182,20 +183,18 @@ static bool of_zeros_and_ones(const struct safetensor *t)
 
 static void note(const struct operands_file *file, const char *text, const struct attn_problem *p)
 {
-    char name[sizeof((struct input *)0)->prefix + 8], kernels[NAMES];
-    snprintf(name, sizeof name, "%sq", file->prefix);
-    const struct safetensor *q = safetensors_find(file->file, name);
+    const struct safetensor *q = operands_named(file, OPERAND_Q);
+    const struct safetensor *mask = operands_named(file, OPERAND_MASK);
+    char kernels[NAMES];
     if (q && q->dtype == ATTN_F64 && !parse_gives(text, "dtype")) {
         double_kernels(kernels);
         progress_say("%s is f64 and is computed in f32; with --problem dtype=f64 in double, by %s",
-                     name, kernels);
+                     q->name, kernels);
     }
-    snprintf(name, sizeof name, "%smask", file->prefix);
-    const struct safetensor *mask = safetensors_find(file->file, name);
     if (mask && p->mask & ATTN_MASK_BIAS && !(p->mask & ATTN_MASK_BOOL) && of_zeros_and_ones(mask))
         progress_say("%s has zeros and ones alone and is added to the scores; for a boolean mask, "
                      "1 = attend, store bool",
-                     name);
+                     mask->name);
 }
 
 static int read_problem(const struct options *options, struct protocol_request *r, char *message,

@@ -3,7 +3,6 @@
  */
 #include <math.h>
 
-#include "base/number.h"
 #include "base/random.h"
 #include "check/invariant.h"
 #include "experiment.h"
@@ -118,7 +117,7 @@ static bool add_bits(const json_t *s, json_t *rows, struct experiment_work *work
     c.input.seed = random_key(experiment_count(s, "seed"), STREAM) & INT64_MAX;
     c.problem = problem_of(dtype, tokens, tokens);
     const struct attn_problem least = problem_of(dtype, 1, 1);
-    const struct attn_kernel *kernel = kernel_call_find(experiment_text(s, "kernel"), &least, work);
+    const struct attn_kernel *kernel = kernel_call_find(text_at(s, "kernel"), &least, work);
     if (!kernel) /* one that does not take the type has no row */
         return true;
     if (!kernel_call_case(&text, kernel, &c, 1, work))

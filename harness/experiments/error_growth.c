@@ -114,8 +114,7 @@ static bool one_length(const json_t *s, size_t keys, json_t *rows, struct experi
     c.problem.kv_len = keys;
     c.problem.qk_dim = c.problem.v_dim = experiment_count(s, "d");
     c.input.seed = random_key(experiment_count(s, "seed"), STREAM + keys);
-    const struct attn_kernel *kernel =
-        kernel_call_find(experiment_text(s, "kernel"), &c.problem, work);
+    const struct attn_kernel *kernel = kernel_call_find(text_at(s, "kernel"), &c.problem, work);
     if (!kernel) /* does not take the type: a result, and the table has a gap */
         return true;
     if (!kernel_call_case(&call, kernel, &c, work->threads, work))
@@ -195,9 +194,9 @@ static void report_sink(const json_t *rows)
             best = INFINITY;
         }
         keys = s;
-        worst_name = share > worst ? experiment_text(part.params, "kernel") : worst_name;
+        worst_name = share > worst ? text_at(part.params, "kernel") : worst_name;
         worst = fmax(worst, share);
-        best_name = share < best ? experiment_text(part.params, "kernel") : best_name;
+        best_name = share < best ? text_at(part.params, "kernel") : best_name;
         best = fmin(best, share);
     }
     if (worst >= 0)

@@ -13,6 +13,7 @@
 #include <jansson.h>
 
 #include "attention.h"
+#include "base/number.h"
 #include "session/options.h"
 
 /* What a worker lends to the computation of a step. */
@@ -156,9 +157,8 @@ size_t experiment_where(const json_t *rows, const char *where);
 double experiment_at_number(const json_t *object, const char *key, size_t index);
 double experiment_number(const json_t *object, const char *key);
 
-/* A whole number, 0 if absent; a text, "" if absent; whether it is `text`. */
+/* A whole number, 0 if absent; whether a text is `text`. */
 size_t experiment_count(const json_t *object, const char *key);
-const char *experiment_text(const json_t *object, const char *key);
 bool experiment_is(const json_t *object, const char *key, const char *text);
 
 /* A list of whole numbers into x, at most `capacity`; returns how many. */

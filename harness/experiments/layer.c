@@ -3,7 +3,6 @@
  */
 #include <math.h>
 
-#include "base/number.h"
 #include "experiment.h"
 #include "experiments/shared/kernel_call.h"
 #include "experiments/shared/layer_file.h"
@@ -105,7 +104,7 @@ static bool add_kernel(const json_t *s, const struct layer_file *file, const cha
 static bool compute(const json_t *s, json_t *rows, struct experiment_work *work)
 {
     struct layer_file file;
-    if (!layer_file_open(&file, experiment_text(s, "file"), experiment_text(s, "prefix"),
+    if (!layer_file_open(&file, text_at(s, "file"), text_at(s, "prefix"),
                          experiment_count(s, "file-heads"), work))
         return false;
     if (experiment_is(s, "mask", "causal"))

@@ -89,7 +89,7 @@ static bool open_layers(struct comparison *c, const json_t *s, struct experiment
     c->y[0] = c->x + 2 * n;
     c->y[1] = c->x + 3 * n;
     c->stored = c->x + 4 * n;
-    distribution_draw(distribution_find(experiment_text(s, "input")), c->x, n,
+    distribution_draw(distribution_find(text_at(s, "input")), c->x, n,
                       random_key(seed, STREAM_EQUAL), 0);
     mt19937_seed(&generator, (uint32_t)seed);
     for (size_t i = 0; i < 3; i++) {

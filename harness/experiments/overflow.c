@@ -149,7 +149,7 @@ static double first_failure(struct trial *t)
 
 static bool compute(const json_t *s, json_t *rows, struct experiment_work *work)
 {
-    struct trial t = {.by = experiment_text(s, "by"), .dtype = experiment_dtype(s), .work = work};
+    struct trial t = {.by = text_at(s, "by"), .dtype = experiment_dtype(s), .work = work};
     const double up = first_failure(&t);
     t.down = true;
     const double down = first_failure(&t);

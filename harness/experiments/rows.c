@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/number.h"
 #include "base/units.h"
 #include "experiment.h"
 #include "results/report.h"
@@ -105,15 +104,9 @@ size_t experiment_count(const json_t *object, const char *key)
     return (size_t)json_integer_value(json_object_get(object, key));
 }
 
-const char *experiment_text(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
-
 bool experiment_is(const json_t *object, const char *key, const char *text)
 {
-    return strcmp(experiment_text(object, key), text) == 0;
+    return strcmp(text_at(object, key), text) == 0;
 }
 
 size_t experiment_counts(const json_t *object, const char *key, size_t *x, size_t capacity)

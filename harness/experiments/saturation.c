@@ -97,7 +97,7 @@ static bool random_head(const json_t *s, json_t *result, struct experiment_work 
 {
     const size_t seed = experiment_count(s, "seed"), d = experiment_count(s, "d");
     const size_t rows = experiment_count(s, "rows"), keys = experiment_count(s, "keys");
-    const enum distribution input = distribution_find(experiment_text(s, "input"));
+    const enum distribution input = distribution_find(text_at(s, "input"));
     float *q = experiment_alloc(work, rows * d, sizeof *q);
     float *k = experiment_alloc(work, keys * d, sizeof *k);
     if (!q || !k)

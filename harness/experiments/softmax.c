@@ -92,7 +92,7 @@ static bool compute_published(const json_t *s, json_t *rows, struct experiment_w
     for (size_t j = 0; right && j < n; j++)
         x[j] = experiment_at_number(s, "x", j);
     for (size_t i = 0; right && i < PRINTED; i++) {
-        right = weights_of(experiment_text(s, "by"), x, n, printed[i].multiplier, p, work);
+        right = weights_of(text_at(s, "by"), x, n, printed[i].multiplier, p, work);
         if (right)
             experiment_add(rows,
                            experiment_pick(json_pack("{s:s, s:f}", "printed", printed[i].key,
@@ -142,7 +142,7 @@ static bool sweep_open(struct sweep *sweep, const json_t *s, struct experiment_w
     for (size_t j = 0; published && j < sweep->keys; j++)
         sweep->logits[j] = (float)experiment_at_number(s, "x", j);
     if (!published)
-        draw_logits(sweep, experiment_text(s, "input"),
+        draw_logits(sweep, text_at(s, "input"),
                     random_key(experiment_count(s, "seed"), STREAM_LOGITS + sweep->keys));
     return true;
 }
@@ -214,11 +214,11 @@ static size_t count_wrong(const json_t *rows)
         const size_t n = json_array_size(json_object_get(part.values, "weights"));
         bool same = n > 0;
         for (size_t j = 0; j < n; j++)
-            same &= same_digits(experiment_text(part.params, "printed"),
+            same &= same_digits(text_at(part.params, "printed"),
                                 experiment_at_number(part.values, "weights", j),
                                 experiment_at_number(part.values, "printed", j));
         if (!same)
-            report_sentence("By %s, times %g: DIFFERS.", experiment_text(part.params, "by"),
+            report_sentence("By %s, times %g: DIFFERS.", text_at(part.params, "by"),
                             experiment_number(part.params, "multiplier"));
         wrong += !same;
     }

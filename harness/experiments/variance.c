@@ -128,7 +128,7 @@ static bool compute_dots(const json_t *s, const size_t *dims, size_t count, json
                          struct experiment_work *work)
 {
     const bool published = experiment_is(s, "part", "published");
-    const enum distribution input = distribution_find(experiment_text(s, "input"));
+    const enum distribution input = distribution_find(text_at(s, "input"));
     const uint64_t stream = published ? STREAM_PUBLISHED + dims[0] : STREAM_SWEEP + input;
     struct moments *moments = experiment_alloc(work, count, sizeof *moments);
     if (!moments ||
@@ -175,8 +175,7 @@ static bool kernel_rows(const json_t *s, size_t d, json_t *rows, struct experime
     c.problem.qk_dim = c.problem.v_dim = d;
     c.problem.outputs = ATTN_OUTPUT_O | ATTN_OUTPUT_LSE;
     c.input.seed = random_key(experiment_count(s, "seed"), STREAM_KERNELS + d);
-    const struct attn_kernel *kernel =
-        kernel_call_find(experiment_text(s, "kernel"), &c.problem, work);
+    const struct attn_kernel *kernel = kernel_call_find(text_at(s, "kernel"), &c.problem, work);
     if (!kernel || !kernel_call_case(&call, kernel, &c, work->threads, work))
         return false;
     bool right = true;

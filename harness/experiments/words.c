@@ -41,7 +41,7 @@ static void add_trained(json_t *steps, const json_t *asked, const char *file, co
 /* A step for each layer of --trained; "all" are those that come with the program. */
 static bool plan_trained(json_t *steps, const json_t *asked, char *message, size_t message_size)
 {
-    const char *list = experiment_text(asked, "trained");
+    const char *list = text_at(asked, "trained");
     const bool all = strcmp(list, "all") == 0;
     if (!*list) {
         snprintf(message, message_size,
@@ -66,7 +66,7 @@ static bool plan_trained(json_t *steps, const json_t *asked, char *message, size
 
 static bool accepts(const json_t *asked, char *message, size_t message_size)
 {
-    json_t *tokens = words_split(experiment_text(asked, "sentence"), message, message_size);
+    json_t *tokens = words_split(text_at(asked, "sentence"), message, message_size);
     json_t *steps = json_array();
     const bool right = tokens && plan_trained(steps, asked, message, message_size);
     json_decref(tokens);
@@ -101,7 +101,7 @@ static bool compute(const json_t *step, json_t *rows, struct experiment_work *wo
 /* A layer's name without folder and endings: "minilm-preamble layer1". */
 static void short_name(const json_t *params, char text[TABLE_CELL])
 {
-    const char *layer = experiment_text(params, "layer"), *slash = strrchr(layer, '/');
+    const char *layer = text_at(params, "layer"), *slash = strrchr(layer, '/');
     const char *from = slash ? slash + 1 : layer, *ending = strstr(from, ".safetensors:");
     const int stem = (int)(ending ? (size_t)(ending - from) : strlen(from));
     const char *prefix = ending ? ending + strlen(".safetensors:") : "";
@@ -132,14 +132,13 @@ static bool print_looks(const json_t *rows, const struct experiment_part *layer)
     short_name(layer->params, name);
     report_sentence("%s: what each head looks at", name);
     while (experiment_part_next(&part)) {
-        if (!experiment_is(part.params, "layer", experiment_text(layer->params, "layer")))
+        if (!experiment_is(part.params, "layer", text_at(layer->params, "layer")))
             continue;
         const bool causal = experiment_is(part.params, "mask", "causal");
         report_sentence("Head %.0f%s %s.", experiment_number(part.params, "head"),
-                        causal ? ", causal," : "", experiment_text(part.values, "looks"));
+                        causal ? ", causal," : "", text_at(part.values, "looks"));
         char weights[64];
-        snprintf(weights, sizeof weights, "weights of %.40s",
-                 experiment_text(part.values, "kernel"));
+        snprintf(weights, sizeof weights, "weights of %.40s", text_at(part.values, "kernel"));
         right &= within(&part, "kernels_difference", "kernels_tolerance", weights);
         right &=
             within(&part, "output_difference", "output_tolerance", "its output from the file's");

@@ -111,8 +111,7 @@ bool words_open_sentence(struct words_layer *layer, const json_t *step,
 {
     const size_t seed = experiment_count(step, "seed"), heads = experiment_count(step, "heads");
     const size_t dim = experiment_count(step, "d"), d_in = heads * dim;
-    layer->tokens =
-        words_split(experiment_text(step, "sentence"), work->message, sizeof work->message);
+    layer->tokens = words_split(text_at(step, "sentence"), work->message, sizeof work->message);
     const size_t len = json_array_size(layer->tokens);
     float *x = experiment_alloc(work, len * d_in, sizeof *x), *w[3];
     for (size_t n = 0; n < 3; n++) {
@@ -195,17 +194,14 @@ static json_t *read_tokens(size_t len, const char *tensors, const char *prefix,
 
 bool words_open_trained(struct words_layer *layer, const json_t *step, struct experiment_work *work)
 {
-    char file[WORDS_NAME], prefix[WORDS_NAME], path[CASES_PATH], name[WORDS_NAME + 8];
+    char file[WORDS_NAME], prefix[WORDS_NAME];
     struct layer_heads *of = &layer->of;
-    if (!words_split_name(experiment_text(step, "layer"), file, prefix))
+    if (!words_split_name(text_at(step, "layer"), file, prefix))
         return false; /* accepts() has seen to that */
-    if (!cases_find_file(file, path, work->message, sizeof work->message))
-        return false;
-    struct safetensors *in = safetensors_open(path, work->message, sizeof work->message);
+    struct safetensors *in = layer_file_in(file, work);
     if (!in)
         return false;
-    snprintf(name, sizeof name, "%sx", prefix);
-    const bool with_x = safetensors_find(in, name);
+    const bool with_x = safetensors_find(in, prefix, "x");
     safetensors_close(in);
     if (!(with_x ? open_layer(layer, file, prefix, work)
                  : layer_heads_open(of, file, prefix, work)))

@@ -4,7 +4,6 @@
  */
 #include <math.h>
 
-#include "base/number.h"
 #include "experiments/shared/kernel_call.h"
 #include "experiments/shared/kernel_weights.h"
 #include "experiments/shared/layer_file.h"
@@ -249,7 +248,7 @@ bool words_add_layer(const struct words_layer *layer, const json_t *step, json_t
     struct writer w = {.rows = rows,
                        .work = work,
                        .layer = layer,
-                       .name = experiment_text(step, "layer"),
+                       .name = text_at(step, "layer"),
                        .tokens = shown_of(of->len, most, true),
                        .most = most,
                        .head = -1};

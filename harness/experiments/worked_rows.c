@@ -3,7 +3,6 @@
  */
 #include <math.h>
 
-#include "base/number.h"
 #include "worked_examples.h"
 
 static json_t *matrix(const double *x, size_t rows, size_t columns)

@@ -259,9 +259,7 @@ static bool (*const locate[])(struct search *search, struct operands_source *sou
 
 const struct safetensor *operands_named(const struct operands_file *file, enum operand_id id)
 {
-    char full[sizeof((struct input *)0)->prefix + 16];
-    snprintf(full, sizeof full, "%s%s", file->prefix, operand_table[id].name);
-    return safetensors_find(file->file, full);
+    return safetensors_find(file->file, file->prefix, operand_table[id].name);
 }
 
 /* The tensor of an operand.  Real numbers called mask are the bias where there is no other. */

@@ -1,5 +1,5 @@
 /*
- * operands_locate: where in a file the elements of an operand are.  Internal to operands_file.
+ * operands_locate: the tensor of an operand in a file, and where in it the elements are.
  */
 #ifndef HARNESS_PROBLEM_OPERANDS_LOCATE_H
 #define HARNESS_PROBLEM_OPERANDS_LOCATE_H

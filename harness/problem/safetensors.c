@@ -271,10 +271,13 @@ const struct safetensor *safetensors_at(const struct safetensors *file, size_t i
     return index < file->count ? &file->items[index] : NULL;
 }
 
-const struct safetensor *safetensors_find(const struct safetensors *file, const char *name)
+const struct safetensor *safetensors_find(const struct safetensors *file, const char *prefix,
+                                          const char *name)
 {
+    const size_t length = strlen(prefix);
     for (size_t n = 0; n < file->count; n++)
-        if (strcmp(file->items[n].name, name) == 0)
+        if (strncmp(file->items[n].name, prefix, length) == 0 &&
+            strcmp(file->items[n].name + length, name) == 0)
             return &file->items[n];
     return NULL;
 }

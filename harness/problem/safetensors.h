@@ -30,10 +30,11 @@ struct safetensors;
 struct safetensors *safetensors_open(const char *path, char *message, size_t message_size);
 void safetensors_close(struct safetensors *file);
 
-/* Tensors in the order of their data; by name, NULL where there is none. */
+/* Tensors in the order of their data; the one whose name is prefix and name, NULL where there is none. */
 size_t safetensors_count(const struct safetensors *file);
 const struct safetensor *safetensors_at(const struct safetensors *file, size_t index);
-const struct safetensor *safetensors_find(const struct safetensors *file, const char *name);
+const struct safetensor *safetensors_find(const struct safetensors *file, const char *prefix,
+                                          const char *name);
 
 /* Whether it is a tensor of floating-point numbers of that shape. */
 bool safetensors_is_shape(const struct safetensor *tensor, const size_t *shape, size_t rank);

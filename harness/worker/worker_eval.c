@@ -4,11 +4,11 @@
  *
  * Results are shaped as q is: (B, H, S, D), or (B, S, H * D); packed (H, rows, D) or (1, H, rows, D).
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "problem/operands_file.h"
+#include "problem/operands_locate.h"
 #include "problem/tensors.h"
 #include "system/aftermath.h"
 #include "answer.h"
@@ -105,12 +105,10 @@ static bool read_operands(const struct operands_file *file, const struct attn_pr
                           struct tensor_set *set, struct rows *rows, char *message, size_t size)
 {
     static const struct tensors_layout layout = {.guard = TENSORS_TIMING};
-    char name[sizeof((struct input *)0)->prefix + 2];
     if (!operands_file_load(file, set, p, &layout, message, size))
         return false;
     const bool packed = p->options & ATTN_OPTION_PACKED;
-    snprintf(name, sizeof name, "%sq", file->prefix);
-    const bool three = safetensors_find(file->file, name)->rank == 3;
+    const bool three = operands_named(file, OPERAND_Q)->rank == 3;
     *rows = (struct rows){packed ? 1 : p->batch, p->q_heads, packed ? set->shape.q_rows : p->q_len,
                           three && !packed, three && packed};
     return true;

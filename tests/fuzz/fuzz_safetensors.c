@@ -38,7 +38,7 @@ static void read_file(const uint8_t *bytes, size_t size)
     for (size_t n = 0; n < safetensors_count(file); n++) {
         const struct safetensor *t = safetensors_at(file, n);
         read_tensor(t);
-        require(safetensors_find(file, t->name) == t, "a tensor is found by its name");
+        require(safetensors_find(file, "", t->name) == t, "a tensor is found by its name");
         tensors += t->bytes;
     }
     require(tensors <= size - PREFIX - strlen("{}"), "tensors lie apart, within the file");

@@ -117,7 +117,7 @@ static void refuses_with_a_reason(void **state)
 
 static float *load(const struct safetensors *file, const char *name, size_t n)
 {
-    const struct safetensor *tensor = safetensors_find(file, name);
+    const struct safetensor *tensor = safetensors_find(file, "", name);
     float *x = malloc(n * sizeof *x);
     assert_non_null(tensor);
     assert_non_null(x);

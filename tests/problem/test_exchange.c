@@ -26,7 +26,7 @@ static struct safetensors *look(const struct exchange *exchange)
 static void assert_shape(const struct safetensors *file, const char *name, const char *shape)
 {
     char text[SAFETENSORS_SHAPE_TEXT];
-    const struct safetensor *t = safetensors_find(file, name);
+    const struct safetensor *t = safetensors_find(file, "", name);
     if (!t) {
         fail_msg("no tensor %s", name);
         return;
@@ -72,7 +72,7 @@ static void names_and_shapes(void **state)
             struct safetensors *file = look(exchange);
             for (size_t t = 0; t < 8 && table[n].tensors[t].name; t++)
                 assert_shape(file, table[n].tensors[t].name, table[n].tensors[t].shape);
-            assert_null(safetensors_find(file, "q.3"));
+            assert_null(safetensors_find(file, "", "q.3"));
             safetensors_close(file);
         }
     exchange_close(exchange);
@@ -125,7 +125,7 @@ static void every_operand_has_its_shape(void **state)
         struct safetensors *file = look(exchange);
         for (size_t t = 0; t < 8 && table[n].tensors[t].name; t++)
             assert_shape(file, table[n].tensors[t].name, table[n].tensors[t].shape);
-        assert_null(safetensors_find(file, table[n].absent));
+        assert_null(safetensors_find(file, "", table[n].absent));
         safetensors_close(file);
     }
     exchange_close(exchange);
@@ -143,8 +143,8 @@ static void operands_are_shifted(void **state)
         assert_true(
             exchange_arrange(exchange, &problem, &plain, 1, n ? 320 : 0, message, sizeof message));
         struct safetensors *file = look(exchange);
-        apart[n] = (const char *)safetensors_find(file, "k.0")->data -
-                   (const char *)safetensors_find(file, "q.0")->data;
+        apart[n] = (const char *)safetensors_find(file, "", "k.0")->data -
+                   (const char *)safetensors_find(file, "", "q.0")->data;
         safetensors_close(file);
     }
     assert_int_equal(apart[0], 2 * 16 * 16 * 4);
@@ -189,9 +189,9 @@ static void operands_arrive(void **state)
         assert_true(exchange_arrange(exchange, &problem, &plain, 2, 0, message, sizeof message));
         exchange_write(exchange, 1, &set.tensors);
         struct safetensors *file = look(exchange);
-        assert_true(element(safetensors_find(file, "q.1"), &problem, at) == 1234);
-        assert_true(element(safetensors_find(file, "q.0"), &problem, at) == 0);
-        assert_true(isnan(element(safetensors_find(file, "o.1"), &problem, at)));
+        assert_true(element(safetensors_find(file, "", "q.1"), &problem, at) == 1234);
+        assert_true(element(safetensors_find(file, "", "q.0"), &problem, at) == 0);
+        assert_true(isnan(element(safetensors_find(file, "", "o.1"), &problem, at)));
         safetensors_close(file);
         tensors_free(&set);
         exchange_close(exchange);
@@ -220,8 +220,8 @@ static void masks_arrive(void **state)
         struct safetensors *file = look(exchange);
         assert_shape(file, "bias.0", widest ? "f32 (2,3,4,5)" : "bf16 (1,1,1,5)");
         assert_shape(file, "mask.1", widest ? "bool (2,3,4,5)" : "bool (1,1,4,5)");
-        const struct safetensor *bias = safetensors_find(file, "bias.1");
-        const struct safetensor *mask = safetensors_find(file, "mask.1");
+        const struct safetensor *bias = safetensors_find(file, "", "bias.1");
+        const struct safetensor *mask = safetensors_find(file, "", "mask.1");
         for (size_t n = 0; n < 2 * 3 * 4 * 5; n++) {
             const size_t b = n / 60, h = n / 20 % 3, i = n / 5 % 4, j = n % 5;
             assert_true(safetensors_get(bias, widest ? n : j) ==
@@ -257,8 +257,9 @@ static void fewer_rows_and_pages_than_there_is_room_for(void **state)
     assert_true(exchange_holds(exchange, t));
     exchange_write(exchange, 1, t);
     struct safetensors *file = look(exchange);
-    const struct safetensor *q = safetensors_find(file, "q.1"), *k = safetensors_find(file, "k.1");
-    const struct safetensor *table = safetensors_find(file, "block_table.1");
+    const struct safetensor *q = safetensors_find(file, "", "q.1"),
+                            *k = safetensors_find(file, "", "k.1");
+    const struct safetensor *table = safetensors_find(file, "", "block_table.1");
     for (size_t i = 0; i < 8; i++)
         assert_true(i < t->q_rows ? safetensors_get(q, 2 * i + 1) == (double)i
                                   : isnan(safetensors_get(q, 2 * i + 1)));
@@ -286,7 +287,7 @@ static void write_f32(const struct exchange *exchange, const char *name, size_t 
     uint64_t header;
     struct safetensors *file = look(exchange);
     const char *first = safetensors_at(file, 0)->data;
-    const ptrdiff_t at = (const char *)safetensors_find(file, name)->data - first;
+    const ptrdiff_t at = (const char *)safetensors_find(file, "", name)->data - first;
     const int fd = exchange_file(exchange);
     assert_int_equal(pread(fd, &header, sizeof header, 0), sizeof header);
     const off_t place = (off_t)(8 + header + index * sizeof x) + at;

@@ -86,14 +86,13 @@ static struct problem_case case_of(const struct layer *layer)
 
 static size_t judge_layer(const struct layer *layer)
 {
-    char message[256], path[512], name[80];
+    char message[256], path[512];
     const struct problem_case c = case_of(layer);
     snprintf(path, sizeof path, "%s/%s", TEST_DATA, layer->file);
-    snprintf(name, sizeof name, "%so", layer->prefix);
     struct safetensors *file = safetensors_open(path, message, sizeof message);
     if (!file)
         fail_msg("%s", message);
-    const struct safetensor *model = safetensors_find(file, name);
+    const struct safetensor *model = safetensors_find(file, layer->prefix, "o");
     const struct attn_problem *p = &c.problem;
     assert_true(model &&
                 safetensors_is_shape(model, (size_t[]){1, p->q_heads, p->q_len, p->v_dim}, 4));

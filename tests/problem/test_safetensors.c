@@ -78,18 +78,21 @@ static void what_is_written_is_read(void **state)
     assert_true(safetensors_write(path, tensors, COUNT(tensors), message, sizeof message));
     struct safetensors *file = opened(path);
     assert_int_equal(safetensors_count(file), COUNT(tensors));
-    const struct safetensor *q = safetensors_find(file, "layer0.q");
+    const struct safetensor *q = safetensors_find(file, "", "layer0.q");
     assert_true(safetensors_is_shape(q, (const size_t[]){2, 3}, 2));
     assert_false(safetensors_is_shape(q, (const size_t[]){3, 2}, 2));
     assert_false(safetensors_is_shape(q, (const size_t[]){2}, 1));
     assert_true(safetensors_get(q, 2) == 3.5 && safetensors_get(q, 5) == 7);
-    assert_true(safetensors_get(safetensors_find(file, "b"), 1) == -2);
-    const struct safetensor *h = safetensors_find(file, "h");
+    assert_true(safetensors_get(safetensors_find(file, "", "b"), 1) == -2);
+    const struct safetensor *h = safetensors_find(file, "", "h");
     assert_true(safetensors_get(h, 1) == 0x1p-24 && safetensors_get(h, 2) == -65504);
     safetensors_print_shape(h, text);
     assert_string_equal(text, "f16 (1,3,1)");
-    assert_true(safetensors_get(safetensors_find(file, "d"), 0) == 0.1);
-    assert_null(safetensors_find(file, "nothing"));
+    assert_true(safetensors_get(safetensors_find(file, "", "d"), 0) == 0.1);
+    assert_null(safetensors_find(file, "", "nothing"));
+    assert_ptr_equal(safetensors_find(file, "layer0.", "q"), q);
+    assert_null(safetensors_find(file, "layer1.", "q"));
+    assert_null(safetensors_find(file, "layer0.", ""));
     assert_null(safetensors_at(file, COUNT(tensors)));
     safetensors_close(file);
 }
@@ -99,7 +102,7 @@ static void a_real_file_is_read(void **state)
 {
     (void)state;
     struct safetensors *file = opened(TEST_DATA "/minilm-preamble.safetensors");
-    const struct safetensor *q = safetensors_find(file, "layer1.q");
+    const struct safetensor *q = safetensors_find(file, "", "layer1.q");
     assert_non_null(q);
     assert_int_equal(q->rank, 4);
     assert_string_equal(q->format, "F32");

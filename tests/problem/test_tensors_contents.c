@@ -127,7 +127,7 @@ static void tensors_come_from_files(void **state)
     set = filled(&c, (struct tensors_layout){0}, 0);
     struct tensor_set other = filled(&c, (struct tensors_layout){0}, 3);
     struct safetensors *file = safetensors_open(c.input.path, message, sizeof message);
-    const struct safetensor *v = safetensors_find(file, "layer1.v");
+    const struct safetensor *v = safetensors_find(file, "", "layer1.v");
     for (size_t n = 0; n < 2 * 68 * 32; n++) {
         const double x = tensors_get(&set.tensors.v, 0, n / 32 / 68, n / 32 % 68, n % 32);
         assert_true(x == safetensors_get(v, n));

@@ -5,7 +5,6 @@
 
 #include <assert.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "problem/cases.h"
@@ -35,8 +34,6 @@ static const struct {
 /* A MultiheadAttention with add_bias_kv has one more key and value, which no kernel here gets. */
 static const char *const refused[] = {"bias_k", "bias_v"};
 
-#define NAME 256 /* of a tensor, with its prefix */
-
 /* A file that is being read. */
 struct reader {
     const char *path, *prefix;
@@ -52,14 +49,6 @@ static bool refuse(const struct reader *r, enum layer_tensor which, const char *
     safetensors_print_shape(r->found[which], shape);
     return experiment_fail(r->work, "%s: %s%s is %s, not %s", r->path, r->prefix,
                            tensors[which].name, shape, wanted);
-}
-
-static const struct safetensor *find(const struct reader *r, const struct safetensors *file,
-                                     const char *name)
-{
-    char full[NAME];
-    snprintf(full, sizeof full, "%s%s", r->prefix, name);
-    return safetensors_find(file, full);
 }
 
 /* A tensor with the dimensions that a layer has, of whatever it was stored with. */
@@ -98,7 +87,7 @@ static bool third(const struct reader *r, size_t which, const struct safetensor 
 static bool find_tensors(struct reader *r, const struct safetensors *file)
 {
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
-        if (find(r, file, refused[i]))
+        if (safetensors_find(file, r->prefix, refused[i]))
             return experiment_fail(r->work,
                                    "%s: %s%s is not computed: a layer with add_bias_kv has a key "
                                    "and a value besides those of its input",
@@ -111,7 +100,7 @@ static bool find_tensors(struct reader *r, const struct safetensors *file)
         struct safetensor part;
         size_t n = 0;
         for (; n < count && !t; n++)
-            t = names[n] ? find(r, file, names[n]) : NULL;
+            t = names[n] ? safetensors_find(file, r->prefix, names[n]) : NULL;
         if (t && n == count && i < LAYER_WO) { /* wq wk wv bq bk bv */
             if (!third(r, (size_t)(i - LAYER_WQ) % 3, t, &part))
                 return false;

@@ -3,24 +3,19 @@
  */
 #include "layer_heads.h"
 
-#include <stdio.h>
-
 #include "layer_file.h"
-
-#define NAME 256 /* of a tensor, with its prefix */
 
 /* A tensor of one batch with as many heads and tokens as q; NULL fills the message. */
 static const struct safetensor *find_like(const struct safetensors *in, const char *file,
                                           const char *prefix, const char *name,
                                           const struct safetensor *q, struct experiment_work *work)
 {
-    char full[NAME], shape[SAFETENSORS_SHAPE_TEXT];
-    snprintf(full, sizeof full, "%s%s", prefix, name);
-    const struct safetensor *t = safetensors_find(in, full);
+    char shape[SAFETENSORS_SHAPE_TEXT];
+    const struct safetensor *t = safetensors_find(in, prefix, name);
     if (!t) {
         experiment_fail(
-            work, "%s: there is no tensor %s; a layer has %sq, k and v, or %sx, wq, wk and wv",
-            file, full, prefix, prefix);
+            work, "%s: there is no tensor %s%s; a layer has %sq, k and v, or %sx, wq, wk and wv",
+            file, prefix, name, prefix, prefix);
         return NULL;
     }
     const bool like_q =
@@ -28,7 +23,7 @@ static const struct safetensor *find_like(const struct safetensors *in, const ch
     if (t->rank == 4 && t->shape[0] == 1 && like_q && t->dtype != ATTN_DTYPE_COUNT)
         return t;
     safetensors_print_shape(t, shape);
-    experiment_fail(work, "%s: %s is %s, not (1,H,S,D)%s", file, full, shape,
+    experiment_fail(work, "%s: %s is %s, not (1,H,S,D)%s", file, t->name, shape,
                     q ? " with the heads and tokens of q" : "");
     return NULL;
 }
@@ -36,9 +31,7 @@ static const struct safetensor *find_like(const struct safetensors *in, const ch
 static bool read_heads(struct layer_heads *heads, const struct safetensors *in, const char *file,
                        const char *prefix, struct experiment_work *work)
 {
-    char name[NAME];
-    snprintf(name, sizeof name, "%so", prefix);
-    const bool with_o = safetensors_find(in, name);
+    const bool with_o = safetensors_find(in, prefix, "o");
     const struct safetensor *q = find_like(in, file, prefix, "q", NULL, work), *o = NULL;
     const struct safetensor *k = q ? find_like(in, file, prefix, "k", q, work) : NULL;
     const struct safetensor *v = k ? find_like(in, file, prefix, "v", q, work) : NULL;
@@ -89,8 +82,7 @@ void real_steps(json_t *steps, json_t *base)
 
 bool real_open(struct layer_heads *heads, const json_t *step, struct experiment_work *work)
 {
-    return layer_heads_open(heads, experiment_text(step, "file"), experiment_text(step, "prefix"),
-                            work);
+    return layer_heads_open(heads, text_at(step, "file"), text_at(step, "prefix"), work);
 }
 
 json_t *real_params(const json_t *step, const struct layer_heads *heads, size_t h,
