@@ -8,8 +8,8 @@
  *     softcap(scale * q_i . k_j) + slope * p + bias_ij                    softcap(x) = c tanh(x / c)
  *
  * unless a mask hides the key; a sink is one more score of the row, of a key whose value is 0: it
- * counts in the row's maximum, sum and LSE.  Element by element, keys and values of 8 bits count as k_scale * k_j
- * and v_scale * v_j, those of 4 bits as k_scale * (k_j - k_zero) and v_scale * (v_j - v_zero).
+ * counts in the row's maximum, sum and LSE.  Element by element, keys and values of 8 bits count as
+ * k_scale * k_j and v_scale * v_j, those of 4 bits as k_scale * (k_j - k_zero) and v_scale * (v_j - v_zero).
  *
  * Life of a call:
  *

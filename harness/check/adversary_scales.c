@@ -144,8 +144,9 @@ static void set_scale(struct trial *trial, enum kv_operand operand, struct kv_pl
         *kv_scale(p, t, operand, at, d) = scale;
 }
 
-/* Scales of K that are no numbers, of a key of each head, or of all where these share them: NaN; infinite, which
- * makes a score of products of both signs NaN; -inf of positive elements, which takes the key its weight. */
+/* Scales of K that are no numbers, of a key of each head, or of all where these share them: NaN; infinite,
+ * which makes a score of products of both signs NaN; -inf of positive elements, which takes its key's
+ * weight. */
 void infinite_k_scales(struct trial *trial, uint64_t key)
 {
     static const float scales[] = {NAN, INFINITY, -INFINITY};

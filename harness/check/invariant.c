@@ -2,8 +2,8 @@
  * invariant: a row's bits are its own sequence's alone.
  *
  * What a server computes for one user must not depend on who else is served (He and Thinking Machines Lab
- * 2025, "Defeating Nondeterminism in LLM Inference").  So a sequence has the same bits in every call, on every
- * number of threads and however these split its keys, alone and at each place of a batch, whatever
+ * 2025, "Defeating Nondeterminism in LLM Inference").  So a sequence has the same bits in every call, on
+ * every number of threads and however these split its keys, alone and at each place of a batch, whatever
  * numbers its neighbours have, and whether or not it shares pages with them.
  *
  * The number of its queries does not count: it belongs to the sequence's own problem, by which kernels choose

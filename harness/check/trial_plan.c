@@ -1,5 +1,5 @@
 /*
- * trial_plan: the plans of a trial: a workspace between inaccessible pages, and what kernels must leave alone.
+ * trial_plan: the plans of a trial: a workspace between inaccessible pages, and what kernels leave alone.
  */
 #include "trial.h"
 

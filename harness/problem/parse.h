@@ -10,8 +10,8 @@
  * Keys may stand in any order, each at most once; a shorthand beside a key that it sets is refused.  A
  * default may be written.  The canonical form, which printing gives, has the order of the table: b to d
  * always, the other keys only where they differ from their default, floats as the shortest text that reads
- * back as the same float.  Parsing what was printed gives the same struct, and printing what was parsed from a
- * canonical text gives the same text.
+ * back as the same float.  Parsing what was printed gives the same struct, and printing what was parsed from
+ * a canonical text gives the same text.
  *
  * An input says what the operands of a case hold: where Q, K and V come from,
  *

@@ -95,8 +95,8 @@ static inline struct place place_of(const struct attn_problem *problem,
     };
 }
 
-/* What the elements of key j's row of K or V stand for; `scales` and `zeros` belong to it.  V has no scale for each
- * channel. */
+/* What the elements of key j's row of K or V stand for; `scales` and `zeros` belong to it.  V has no scale
+ * for each channel. */
 static inline void row_of(const struct place *at, const struct attn_tensor *scales,
                           const struct attn_tensor *zeros, const void *row, size_t j, size_t n,
                           wide *to)

@@ -1,5 +1,5 @@
 /*
- * wide: the numbers that the reference computes in, elements of every type as such numbers, and their dot products.
+ * wide: the numbers that the reference computes in, elements of every type as such numbers, and dot products.
  */
 #ifndef REFERENCE_WIDE_H
 #define REFERENCE_WIDE_H

@@ -69,8 +69,8 @@ static void honest_kernels_pass(void **state)
 }
 
 /* A kernel that folds log2(e) into the scale errs by an ulp or two in LSE, whichever row.  Where all rows
- * were alike they erred by the same, which is no RMS: at these dimensions it came to more than 8 times that of
- * naive, whose sum happened to be exact. */
+ * were alike they erred by the same, which is no RMS: at these dimensions it came to more than 8 times that
+ * of naive, whose sum happened to be exact. */
 static void a_rounding_of_one_score_is_no_lost_precision(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /*
- * Kernels that crash say what ran; kernels that are wrong on one thread count fail on that one; where memory is
- * missing none does.
+ * Kernels that crash say what ran; kernels that are wrong on one thread count fail on that one; where memory
+ * is missing none does.
  */
 #include "testing.h"
 

@@ -1,6 +1,6 @@
 /*
- * Every variant of the registry passes the check: on the own input of many drawn problems, of lengths around the
- * edges of tiles, dimensions of models and all that the variant claims; and in full on problems of every
+ * Every variant of the registry passes the check: on the own input of many drawn problems, of lengths around
+ * the edges of tiles, dimensions of models and all that the variant claims; and in full on problems of every
  * kind, as what a check takes for an error may be one on some problems alone.
  */
 #include "testing.h"
@@ -110,8 +110,8 @@ static void latent_heads_pass(void **state)
 
 /* ---- in full -------------------------------------------------------------------------------------
  *
- * The first variant of a kernel on every kind of problem; others compute the same on other vectors, and are asked
- * on three kinds, one of which has most options.
+ * The first variant of a kernel on every kind of problem; others compute the same on other vectors, and are
+ * asked on three kinds, one of which has most options.
  */
 
 static bool is_first(const struct attn_kernel *kernel)

@@ -8,11 +8,12 @@
  *         on    that one and all of the kind that follow
  *         half  that write writes half of its bytes, the next one fails
  *
- * A site is all that is under way in the program itself when it makes the call, directly or through a library:
- * the return addresses on its stack, as one number.  Once it fails, FILE gets a line: the function and who
- * called it.  No FILE after a run means that the call was not made.  Of KIND "none" nothing fails, and FILE gets
- * a line for each site when it is first met: kind and site.  Children are spared: the two variables are taken
- * out of the environment, and between fork and exec nothing fails; of_library() is spared, too.
+ * A site is all that is under way in the program itself when it makes the call, directly or through a
+ * library: the return addresses on its stack, as one number.  Once it fails, FILE gets a line: the function
+ * and who called it.  No FILE after a run means that the call was not made.  Of KIND "none" nothing fails,
+ * and FILE gets a line for each site when it is first met: kind and site.  Children are spared: the two
+ * variables are taken out of the environment, and between fork and exec nothing fails; of_library() is
+ * spared, too.
  */
 #define _GNU_SOURCE
 #include <dirent.h>

@@ -5,7 +5,8 @@
  *
  * For each case and thread count of a file: what the dispatch of this host names for the problem,
  * the fastest kernel measured in the same session, and the ratio of their medians.  The last row of
- * a cell counts.  A choice that is slower is marked by `*`, or by `~` where the 95 % intervals of both overlap.
+ * a cell counts.  A choice that is slower is marked by `*`, or by `~` where the 95 % intervals of both
+ * overlap.
  * Exit: 0 where 98 % of the choices are within 3 % of the best, 1 where they are not, 3 where a file
  * cannot be read.
  */
@@ -57,7 +58,7 @@ static const struct attn_kernel *kernel_of(const struct row *row)
     return NULL;
 }
 
-/* Whether r is what its kernel takes for the case and threads of `at`: a serial one has rows of one thread. */
+/* Whether r is what its kernel takes for case and threads of `at`: a serial one has rows of one thread. */
 static bool competes(const struct row *r, const struct row *at)
 {
     const struct attn_kernel *kernel = kernel_of(r);

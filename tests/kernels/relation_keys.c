@@ -53,8 +53,8 @@ bool relate_apart(const struct drawn_operands *a, size_t n, struct related *to)
 /* ---- 8 and 4 bits ---------------------------------------------------------------------------------- */
 
 /* Powers of two, so that int8 times scale is a number of 8 bits, in any type, and so is an i4 less a zero
- * point in quarters; both differing between heads, keys and channels, but not between sequences, which may share
- * a page. */
+ * point in quarters; both differing between heads, keys and channels, but not between sequences, which may
+ * share a page. */
 void relation_exact_scales(struct drawn_operands *d)
 {
     const struct attn_tensor *const scales[] = {&d->tensors.k_scale, &d->tensors.v_scale};

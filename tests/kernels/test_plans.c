@@ -229,9 +229,9 @@ static void long_lists_of_many_rows(void **state)
     tested_skip_unless_ran();
 }
 
-/* Keys of one weight, beside one that holds the maximum: roundings of their sums repeat, and all have one sign.  By
- * blocks of 64 keys, no kernel's being shorter, a sum loses one unit roundoff for each key of a block and each
- * block; naive, which is what is written plainly, for each key. */
+/* Keys of one weight, beside one that holds the maximum: roundings of their sums repeat, and all have one
+ * sign.  By blocks of 64 keys, no kernel's being shorter, a sum loses one unit roundoff for each key of a
+ * block and each block; naive, which is what is written plainly, for each key. */
 static void equal_weights_of_many_keys(void **state)
 {
     (void)state;
@@ -259,9 +259,9 @@ static void equal_weights_of_many_keys(void **state)
     tested_skip_unless_ran();
 }
 
-/* The first and the last of more keys than an int32 counts, which ALiBi sets one unit apart: all others are hidden by
- * a mask of untouched pages, and one key in memory stands for all.  A second of one thread, so of one variant of
- * the kernel that keeps no scores and looks at masks by blocks. */
+/* The first and the last of more keys than an int32 counts, which ALiBi sets one unit apart: all others are
+ * hidden by a mask of untouched pages, and one key in memory stands for all.  A second of one thread, so of
+ * one variant of the kernel that keeps no scores and looks at masks by blocks. */
 static void keys_beyond_int32(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /*
- * The reference's scores as a result: after the scale, softcap, ALiBi and bias, and before softmax; with bounds
- * by hand.  What is lost of them in rounding, O's bound must know.
+ * The reference's scores as a result: after the scale, softcap, ALiBi and bias, and before softmax; with
+ * bounds by hand.  What is lost of them in rounding, O's bound must know.
  *
  * Two keys of one dimension, products with the query 0 and L = log 3 (open_quarters()).  A bound is
  * (D + 4) u s_rj, here 5 L u, and what the options add.

@@ -58,8 +58,8 @@ static bool keys_packed(const struct attn_problem *p)
            !(p->options & (ATTN_OPTION_RAGGED | ATTN_OPTION_PAGED));
 }
 
-/* Elements of a bias or mask that query heads [from, to) of a sequence reach by position and lists: those that
- * the problem without it leaves. */
+/* Elements of a bias or mask that query heads [from, to) of a sequence reach by position and lists: those
+ * that the problem without it leaves. */
 static double reached_by(const struct drawn_operands *d, const struct attn_tensor *t, size_t b,
                          size_t from, size_t to)
 {
@@ -312,7 +312,7 @@ static void keys_of_shared_pages_count_once(void **state)
     const struct attn_tensors t = {.size = sizeof t,
                                    .block_table = {.data = table, .dtype = ATTN_I32, .stride = {3}},
                                    .kv_lens = {.data = lens, .dtype = ATTN_I32}};
-    /* 8 keys of the second sequence are the first one's, and 4 of the third, whose page 2 is not looked for */
+    /* 8 keys of the second sequence are the first's, and 4 of the third, whose page 2 is not looked for */
     assert_true(attn_work(&p, &t).bytes == ROWS * KEY + (30 - 8 - 4) * KEY);
     p.options |= ATTN_OPTION_RAGGED;
     assert_true(attn_work(&p, &t).bytes == ROWS * KEY + (10 + 1 + 3) * KEY);

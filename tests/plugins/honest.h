@@ -13,7 +13,7 @@
 #endif
 #include HEADER
 
-/* The scale is on q: where there is FMA, a product with the sum would be fused with what is subtracted later. */
+/* The scale is on q: with FMA, a product with the sum would be fused with what is subtracted later. */
 static inline float honest_score(const struct attn_problem *p, const float *q, const float *k)
 {
     const float scale = attn_problem_scale(p);

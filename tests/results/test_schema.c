@@ -1,6 +1,7 @@
 /*
  * schema: the lists that results/schema.json has once, and this program too: the fields of a cell's
- * identity, the states, the flags, the exit codes.  tests/scripts/results/test_schema.py holds the tools to the same file.
+ * identity, the states, the flags, the exit codes.  tests/scripts/results/test_schema.py holds the tools to
+ * the same file.
  */
 #include "testing.h"
 

@@ -65,7 +65,7 @@ TEST(the_rest_is_shared_by_need)
     assert_true(fabs(share_of(0, 1000) - 1000) < 1e-9);
 }
 
-/* A program is started and loads its library in each launch and in the check, and operands are copied to it. */
+/* A program is started and loads its library in each launch and the check, and operands are copied to it. */
 TEST(programs_start_and_are_given_copies)
 {
     static struct guest program = {.program = true, .start_s = 3};

@@ -156,8 +156,8 @@ TEST(too_many_threads_are_refused)
     machine_close(machine);
 }
 
-/* Share 2 of two threads gets what the two before it leave, share 6 of one the first core again.  Where threads
- * land is another question: this machine need not have those CPUs. */
+/* Share 2 of two threads gets what the two before it leave, share 6 of one the first core again.  Where
+ * threads land is another question: this machine need not have those CPUs. */
 TEST(shares_of_numa_are_dealt_out_to_the_nodes)
 {
     static const struct {

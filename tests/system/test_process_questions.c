@@ -129,8 +129,8 @@ TEST(environment_and_files_are_given)
     close(file);
 }
 
-/* What a launcher finds, and what it does when it is asked to end; a shell could not, as it began with the signal
- * ignored. */
+/* What a launcher finds, and what it does when it is asked to end; a shell could not, as it began with the
+ * signal ignored. */
 static volatile sig_atomic_t asked_to_end;
 
 static void note(int signal)

@@ -247,7 +247,7 @@ static real unscaled(const struct work *w, ptrdiff_t j)
     return w->scores[j] * inverse(w) * (own ? value_scale(w, j) : 1);
 }
 
-/* One multiplication a result in place of one a value; a finite sum of values of both signs is made infinite. */
+/* One multiplication a result, not one a value; a finite sum of values of both signs is made infinite. */
 WRONG_OPTION(v_scale_outside_the_sum, ROW, "multiplies results by the scale of a head's values")
 {
     sum_elements(w, unscaled);
@@ -272,8 +272,8 @@ WRONG_SCORE(k_scale_outside_the_sum, "multiplies a key's sum of products by its 
            bias_term(w, j);
 }
 
-/* Splits queries times the scales of K's channels into their upper and lower bits.  Where these are 0 an infinite
- * key makes them NaN. */
+/* Splits queries times the scales of K's channels into their upper and lower bits.  Where these are 0 an
+ * infinite key makes them NaN. */
 WRONG_SCORE(scaled_query_in_parts, "multiplies keys of 8 bits by two parts of a query, one maybe 0")
 {
     const struct attn_tensor *q = &w->tensors->q, *k = &w->tensors->k;

@@ -39,8 +39,8 @@ WRONG(starts_at_minus_1e30, MAXIMUM, "looks for the maximum from -1e30 on")
         w->m = -1e30f;
 }
 
-/* A search for the maximum that starts there cannot tell a row of such scores from one that sees no key; frameworks
- * hide keys by a bias of -FLT_MAX, and a row of nothing else is the mean of its values. */
+/* A search for the maximum that starts there cannot tell a row of such scores from one that sees no key;
+ * frameworks hide keys by a bias of -FLT_MAX, and a row of nothing else is the mean of its values. */
 WRONG_OPTION(lowest_means_hidden, SUM, "takes a maximum of -FLT_MAX for that of no key")
 {
     if (!(w->m <= -FLT_MAX))
@@ -128,8 +128,8 @@ WRONG(maximum_by_differences, ROW, "a maximum that grows by rounded differences"
     end_stream(w);
 }
 
-/* A maximum that follows a score only when that exceeds it by more than a limit.  A small one is right and saves
- * rescaling (FlashAttention 4, arXiv:2603.05451: 8 in base 2). */
+/* A maximum that follows a score only when that exceeds it by more than a limit.  A small one is right and
+ * saves rescaling (FlashAttention 4, arXiv:2603.05451: 8 in base 2). */
 static void lazy_row(struct work *w, float limit)
 {
     begin_stream(w, -INFINITY);

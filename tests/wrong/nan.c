@@ -71,8 +71,8 @@ WRONG_OPTION(infinity_leaks, WEIGHTS, "does not see infinity in a hidden key's v
     show_hidden(w, has_no_nan);
 }
 
-/* fmaxf() returns its other argument where one is NaN: the maximum of the scores is then that of the others, and
- * the exponential is clamped instead of NaN. */
+/* fmaxf() returns its other argument where one is NaN: the maximum of the scores is then that of the others,
+ * and the exponential is clamped instead of NaN. */
 static void finite_row(struct work *w)
 {
     make_scores(w);

@@ -105,8 +105,8 @@ WRONG_SCORE(tanh_overflows, "computes tanh from an exponential that overflows")
     return score_capped_by(w, j, cap_that_overflows);
 }
 
-/* Takes j - i for the distance of ALiBi, which counts from the wrong end where there are more keys than queries.
- * All scores of a row are off by the same number, so that only LSE and sinks show it. */
+/* Takes j - i for the distance of ALiBi, which counts from the wrong end where there are more keys than
+ * queries.  All scores of a row are off by the same number, so that only LSE and sinks show it. */
 WRONG_OPTION(alibi_without_offset, SCORES, "counts the distances of ALiBi from the first key")
 {
     const struct attn_sequence *s = &w->sequence;

@@ -58,8 +58,8 @@ WRONG_OPTION(list_instead_of_mask, BEFORE, "ignores the causal mask beside a lis
         w->seen = (struct attn_range){0, (ptrdiff_t)w->sequence.kv_len};
 }
 
-/* Reads keys of a list where they would lie if the pages of a sequence followed each other from its first one,
- * in the order of memory and round its end, not by the page table. */
+/* Reads keys of a list where they would lie if the pages of a sequence followed each other from its first
+ * one, in the order of memory and round its end, not by the page table. */
 WRONG_OPTION(list_of_physical_keys, ROW, "lists name places in memory")
 {
     const struct attn_problem *p = w->problem;

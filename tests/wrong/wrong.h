@@ -1,17 +1,17 @@
 /*
  * wrong.h: an honest attention kernel in steps, and deliberately wrong ones that change one of them.
  *
- * They are what the check is there for: tests/check/test_wrong.c and test_wrong_options.c say which phase must
- * catch each, test_crashes.c how it must die.  A comment above one says in whose code such a thing was, or could
- * have been, overlooked.
+ * They are what the check is there for: tests/check/test_wrong.c and test_wrong_options.c say which phase
+ * must catch each, test_crashes.c how it must die.  A comment above one says in whose code such a thing was,
+ * or could have been, overlooked.
  *
  *     WRONG(NAME, STEP, "what it does wrong")
  *     {
  *         what it does behind that step to a row, `struct work *w`
  *     }
  *
- * is the kernel wrong_NAME, which takes causal masks and windows.  WRONG_OPTION is one that takes all masks and
- * options, and WRONG_SCORE one whose body returns the score of key `j`.  The body of WRONG_CALL and
+ * is the kernel wrong_NAME, which takes causal masks and windows.  WRONG_OPTION is one that takes all masks
+ * and options, and WRONG_SCORE one whose body returns the score of key `j`.  The body of WRONG_CALL and
  * WRONG_OPTION_CALL is a whole call, of `plan` and `tensors`.
  */
 #ifndef TESTS_WRONG_H
@@ -23,8 +23,8 @@
 #include "attention.h"
 #include "element.h"
 
-/* What kernels compute in and what they take: a file may define both before.  The steps below are compiled once,
- * by honest.c; a file with another type has its own. */
+/* What kernels compute in and what they take: a file may define both before.  The steps below are compiled
+ * once, by honest.c; a file with another type has its own. */
 #ifdef WRONG_REAL
 #define WRONG_OWN_STEPS 1
 #define WRONG_STEP static inline
@@ -142,13 +142,13 @@ WRONG_STEP real capped(const struct work *w, real x);
 WRONG_STEP real dot(const struct work *w, ptrdiff_t j);
 typedef real score_function(const struct work *w, ptrdiff_t j);
 
-/* Which keys positional masks leave; which of these nothing else hides, and where a list is given in place of the
- * row's own. */
+/* Which keys positional masks leave; which of these nothing else hides, and where a list is given in place of
+ * the row's own. */
 WRONG_STEP void see_keys(struct work *w);
 WRONG_STEP void show_keys(struct work *w);
 WRONG_STEP void show_list(struct work *w, const int32_t *list);
 
-/* Scores of shown keys, -inf of others; their maximum; exponentials and their sum; the sum of values; results. */
+/* Scores of shown keys, -inf of others; their maximum; exponentials and their sum; sum of values; results. */
 WRONG_STEP void make_scores_by(struct work *w, score_function *score);
 WRONG_STEP void make_scores(struct work *w);
 WRONG_STEP void find_maximum(struct work *w);

@@ -1,6 +1,6 @@
 /*
- * f64_variant: compiled once per ISA with ATTN_COMPUTE_F64, as the f64 objects of kernels are; F64_VARIANT and
- * F64_VARIANT_ISA say which it is.
+ * f64_variant: compiled once per ISA with ATTN_COMPUTE_F64, as the f64 objects of kernels are; F64_VARIANT
+ * and F64_VARIANT_ISA say which it is.
  */
 #include "f64_variant.h"
 

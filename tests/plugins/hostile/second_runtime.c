@@ -1,6 +1,6 @@
 /*
- * second_runtime: computes on threads of another OpenMP runtime than the program's, as a shared object that was
- * built by another compiler does.
+ * second_runtime: computes on threads of another OpenMP runtime than the program's, as a shared object that
+ * was built by another compiler does.
  */
 #include "wrong.h"
 

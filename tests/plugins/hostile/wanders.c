@@ -1,6 +1,6 @@
 /*
- * wanders: speaks the user's language, in the process and in the thread that calls it, goes to another folder as
- * soon as it is loaded and in each of its functions, and doubles results.
+ * wanders: speaks the user's language, in the process and in the thread that calls it, goes to another folder
+ * as soon as it is loaded and in each of its functions, and doubles results.
  */
 #define _GNU_SOURCE
 #include <locale.h>
