@@ -110,7 +110,7 @@
 
 /* Less than f64 computes with.  The reference of f64 is slow. */
 #define F64 ",dtype=f64"
-#define SMALL "sq=20,skv=333,d=8,dv=5"
+#define SMALL "sq=8,skv=333,d=4,dv=3"
 #define IN_DOUBLE(X)                                                    \
     X(computes_in_f32, PLAIN F64, "own input", "")                      \
     X(exp_of_40_bits, PLAIN F64, "own input", "")                       \
