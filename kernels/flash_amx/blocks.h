@@ -137,99 +137,106 @@ static uint32_t bits_of_tree(const struct terms *t, ptrdiff_t j)
     return t->tree.parents ? bits : ~0u;
 }
 
-/* Bits of those of n <= 32 keys from j on that a row's mask and bias leave. */
-static uint32_t bits_left(const struct terms *t, ptrdiff_t j, ptrdiff_t n)
+/* Bits of those of n <= 64 keys from j on that a row's mask and bias leave. */
+static uint64_t bits_left(const struct terms *t, ptrdiff_t j, ptrdiff_t n)
 {
     struct terms treeless = *t;
-    uint32_t bits = 0;
+    uint64_t bits = 0;
     treeless.tree.parents = NULL;
     for (ptrdiff_t i = 0; i < n; i++)
-        bits |= (uint32_t)!terms_hides(&treeless, j + i) << i;
+        bits |= (uint64_t)!terms_hides(&treeless, j + i) << i;
     return bits;
 }
 
-/* The same of the strips of a whole job, a job's strips of keys from j on. */
+/* The same for 64 keys. */
 #ifdef ATTN_TILES_EMULATED
-static void bits_left_of_job(const struct terms *t, ptrdiff_t j, uint32_t bits[JOB_STRIPS])
+static uint64_t bits_left_of_64(const struct terms *t, ptrdiff_t j)
 {
-    for (int s = 0; s < JOB_STRIPS; s++)
-        bits[s] = bits_left(t, j + s * STRIP_KEYS, STRIP_KEYS);
+    return bits_left(t, j, 64);
 }
 #else
-VF_INLINE void bits_left_of_job(const struct terms *t, ptrdiff_t j, uint32_t bits[JOB_STRIPS])
+VF_INLINE uint64_t bits_left_of_64(const struct terms *t, ptrdiff_t j)
 {
-    for (int s = 0; s < JOB_STRIPS; s += 2) {
-        uint64_t left = UINT64_MAX;
-        if (t->mask) {
-            const __m512i bytes = _mm512_loadu_si512(t->mask + j + s * STRIP_KEYS);
-            left = _mm512_test_epi8_mask(bytes, bytes);
-        }
-        for (int i = 0; t->bias && i < 2 * STRIP_KEYS; i += VF_LANES) {
-            const size_t at = (size_t)(j + s * STRIP_KEYS + i) * attn_dtype_size(t->bias_type);
-            const vf x = vf_load_elements(t->bias_type, t->bias + at, VF_LANES);
-            left &= ~((uint64_t)_mm512_cmp_ps_mask(x, vf_set1(-INFINITY), _CMP_EQ_OQ) << i);
-        }
-        bits[s] = (uint32_t)left;
-        bits[s + 1] = (uint32_t)(left >> 32);
+    uint64_t left = UINT64_MAX;
+    if (t->mask) {
+        const __m512i bytes = _mm512_loadu_si512(t->mask + j);
+        left = _mm512_test_epi8_mask(bytes, bytes);
     }
+    for (int i = 0; t->bias && i < 64; i += VF_LANES) {
+        const size_t at = (size_t)(j + i) * attn_dtype_size(t->bias_type);
+        const vf x = vf_load_elements(t->bias_type, t->bias + at, VF_LANES);
+        left &= ~((uint64_t)_mm512_cmp_ps_mask(x, vf_set1(-INFINITY), _CMP_EQ_OQ) << i);
+    }
+    return left;
 }
 #endif
 
-/* Keys of a job's strips that masks, biases and trees leave, read together because rows of a mask lie far
- * apart. */
+/* Keys that masks, biases and trees leave to the rows of a block. */
 struct left {
-    ptrdiff_t from; /* first key; -1: nothing was looked at */
-    uint32_t bits[JOB_STRIPS][BLOCK_ROWS];
+    ptrdiff_t from; /* first key */
+    uint32_t (
+        *bits)[BLOCK_ROWS]; /* by strip, a bit for each key; room for an even number of strips */
 };
 
-static void look_at_operands(const struct block *block, ptrdiff_t from, struct left *left)
+/* To row i, of keys up to `to`, as far as its mask and bias leave them. */
+static void look_at_row(const struct terms *t, ptrdiff_t kv_len, ptrdiff_t to, size_t i,
+                        const struct left *left)
 {
-    const ptrdiff_t n = (ptrdiff_t)block->rows.sequence.kv_len - from;
-    left->from = from;
-    for (size_t i = 0; i < block->rows.rows; i++) {
-        const struct terms *t = &block->terms[i];
-        uint32_t bits[JOB_STRIPS];
-        if (i > 0 && t->mask == t[-1].mask && t->bias == t[-1].bias &&
-            !(t->tree.parents && t->query != t[-1].query)) /* another head's */
-            for (int s = 0; s < JOB_STRIPS; s++)
-                bits[s] = left->bits[s][i - 1];
-        else if (n >= JOB_STRIPS * STRIP_KEYS)
-            bits_left_of_job(t, from, bits);
-        else
-            for (ptrdiff_t s = 0; s < JOB_STRIPS; s++) {
-                const ptrdiff_t rest = n - s * STRIP_KEYS;
-                bits[s] =
-                    bits_left(t, from + s * STRIP_KEYS, rest < STRIP_KEYS ? rest : STRIP_KEYS);
-            }
-        for (int s = 0; s < JOB_STRIPS; s++)
-            left->bits[s][i] = bits[s] & bits_of_tree(t, from + s * STRIP_KEYS);
+    uint32_t(*bits)[BLOCK_ROWS] = left->bits;
+    for (ptrdiff_t j = left->from; j < to; j += 2 * STRIP_KEYS, bits += 2) {
+        const ptrdiff_t rest = kv_len - j;
+        const uint64_t both = rest >= 64 ? bits_left_of_64(t, j) : bits_left(t, j, rest);
+        bits[0][i] = (uint32_t)both;
+        bits[1][i] = (uint32_t)(both >> STRIP_KEYS);
     }
 }
 
-/* Which keys of the strip at key j a block's queries see; whether some see some.  *all: all see all. */
-static bool look(const struct call *call, const struct block *block, ptrdiff_t j, struct left *left,
-                 uint32_t seen[BLOCK_ROWS], bool *all)
+/* Where a block's rows lie so far apart that strip by strip each line would be waited for, each row is read
+ * whole: a stream that the processor fetches by itself.  Its pages are looked up before (shared/pages.h).  A
+ * tree alone hides only drafts. */
+static void look_at_operands(const struct call *call, const struct block *block, ptrdiff_t from,
+                             ptrdiff_t to, struct left *left)
 {
     const struct group_block *rows = &block->rows;
-    const ptrdiff_t width = JOB_STRIPS * STRIP_KEYS, from = j / width * width;
+    const struct terms *terms = block->terms;
+    const ptrdiff_t draft = terms[0].tree.first;
+    left->from = terms[0].tree_alone && draft > from ? draft / STRIP_KEYS * STRIP_KEYS : from;
+    const ptrdiff_t strips = (to - left->from + STRIP_KEYS - 1) / STRIP_KEYS;
+    if (terms[0].mask)
+        pages_touch((const char *)terms[0].mask + from, call->tensors->mask.stride[2],
+                    (ptrdiff_t)(group_query(rows, rows->rows - 1) - group_query(rows, 0) + 1));
+    for (size_t i = 0; i < rows->rows; i++)
+        if (i > 0 && terms[i].mask == terms[i - 1].mask && terms[i].bias == terms[i - 1].bias)
+            for (ptrdiff_t s = 0; s < strips; s++) /* another head's */
+                left->bits[s][i] = left->bits[s][i - 1];
+        else
+            look_at_row(&terms[i], (ptrdiff_t)rows->sequence.kv_len, to, i, left);
+    const ptrdiff_t first = draft > left->from ? (draft - left->from) / STRIP_KEYS : 0;
+    for (size_t i = 0; i < rows->rows && terms[0].tree.parents; i++)
+        for (ptrdiff_t s = first; s < strips; s++)
+            left->bits[s][i] &= bits_of_tree(&terms[i], left->from + s * STRIP_KEYS);
+}
+
+/* Which keys of the strip at key j a block's queries see; whether some see some.  *all: all see all. */
+static bool look(const struct call *call, const struct block *block, ptrdiff_t j,
+                 const struct left *left, uint32_t seen[BLOCK_ROWS], bool *all)
+{
+    const struct group_block *rows = &block->rows;
+    const int there = (int)rows->rows;
     const bool inside = rows->full.lo <= j && j + STRIP_KEYS <= rows->full.hi;
-    const bool hides = may_hide(call, block, j + STRIP_KEYS);
     uint32_t some = 0, every = ~0u;
-    if (!hides && inside && rows->rows == BLOCK_ROWS) {
-        memset(seen, 0xff, BLOCK_ROWS * sizeof *seen);
-        return *all = true;
-    }
     if (!inside)
         bits_by_place(block, j, seen);
-    if (hides && left->from != from)
-        look_at_operands(block, from, left);
-    const uint32_t *bits = hides ? left->bits[(j - from) / STRIP_KEYS] : NULL;
-    for (size_t i = 0; i < BLOCK_ROWS; i++) {
-        seen[i] = i >= rows->rows ? 0 : inside ? ~0u : seen[i];
-        if (bits)
-            seen[i] &= i < rows->rows ? bits[i] : 0;
+    for (int i = 0; i < BLOCK_ROWS && inside; i++)
+        seen[i] = i < there ? ~0u : 0;
+    if (may_hide(call, block, j + STRIP_KEYS)) {
+        const uint32_t *restrict bits = left->bits[(j - left->from) / STRIP_KEYS];
+        for (int i = 0; i < BLOCK_ROWS; i++)
+            seen[i] &= bits[i];
+    }
+    for (int i = 0; i < BLOCK_ROWS; i++) {
         some |= seen[i];
-        every &= i < rows->rows ? seen[i] : ~0u; /* rows that are not there hide nothing */
+        every &= i < there ? seen[i] : ~0u; /* rows that are not there hide nothing */
     }
     *all = every == ~0u;
     return some != 0;

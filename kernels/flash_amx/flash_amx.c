@@ -80,7 +80,7 @@ static size_t kept_results(const struct attn_problem *p)
 
 /* Parts of a thread's scratch, in bytes; each keeps the alignment of a tile's rows. */
 struct parts {
-    size_t k, v, ring, again, weights, strip, blocks, q, o, finite, scales, all;
+    size_t k, v, ring, again, weights, strip, left, blocks, q, o, finite, scales, all;
 };
 
 static struct parts parts_of(const struct attn_problem *p)
@@ -95,6 +95,9 @@ static struct parts parts_of(const struct attn_problem *p)
         .again = JOB_STRIPS * STRIP_SCORES * sizeof(float),
         .weights = JOB_STRIPS * tiles,
         .strip = q * tiles,
+        .left = terms_may_hide(p)
+                    ? round_up((size_t)packed_strips(p), 2) * BLOCK_ROWS * sizeof(uint32_t)
+                    : 0,
         .blocks = round_up(kept_blocks(p) * sizeof(struct block), ATTN_WORKSPACE_ALIGN),
         .q = (attn_dtype_scaled(p->kv_dtype) ? Q_PARTS : 1) * q * tiles,
         .o = v * RESULT_FLOATS * sizeof(float),
@@ -102,8 +105,8 @@ static struct parts parts_of(const struct attn_problem *p)
         .scales = attn_dtype_scaled(p->kv_dtype) ? strips * STRIP_KEYS * sizeof(float) : 0,
     };
     parts.all = parts.k + parts.v + parts.ring + parts.again + 2 * parts.weights + parts.strip +
-                parts.blocks + kept_blocks(p) * parts.q + kept_results(p) * parts.o + parts.finite +
-                2 * parts.scales;
+                parts.left + parts.blocks + kept_blocks(p) * parts.q + kept_results(p) * parts.o +
+                parts.finite + 2 * parts.scales;
     return parts;
 }
 
@@ -130,6 +133,7 @@ static struct scratch scratch_at(const struct attn_problem *p, char *at)
         .again = carve(&at, parts.again),
         .weights = {carve(&at, parts.weights), carve(&at, parts.weights)},
         .strip = carve(&at, parts.strip),
+        .left = carve(&at, parts.left),
         .blocks = carve(&at, parts.blocks),
         .finite = carve(&at, parts.finite),
         .k_scales = carve(&at, parts.scales),
@@ -219,6 +223,7 @@ static void run_tasks(const struct attn_plan *plan, const struct call *call, int
     jobs->scratch = &scratch;
     jobs->packed.first = -1;
     jobs->first_strip = jobs->slot = 0;
+    jobs->left.bits = (uint32_t(*)[BLOCK_ROWS])scratch.left;
     line.ahead = call->ahead;
     line.ring = call->ahead + 1;
     for (int i = 0; i < JOBS_IN_LINE; i++)

@@ -38,7 +38,7 @@ struct jobs {
     bool open;                      /* it is */
     bool idle;                      /* and it had no job yet */
     ptrdiff_t from, to;             /* keys that are left of it */
-    struct left left;               /* of the block */
+    struct left left;               /* of the block, as far as it has keys in the set */
 };
 
 static ptrdiff_t strip_start(ptrdiff_t j)
@@ -182,7 +182,8 @@ static bool next_block(struct jobs *jobs)
     jobs->from = lo > jobs->first ? lo : jobs->first;
     jobs->to = seen.hi < jobs->end ? seen.hi : jobs->end;
     jobs->open = jobs->idle = true;
-    jobs->left.from = -1;
+    if (call->hides && jobs->from < jobs->to)
+        look_at_operands(call, block, jobs->from, jobs->to, &jobs->left);
     plan_prefetch(jobs, &block->rows);
     return true;
 }

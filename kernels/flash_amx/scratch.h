@@ -119,6 +119,7 @@ struct scratch {
     float *again;         /* those of a job that is computed again */
     uint16_t *weights[2]; /* of the job whose softmax is under way and of the one before */
     uint16_t *strip;      /* keys that are packed for rows of the softmax that are wanted */
+    uint32_t *left;       /* keys of a set that operands leave to a block: blocks.h */
     struct block *blocks;
     bool *finite;               /* by strip: all of V is */
     float *k_scales, *v_scales; /* by packed key; NULL where scores and weights take none */

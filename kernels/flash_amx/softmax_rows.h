@@ -16,8 +16,11 @@ static void report_strip(const struct call *call, const struct keys *keys, struc
     const size_t bytes = (size_t)(n < STRIP_KEYS ? n : STRIP_KEYS) * sizeof(float);
     uint32_t seen[BLOCK_ROWS] = {0};
     float k_scale[STRIP_KEYS];
-    struct left left = {.from = -1};
+    uint32_t bits[2][BLOCK_ROWS];
+    struct left left = {.bits = bits};
     bool all;
+    if (j < end && call->hides)
+        look_at_operands(call, block, j, end - j < STRIP_KEYS ? end : j + STRIP_KEYS, &left);
     if (j < end && look(call, block, j, &left, seen, &all)) {
         const uint16_t *packed = scratch->strip;
         const struct elements k = elements_of(call->problem->kv_dtype, 1);
