@@ -96,7 +96,7 @@ static struct parts parts_of(const struct attn_problem *p)
         .weights = JOB_STRIPS * tiles,
         .strip = q * tiles,
         .left = terms_may_hide(p)
-                    ? round_up((size_t)packed_strips(p), 2) * BLOCK_ROWS * sizeof(uint32_t)
+                    ? round_up((size_t)packed_strips(p), JOB_STRIPS) * BLOCK_ROWS * sizeof(uint32_t)
                     : 0,
         .blocks = round_up(kept_blocks(p) * sizeof(struct block), ATTN_WORKSPACE_ALIGN),
         .q = (attn_dtype_scaled(p->kv_dtype) ? Q_PARTS : 1) * q * tiles,

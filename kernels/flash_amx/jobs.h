@@ -38,7 +38,7 @@ struct jobs {
     bool open;                      /* it is */
     bool idle;                      /* and it had no job yet */
     ptrdiff_t from, to;             /* keys that are left of it */
-    struct left left;               /* of the block, as far as it has keys in the set */
+    struct left left;               /* of the block, in the set or near one key (look_at_bias) */
 };
 
 static ptrdiff_t strip_start(ptrdiff_t j)
@@ -167,6 +167,13 @@ static void plan_prefetch(struct jobs *jobs, const struct group_block *block)
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
 
+/* A bias in float32 is looked at a job's width of keys at a time: it is read again for scores, and until then
+ * stays in the first-level cache.  Masks and a bias in 16 bits are looked at by rows as long as the set. */
+static bool looks_by_job(const struct call *call)
+{
+    return call->problem->mask & ATTN_MASK_BIAS && call->tensors->bias.dtype == ATTN_F32;
+}
+
 /* Turns to the next block; false where the task has no more. */
 static bool next_block(struct jobs *jobs)
 {
@@ -182,10 +189,21 @@ static bool next_block(struct jobs *jobs)
     jobs->from = lo > jobs->first ? lo : jobs->first;
     jobs->to = seen.hi < jobs->end ? seen.hi : jobs->end;
     jobs->open = jobs->idle = true;
-    if (call->hides && jobs->from < jobs->to)
+    jobs->left.from = -1;
+    if (call->hides && !looks_by_job(call) && jobs->from < jobs->to)
         look_at_operands(call, block, jobs->from, jobs->to, &jobs->left);
     plan_prefetch(jobs, &block->rows);
     return true;
+}
+
+/* There: looks at the width that has key j. */
+static void look_at_bias(struct jobs *jobs, const struct block *block, ptrdiff_t j)
+{
+    const ptrdiff_t width = JOB_STRIPS * STRIP_KEYS, from = j / width * width;
+    const ptrdiff_t kv_len = (ptrdiff_t)block->rows.sequence.kv_len;
+    if (looks_by_job(jobs->call) && jobs->left.from != from)
+        look_at_operands(jobs->call, block, from, from + width < kv_len ? from + width : kv_len,
+                         &jobs->left);
 }
 
 /* Adds the strip at key j to a job, where its block sees something of it. */
@@ -194,6 +212,7 @@ static void add_strip(struct jobs *jobs, ptrdiff_t j, struct job *job)
     const struct call *call = jobs->call;
     const int strip = jobs->first_strip + (int)((j - jobs->first) / STRIP_KEYS);
     bool all;
+    look_at_bias(jobs, job->block, j);
     if (!look(call, job->block, j, &jobs->left, job->seen[job->strips], &all))
         return;
     job->strip[job->strips] = strip;
