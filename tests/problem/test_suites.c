@@ -306,7 +306,7 @@ static void conformance_has_every_kind_of_problem(void **state)
     }
     assert_int_equal(all.masks, 1u << 31 | ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT |
                                     ATTN_MASK_BIAS | ATTN_MASK_BOOL);
-    assert_int_equal(all.options, (ATTN_OPTION_SHARED_KV << 1) - 1);
+    assert_int_equal(all.options, ((ATTN_OPTION_SHARED_KV << 1) - 1) | ATTN_OPTION_INDEX);
     assert_int_equal(all.outputs,
                      ATTN_OUTPUT_O | ATTN_OUTPUT_LSE | ATTN_OUTPUT_WEIGHTS | ATTN_OUTPUT_SCORES);
     assert_int_equal(all.dtypes,
