@@ -117,10 +117,10 @@ static double flash_rows(const struct shape *s, double *tiles)
  * which each thread of a head does for itself, and split_kv 5, which packs the values alone; then a block of
  * 32 rows costs the one and a tile of 16 the other what the products of their dimensions and a softmax take.
  * Without the unit split_kv pays for its rows.  They cross at 24 to 32 rows with D = 64 and 128, 64 with 256,
- * and nowhere up to 512 rows in latent attention (576, 512), whether K and V have 16 bits or 8, which both widen.
- * Splits have 1024 keys, and split_kv has 8 keys more to set up: 16 rows of 16 keys take flash 0.83 of its time,
- * of 64 keys 1.18 (Intel Xeon with AMX, GCC 12.2, 2026-11-26, 8 heads, one of latent attention, 64 to 8192
- * keys; tuning.md in results/intel-amx-2core).
+ * and nowhere up to 512 rows in latent attention (576, 512), whether K and V have 16 bits or 8, which both
+ * widen. Splits have 1024 keys, and split_kv has 8 keys more to set up: 16 rows of 16 keys take flash 0.83 of
+ * its time, of 64 keys 1.18 (Intel Xeon with AMX, GCC 12.2, 2026-11-26, 8 heads, one of latent attention, 64
+ * to 8192 keys; tuning.md in results/intel-amx-2core).
  */
 static bool starved_units(const struct shape *s)
 {

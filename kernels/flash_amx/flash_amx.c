@@ -12,14 +12,15 @@
  *   parallel  over (batch, KV head, TASK_ROWS query rows), those with the most keys of a head first
  *   scratch   per thread half a megabyte of packed K and V, and the blocks of a task where these are
  *             not all of its keys: below 4 MB, whatever the lengths
- *   instead   split_kv for a few queries and long caches: one thread works on all keys of a KV head here; avx512
- *             for caches of 4 bits, whose elements are no bfloat16 once they have their scales, and for lists of keys
+ *   instead   split_kv for a few queries and long caches: one thread works on all keys of a KV head here;
+ *             avx512 for caches of 4 bits, whose elements are no bfloat16 once they have their scales, and
+ *             for lists of keys
  *
  * scratch.h has sizes and what is kept, pack.h makes tiles, also of 8 bits (shared/tile_bytes.h, scales.h),
  * weigh.h the softmax of scores that change.h has changed, multiply.h runs it beside products, whole.h where
- * nothing is in their way, blocks.h finds what a block of queries sees, finish.h ends it, and exactly.h does what is
- * rare.  jobs.h divides a thread's tasks into jobs, and line.h puts these in line: while the softmax of one
- * is computed, the unit makes the scores of the next and adds up the results of the one before.
+ * nothing is in their way, blocks.h finds what a block of queries sees, finish.h ends it, and exactly.h does
+ * what is rare.  jobs.h divides a thread's tasks into jobs, and line.h puts these in line: while the softmax
+ * of one is computed, the unit makes the scores of the next and adds up the results of the one before.
  *
  * A caller's tiles do not survive a call: each thread configures the unit and releases it in the end.
  */

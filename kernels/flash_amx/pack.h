@@ -152,8 +152,8 @@ static bool pack_scales(const struct keys *keys, const struct attn_tensor *scale
     return infinite;
 }
 
-/* Multiplies the elements of a strip's n packed keys by those of their scales that are infinite, in place of which
- * scores get 1. */
+/* Multiplies the elements of a strip's n packed keys by those of their scales that are infinite, in place of
+ * which scores get 1. */
 VF_NOINLINE void pack_infinite(const struct call *call, const struct keys *keys, ptrdiff_t first,
                                ptrdiff_t n, uint16_t *k, float *scales)
 {

@@ -1,13 +1,13 @@
 /*
  * scales.h: part of kernel flash for matrix units: scales of K and V of 8 bits.
  *
- * Elements are widened while they are packed (shared/tile_bytes.h). Scales are no bfloat16.  One for a head goes
- * into the factor that makes scores of products, or results of sums.  One for each key multiplies its scores in
- * float32, one for each value its weights: these are then computed in float32, so that they are still rounded
- * once (weigh_row_scaled()).  One for each channel of K goes into the queries (split_dims()).
+ * Elements are widened while they are packed (shared/tile_bytes.h). Scales are no bfloat16.  One for a head
+ * goes into the factor that makes scores of products, or results of sums.  One for each key multiplies its
+ * scores in float32, one for each value its weights: these are then computed in float32, so that they are
+ * still rounded once (weigh_row_scaled()).  One for each channel of K goes into the queries (split_dims()).
  *
- * An infinite scale of a key, or of a head's keys, makes products of both signs NaN, and their sum times it does
- * not say so.  Such a scale multiplies elements when they are packed, which are then infinite or NaN.
+ * An infinite scale of a key, or of a head's keys, makes products of both signs NaN, and their sum times it
+ * does not say so.  Such a scale multiplies elements when they are packed, which are then infinite or NaN.
  */
 #ifndef ATTN_FLASH_AMX_SCALES_H
 #define ATTN_FLASH_AMX_SCALES_H

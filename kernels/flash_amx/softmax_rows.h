@@ -1,6 +1,6 @@
 /*
- * softmax_rows.h: part of kernel flash for matrix units: rows of the softmax, where they are wanted, from scores
- * computed a second time.
+ * softmax_rows.h: part of kernel flash for matrix units: rows of the softmax, where they are wanted, from
+ * scores computed a second time.
  */
 #ifndef ATTN_FLASH_AMX_SOFTMAX_ROWS_H
 #define ATTN_FLASH_AMX_SOFTMAX_ROWS_H

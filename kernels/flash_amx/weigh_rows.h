@@ -1,8 +1,9 @@
 /*
  * weigh_rows.h: part of kernel flash for matrix units: rows of a job's scores become weights, some at a time.
  *
- * Where each value has a scale (scales.h), the weights that multiply values are not those that are summed, and
- * 16-bit integers cannot be multiplied further without a second rounding: such rows are weighed in float32.
+ * Where each value has a scale (scales.h), the weights that multiply values are not those that are summed,
+ * and 16-bit integers cannot be multiplied further without a second rounding: such rows are weighed in
+ * float32.
  */
 #ifndef ATTN_FLASH_AMX_WEIGH_ROWS_H
 #define ATTN_FLASH_AMX_WEIGH_ROWS_H

@@ -2,9 +2,9 @@
  * tile_bytes.h: K and V of 8 bits as rows of bfloat16 for a matrix unit (tile_rows.h), and queries that have
  * taken scales; for kernel files only.
  *
- * Integers and both kinds of 8-bit floats are bfloat16 without a loss. A float's bits but for its sign are looked
- * up in two tables of 128 bytes, of the lower and of the upper halves of what they become: 5 operations for 32
- * elements, where conversions by way of float32 take 16.
+ * Integers and both kinds of 8-bit floats are bfloat16 without a loss. A float's bits but for its sign are
+ * looked up in two tables of 128 bytes, of the lower and of the upper halves of what they become: 5
+ * operations for 32 elements, where conversions by way of float32 take 16.
  *
  * A weight times a scale may be as small as a scale, and below 2^-126 the unit takes it for 0.  Times a value
  * of up to 57344 that would be off by more than the bound has for it.  So values are parts of the largest

@@ -2,8 +2,8 @@
  * mask_bits.h: part of kernel split_kv: which keys of a block a unit's rows see, a bit for each key.
  *
  * Four things hide a key from a row: its position (causal, window), a 0 in the boolean mask, a bias of
- * -inf and a tree of drafts.  They give a word of 64 bits per row; what the words have in common decides how the block
- * is computed.
+ * -inf and a tree of drafts.  They give a word of 64 bits per row; what the words have in common decides how
+ * the block is computed.
  */
 #ifndef ATTN_SPLIT_KV_MASK_BITS_H
 #define ATTN_SPLIT_KV_MASK_BITS_H

@@ -121,8 +121,8 @@ VF_NOINLINE struct rows widen_keys(const struct unit *u, ptrdiff_t j, ptrdiff_t 
 }
 
 /* Rows of a block's keys or values, 16 at a time, for loading as tiles: where they lie if every 32 dimensions
- * are one cache line (a row that straddles lines takes six times as long), else copied.  Rows of `unsafe` keys
- * count as 0.  Returns the number of groups; entries behind them repeat existing ones. */
+ * are one cache line (a row that straddles lines takes six times as long), else copied.  Rows of `unsafe`
+ * keys count as 0.  Returns the number of groups; entries behind them repeat existing ones. */
 static int groups_of(const struct cache *c, const struct axis *axis, char *copy, uint64_t unsafe,
                      const struct block *b, struct rows rows[BLOCK_GROUPS])
 {

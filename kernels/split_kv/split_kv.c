@@ -25,7 +25,8 @@
  *
  * A matrix unit (amx) takes a unit through panels of keys in place of blocks, and tiles of 16 rows
  * (panels.h, matrix_products.h); all else is the same.  It reads K, and V of few rows, where they lie, and
- * widens those of 8 bits a block at a time.  Caches of 4 bits and lists of keys are left to the other variants.
+ * widens those of 8 bits a block at a time.  Caches of 4 bits and lists of keys are left to the other
+ * variants.
  *
  *   memory    K and V once per 128 query rows of a KV head, pages where they lie, 8 bits as they are;
  *             pages that neighbouring sequences begin with once for up to 32 of them

@@ -62,8 +62,8 @@ static void spread_scale(const struct unit *u, const struct attn_tensor *scale, 
            scale->stride[2], unit, n, keys, rows, to);
 }
 
-/* Whether all products of a row's query and a key are above 0, or all below: then they are as infinite as their
- * sum times an infinite scale, otherwise some cancel, or 0 times it is NaN. */
+/* Whether all products of a row's query and a key are above 0, or all below: then they are as infinite as
+ * their sum times an infinite scale, otherwise some cancel, or 0 times it is NaN. */
 static bool of_one_sign(const struct unit *u, int row, ptrdiff_t key)
 {
     const struct attn_tensor *q = &u->t->q, *k = &u->t->k;

@@ -1,9 +1,10 @@
 /*
- * values_in_place.h: part of kernel split_kv: values of a matrix unit's only tile of rows, read where they lie.
+ * values_in_place.h: part of kernel split_kv: values of a matrix unit's only tile of rows, read where they
+ * lie.
  *
  * A product multiplies pairs: a row of the right factor holds the values of two keys, column by column.  To
- * make such rows of V takes longer than the products of 16 rows.  Rows of V as they lie hold two dimensions of
- * one key in a pair instead.  So weights are the left factor twice: with a 0 behind each, which gives even
+ * make such rows of V takes longer than the products of 16 rows.  Rows of V as they lie hold two dimensions
+ * of one key in a pair instead.  So weights are the left factor twice: with a 0 behind each, which gives even
  * dimensions, and with a 0 before each, which gives odd ones.  These are twice the products, of 16 keys each,
  * and no packing.
  *
