@@ -145,6 +145,8 @@ static bool starved(const struct shape *s)
     double tiles;
     if (s->rows > 1 && s->flash && s->flash->isa == ATTN_ISA_AMX)
         return starved_units(s);
+    if (s->split_kv_in_tiles) /* lists of keys, for which flash has no tiles */
+        return true;
     const double flash = flash_rows(s, &tiles);
     const double start = s->flash && s->flash->isa == ATTN_ISA_AVX512_BF16 ? 40 : 28;
     const double split_kv = s->rows * (1 + start / s->keys);

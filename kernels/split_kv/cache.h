@@ -1,7 +1,9 @@
 /*
  * cache.h: part of kernel split_kv: addresses of a head's keys or values, and their prefetching.
  *
- * Rows follow each other at a stride: all rows of the sequence, or those of a page (shared/keys.h).
+ * Rows follow each other at a stride: all rows of the sequence, or those of a page (shared/keys.h).  Where a
+ * list names the keys its entries take their place: row j is that of key list[j], and rows are copied from
+ * wherever they lie.
  */
 #ifndef ATTN_SPLIT_KV_CACHE_H
 #define ATTN_SPLIT_KV_CACHE_H
@@ -20,7 +22,8 @@
 struct cache {
     struct keys keys;
     const struct attn_tensor *kv;
-    bool paged;
+    bool scattered;   /* rows lie in pages, or where a list says */
+    ptrdiff_t listed; /* entries of the list; 0: there is none */
     const char *data; /* row 0, where all rows follow each other */
     ptrdiff_t stride; /* bytes from row to row */
 };
@@ -30,15 +33,16 @@ static inline void cache_start(struct cache *c, const struct keys *keys,
 {
     c->keys = *keys;
     c->kv = kv;
-    c->paged = keys->problem->options & ATTN_OPTION_PAGED;
-    c->data = c->paged ? NULL : keys_row(keys, kv, 0);
+    c->scattered = keys->problem->options & ATTN_OPTION_PAGED || keys->list;
+    c->listed = keys->list ? (ptrdiff_t)keys->problem->index_count : 0;
+    c->data = c->scattered ? NULL : keys_row(keys, kv, 0);
     c->stride = attn_elements_bytes(kv->dtype, kv->stride[2]);
 }
 
-/* From row j on. */
+/* From row j on; NULL where a list names none. */
 static inline struct rows cache_rows(const struct cache *c, ptrdiff_t j)
 {
-    if (c->paged)
+    if (c->scattered)
         return (struct rows){keys_row(&c->keys, c->kv, j), c->stride};
     return (struct rows){c->data + j * c->stride, c->stride};
 }
@@ -46,7 +50,7 @@ static inline struct rows cache_rows(const struct cache *c, ptrdiff_t j)
 /* Looks up the pages of rows [j, j + n), which need not exist. */
 static void cache_touch(const struct cache *c, ptrdiff_t j, ptrdiff_t n)
 {
-    if (!c->paged) {
+    if (!c->scattered) {
         pages_touch(cache_rows(c, j).data, c->stride, n);
         return;
     }
@@ -57,13 +61,18 @@ static void cache_touch(const struct cache *c, ptrdiff_t j, ptrdiff_t n)
     }
 }
 
-/* Copies rows [j, j + n), `bytes` each, to rows of `stride` bytes; zeros behind them, up to `total` rows. */
+/* Copies rows [j, j + n), `bytes` each, to rows of `stride` bytes; zeros for those that a list does not have
+ * and behind them, up to `total` rows. */
 VF_NOINLINE struct rows cache_copy(const struct cache *c, ptrdiff_t j, ptrdiff_t n, ptrdiff_t total,
                                    ptrdiff_t bytes, ptrdiff_t stride, char *to)
 {
-    memset(to, 0, (size_t)(total * stride));
-    for (ptrdiff_t i = 0; i < n; i++)
-        memcpy(to + i * stride, cache_rows(c, j + i).data, (size_t)bytes);
+    for (ptrdiff_t i = 0; i < total; i++) {
+        const char *row = i < n ? cache_rows(c, j + i).data : NULL;
+        const ptrdiff_t copied = row ? bytes : 0;
+        if (row)
+            memcpy(to + i * stride, row, (size_t)bytes);
+        memset(to + i * stride + copied, 0, (size_t)(stride - copied));
+    }
     return (struct rows){to, stride};
 }
 
@@ -88,7 +97,7 @@ VF_NOINLINE struct cursor cache_fetch_page(const struct cache *c, const struct a
 static inline void cache_fetch(struct cursor *next, const struct cache *c, const struct axis *axis,
                                ptrdiff_t later, ptrdiff_t j, ptrdiff_t n)
 {
-    if (c->paged) {
+    if (c->scattered) {
         *next = cache_fetch_page(c, axis, later, j, n);
         return;
     }

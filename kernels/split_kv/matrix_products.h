@@ -128,37 +128,44 @@ static void pack_weights(const float *p, uint16_t *to)
 
 #endif
 
-/* Rows that will be needed later: those of a group of K and of V. */
-struct ahead {
-    struct rows k, v;
+/* Rows of K or V that are fetched into the second-level cache beside other work. */
+struct fetching {
+    const struct cache *cache;
+    ptrdiff_t j, end, bytes;
+    int products, due; /* of a block; rows due times products */
 };
 
-/* Two rows of each into the second-level cache. */
-VF_INLINE void fetch_rows(const struct rows *rows, int row, ptrdiff_t bytes)
+VF_INLINE void fetch_row(struct fetching *f)
 {
-    const char *p = rows->data + row * rows->stride;
-    for (ptrdiff_t at = 0; at < bytes; at += 64) {
-        __builtin_prefetch(p + at, 0, 2);
-        __builtin_prefetch(p + rows->stride + at, 0, 2);
-    }
+    if (f->j >= f->end)
+        return;
+    const char *row = cache_rows(f->cache, f->j++).data;
+    const ptrdiff_t bytes = row ? f->bytes : 0;
+    for (ptrdiff_t at = 0; at < bytes; at += 64)
+        __builtin_prefetch(row + at, 0, 2);
 }
 
-/* A strip's values as the right factor: for each 32 dimensions two tiles.  Rows that are NULL count as 0. */
+/* A block's rows in all, evenly: many at a time would wait for each other, and all reads for them. */
+VF_INLINE void fetch_beside(struct fetching *f)
+{
+    for (f->due += BLOCK_KEYS; f->due >= f->products; f->due -= f->products)
+        fetch_row(f);
+}
+
+/* A strip's values as the right factor: for each 32 dimensions two tiles.  Rows that are NULL count as 0.
+ * Meanwhile rows of K and V are fetched. */
 VF_INLINE void pack_values_of(const enum row_kind kind, const struct geometry *g,
                               const struct elements *elements, const void *const v[STRIP_KEYS],
-                              const struct ahead *ahead, uint16_t *to)
+                              struct fetching ahead[2], uint16_t *to)
 {
     static const uint16_t zeros[STEP_DIMS];
     const size_t dim = (size_t)g->v.dim, step = STEP_DIMS * (kind == ROWS_OF_BF16 ? 2 : 1);
     for (int i = 0; i < TILE_ROWS; i++) {
         const char *a = v[2 * i] ? v[2 * i] : zeros, *b = v[2 * i + 1] ? v[2 * i + 1] : zeros;
         const size_t a_step = v[2 * i] ? step : 0, b_step = v[2 * i + 1] ? step : 0;
-        const struct ahead *next = &ahead[i / (TILE_ROWS / 2)];
         uint16_t *at = to + i * 2 * TILE_ROWS, room[2][STEP_DIMS];
-        if (next->k.data)
-            fetch_rows(&next->k, 2 * i % GROUP_KEYS, g->qk.bytes);
-        if (next->v.data)
-            fetch_rows(&next->v, 2 * i % GROUP_KEYS, g->v.bytes);
+        for (int n = 0; n < 4; n++) /* two rows of K and two of V */
+            fetch_row(&ahead[n / 2]);
         size_t d = 0;
         for (; d + STEP_DIMS <= dim; d += STEP_DIMS, at += 2 * TILE_ELEMENTS) {
             join_values(step_at(kind, elements, a, room[0]), step_at(kind, elements, b, room[1]),
@@ -174,7 +181,7 @@ VF_INLINE void pack_values_of(const enum row_kind kind, const struct geometry *g
 
 VF_NOINLINE void pack_values(const enum row_kind kind, const struct geometry *g,
                              const struct elements *elements, const void *const v[STRIP_KEYS],
-                             const struct ahead *ahead, uint16_t *to)
+                             struct fetching ahead[2], uint16_t *to)
 {
     if (kind == ROWS_OF_BF16) {
         pack_values_of(ROWS_OF_BF16, g, NULL, v, ahead, to);
@@ -215,25 +222,6 @@ VF_NOINLINE void score_two(const struct rows k[2], const struct queries *queries
     TILE_STORE(1, s + SCORES, TILE_ROW_BYTES);
     TILE_STORE(2, s + next, TILE_ROW_BYTES);
     TILE_STORE(3, s + SCORES + next, TILE_ROW_BYTES);
-}
-
-/* Rows of K or V that are fetched into the second-level cache beside products. */
-struct fetching {
-    const struct cache *cache;
-    ptrdiff_t j, end, bytes;
-    int products, due; /* of a block; rows due times products */
-};
-
-/* A block's rows in all, evenly: many at a time would wait for each other, and all reads for them. */
-VF_INLINE void fetch_beside(struct fetching *f)
-{
-    for (f->due += BLOCK_KEYS; f->due >= f->products; f->due -= f->products) {
-        if (f->j >= f->end)
-            continue;
-        const char *row = cache_rows(f->cache, f->j++).data;
-        for (ptrdiff_t at = 0; at < f->bytes; at += 64)
-            __builtin_prefetch(row + at, 0, 2);
-    }
 }
 
 /* Scores of four groups of keys for a tile of rows, the first `groups` of them. */

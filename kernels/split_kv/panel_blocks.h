@@ -46,7 +46,7 @@ static uint64_t *bits_of_block(const struct unit *u, int block)
 /* What rows see of keys [j, j + n), those that are not there included. */
 static struct mask_bits look_at(const struct unit *u, ptrdiff_t j, ptrdiff_t n, uint64_t *bits)
 {
-    const struct mask_bits s = bits_look(u->view, u->rows, &u->t->bias, j, n, bits);
+    const struct mask_bits s = unit_bits(u, j, n, bits);
     for (int r = u->rows; r < row_tiles(u) * TILE_ROWS; r++)
         bits[r] = bits[u->rows - 1];
     return s;
@@ -102,6 +102,10 @@ VF_INLINE void widen_rows(const enum row_kind kind, const struct unit *u, ptrdif
         const char *row = cache_rows(&u->k, j + i).data;
         uint16_t *at = (uint16_t *)(to + i * stride);
         size_t d = 0;
+        if (!row) {
+            memset(at, 0, (size_t)stride);
+            continue;
+        }
         for (; d + STEP_DIMS <= dim; d += STEP_DIMS)
             step_at(kind, &own, row + d, at + d);
         if (d < dim)
@@ -110,14 +114,13 @@ VF_INLINE void widen_rows(const enum row_kind kind, const struct unit *u, ptrdif
     memset(to + n * stride, 0, (size_t)((GROUP_KEYS - n) * stride));
 }
 
-VF_NOINLINE struct rows widen_keys(const struct unit *u, ptrdiff_t j, ptrdiff_t n, ptrdiff_t stride,
-                                   char *to)
+VF_NOINLINE void widen_keys(const struct unit *u, ptrdiff_t j, ptrdiff_t n, char *to,
+                            ptrdiff_t stride)
 {
     if (u->elements.dtype == ATTN_I8)
         widen_rows(ROWS_OF_INTEGERS, u, j, n, stride, to);
     else
         widen_rows(ROWS_OF_FLOATS, u, j, n, stride, to);
-    return (struct rows){to, stride};
 }
 
 /* Rows of a block's keys or values, 16 at a time, for loading as tiles: where they lie if every 32 dimensions
@@ -146,18 +149,27 @@ static int groups_of(const struct cache *c, const struct axis *axis, char *copy,
 
 /* ---- scores --------------------------------------------------------------------------------- */
 
+/* Rows of a block's keys that are in the unit's copy, as groups_of(). */
+static int groups_in_copy(const struct unit *u, const struct block *b, struct rows k[BLOCK_GROUPS])
+{
+    const ptrdiff_t stride = (ptrdiff_t)geometry_products(u->g->qk.dim) * TILE_ROW_BYTES;
+    const int groups = (int)((b->end - b->j + GROUP_KEYS - 1) / GROUP_KEYS);
+    for (int i = 0; i < BLOCK_GROUPS; i++)
+        k[i] = (struct rows){u->k_copy + (i < groups ? i : 0) * GROUP_KEYS * stride, stride};
+    return groups;
+}
+
 /* Rows of a block's keys, 16 at a time, as groups_of(): of 8 bits widened, in the unit's copy. */
 static int key_groups(const struct unit *u, const struct block *b, struct rows k[BLOCK_GROUPS])
 {
-    const ptrdiff_t stride = (ptrdiff_t)geometry_products(u->g->qk.dim) * TILE_ROW_BYTES;
-    int groups = 0;
     if (!FORMAT_SCALED(u->g->format))
         return groups_of(&u->k, &u->g->qk, u->k_copy, 0, b, k);
-    for (ptrdiff_t j = b->j; j < b->end; j += GROUP_KEYS, groups++)
-        k[groups] = widen_keys(u, j, b->end - j < GROUP_KEYS ? b->end - j : GROUP_KEYS, stride,
-                               u->k_copy + groups * GROUP_KEYS * stride);
-    for (int i = groups; i < BLOCK_GROUPS; i++)
-        k[i] = k[0];
+    const int groups = groups_in_copy(u, b, k);
+    for (int i = 0; i < groups; i++) {
+        const ptrdiff_t j = b->j + i * GROUP_KEYS, left = b->end - j;
+        widen_keys(u, j, left < GROUP_KEYS ? left : GROUP_KEYS,
+                   u->k_copy + i * GROUP_KEYS * k[i].stride, k[i].stride);
+    }
     return groups;
 }
 
@@ -171,14 +183,13 @@ static void score_strip(const struct unit *u, const struct rows k[2], int strip)
     }
 }
 
-/* What is fetched beside `products` of a block: as many rows, some blocks later. */
-static struct fetching fetch_after(const struct unit *u, const struct cache *c,
-                                   const struct axis *axis, const struct block *b, int blocks,
+/* Rows [j, j + n) of K or V, as far as there are so many, to be fetched beside `products`. */
+static struct fetching fetch_later(const struct unit *u, const struct cache *c,
+                                   const struct axis *axis, ptrdiff_t j, ptrdiff_t n,
                                    size_t products)
 {
-    const ptrdiff_t j = b->j + blocks * BLOCK_KEYS;
-    const size_t end = geometry_minimum((size_t)j + BLOCK_KEYS, u->block.sequence.kv_len);
-    return (struct fetching){c, j, (ptrdiff_t)end, axis->bytes, (int)products, 0};
+    const ptrdiff_t all = (ptrdiff_t)geometry_keys(u->g, &u->block.sequence);
+    return (struct fetching){c, j, j + n < all ? j + n : all, axis->bytes, (int)products, 0};
 }
 
 /* Those of a whole block for a tile that is left. */
@@ -187,8 +198,8 @@ static void score_last(const struct unit *u, const struct block *b,
 {
     const int i = row_tiles(u) - 1;
     const struct queries q = queries_from(u, i);
-    struct fetching ahead =
-        fetch_after(u, &u->k, &u->g->qk, b, K_AHEAD_BLOCKS, q.steps * BLOCK_GROUPS);
+    struct fetching ahead = fetch_later(u, &u->k, &u->g->qk, b->j + K_AHEAD_BLOCKS * BLOCK_KEYS,
+                                        BLOCK_KEYS, q.steps * BLOCK_GROUPS);
     if (!in_place(u)) /* beside packing */
         ahead.j = ahead.end;
     if (row_tiles(u) % 2)
@@ -225,41 +236,50 @@ static uint64_t not_finite(const struct unit *u, const struct block *b, uint64_t
     for (; keys; keys &= keys - 1) {
         const int key = __builtin_ctzll(keys);
         const void *v = cache_rows(&u->v, b->j + key).data;
-        if (FORMAT_SCALED(u->g->format)
-                ? !row_of_bytes_is_finite(u->block.problem->kv_dtype, v, u->g->v.dim)
-                : !row_is_finite(v, u->g->v.dim))
+        if (v && (FORMAT_SCALED(u->g->format)
+                      ? !row_of_bytes_is_finite(u->block.problem->kv_dtype, v, u->g->v.dim)
+                      : !row_is_finite(v, u->g->v.dim)))
             bits |= UINT64_C(1) << key;
     }
     return bits;
+}
+
+/* Whether values of a block are the first dimensions of keys in the unit's copy. */
+static bool values_in_copy(const struct unit *u)
+{
+    return u->g->shared && (FORMAT_SCALED(u->g->format) || u->list);
 }
 
 /* Packs the values of a strip that begins at key `from` of a block; those of `unsafe` keys count as 0. */
 static void pack_strip(const struct unit *u, const struct block *b, int from, uint64_t unsafe,
                        int strip)
 {
-    const ptrdiff_t end = (ptrdiff_t)u->block.sequence.kv_len;
     const size_t each = geometry_products(u->g->v.dim) * 2 * TILE_ELEMENTS;
     const ptrdiff_t stride = (ptrdiff_t)geometry_products(u->g->qk.dim) * TILE_ROW_BYTES;
-    const bool bytes = FORMAT_SCALED(u->g->format), widened = bytes && u->g->shared;
+    const ptrdiff_t first = b->j + from, later = first + AHEAD_KEYS;
+    const bool copied = values_in_copy(u);
     const void *v[STRIP_KEYS];
-    struct ahead ahead[2] = {{{NULL, 0}, {NULL, 0}}};
-    for (int i = 0; i < STRIP_KEYS; i++) {
-        const ptrdiff_t j = b->j + from + i;
-        v[i] = j < b->end && !(unsafe >> (from + i) & 1)
-                   ? (widened ? u->k_copy + (from + i) * stride : cache_rows(&u->v, j).data)
+    for (int i = 0; i < STRIP_KEYS; i++)
+        v[i] = first + i < b->end && !(unsafe >> (from + i) & 1)
+                   ? (copied ? u->k_copy + (from + i) * stride : cache_rows(&u->v, first + i).data)
                    : NULL;
-    }
-    for (int i = 0; i < 2; i++) {
-        const ptrdiff_t j = b->j + from + AHEAD_KEYS + i * GROUP_KEYS;
-        if (j >= end)
-            continue;
-        ahead[i].k = cache_rows(&u->k, j);
-        if (!u->g->shared)
-            ahead[i].v = cache_rows(&u->v, j);
-    }
+    struct fetching ahead[] = {
+        fetch_later(u, &u->k, &u->g->qk, later, STRIP_KEYS, 0),
+        fetch_later(u, &u->v, &u->g->v, later, u->g->shared ? 0 : STRIP_KEYS, 0)};
     uint16_t *const to = (uint16_t *)u->v_copy + (size_t)strip * each;
-    const enum row_kind kind = bytes && !widened ? row_kind(u->elements.dtype) : ROWS_OF_BF16;
+    const enum row_kind kind =
+        FORMAT_SCALED(u->g->format) && !copied ? row_kind(u->elements.dtype) : ROWS_OF_BF16;
     pack_values(kind, u->g, &u->elements, v, ahead, to);
+}
+
+/* Rows of a block's values in place, 16 at a time, as groups_of(); in the unit's copy they have been needed as
+ * keys. */
+static int value_groups(const struct unit *u, const struct block *b, uint64_t unsafe,
+                        struct rows v[BLOCK_GROUPS])
+{
+    if (unsafe || !values_in_copy(u))
+        return groups_of(&u->v, &u->g->v, u->v_copy, unsafe, b, v);
+    return groups_in_copy(u, b, v);
 }
 
 /* O of a row += a weight times values that were left out. */

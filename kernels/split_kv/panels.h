@@ -51,7 +51,7 @@ static void add_block(const struct unit *u, struct panel *p, struct block b, str
 static void touch_after(const struct unit *u, struct panel *p, ptrdiff_t j)
 {
     const ptrdiff_t keys = in_place(u) ? u->g->touch_keys : BLOCK_KEYS;
-    if (j < p->touched)
+    if (j < p->touched || u->list)
         return;
     p->touched = j + keys;
     cache_touch(&u->k, j + TOUCH_AHEAD, keys);
@@ -122,9 +122,9 @@ static void add_in_place(const struct unit *u, const struct panel *p, bool add)
     const struct block *b = &p->block[0];
     const size_t steps = geometry_products(u->g->v.dim);
     struct rows v[BLOCK_GROUPS];
-    const int groups = groups_of(&u->v, &u->g->v, u->v_copy, p->unsafe[0], b, v);
-    struct fetching ahead =
-        fetch_after(u, &u->v, &u->g->v, b, V_AHEAD_BLOCKS, 2 * steps * (size_t)groups);
+    const int groups = value_groups(u, b, p->unsafe[0], v);
+    struct fetching ahead = fetch_later(u, &u->v, &u->g->v, b->j + V_AHEAD_BLOCKS * BLOCK_KEYS,
+                                        BLOCK_KEYS, 2 * steps * (size_t)groups);
     if (u->g->shared)
         ahead.j = ahead.end;
     values_in_place(u->a, v, groups, steps, u->tile[0].o, u->g->o_floats * (ptrdiff_t)sizeof(float),

@@ -25,8 +25,8 @@
  *
  * A matrix unit (amx) takes a unit through panels of keys in place of blocks, and tiles of 16 rows
  * (panels.h, matrix_products.h); all else is the same.  It reads K, and V of few rows, where they lie, and
- * widens those of 8 bits a block at a time.  Caches of 4 bits and lists of keys are left to the other
- * variants.
+ * widens those of 8 bits and copies those of a list a block at a time.  Caches of 4 bits are left to the
+ * other variants.
  *
  *   memory    K and V once per 128 query rows of a KV head, pages where they lie, 8 bits as they are;
  *             pages that neighbouring sequences begin with once for up to 32 of them
@@ -67,18 +67,6 @@ static struct attn_range keys_of_split(const struct unit *u, size_t index)
     return (struct attn_range){(ptrdiff_t)first, (ptrdiff_t)end};
 }
 
-/* Keys of a split, or entries of a list, which is one unit's. */
-static void unit_entries(struct unit *u, int n, const struct attn_range *keys)
-{
-#if !MATRIX_UNIT
-    if (u->list) {
-        unit_listed(u, keys[0]);
-        return;
-    }
-#endif
-    unit_keys(u, n, keys);
-}
-
 /* Leaves O, m and l of the rows of n units over the keys of a split in `part`, `step` bytes from unit to
  * unit. */
 static void split(struct unit *u, int n, size_t index, char *part, size_t step)
@@ -100,7 +88,7 @@ static void split(struct unit *u, int n, size_t index, char *part, size_t step)
     } else {
         for (int i = 0; i < n; i++)
             start_tiles(&u[i], (float *)(part + (size_t)i * step));
-        unit_entries(u, n, keys);
+        unit_keys(u, n, keys);
         for (int i = 0; i < n; i++)
             gather_sums(&u[i], part + (size_t)i * step);
     }
@@ -237,8 +225,11 @@ static void execute(const struct attn_plan *plan, const struct attn_tensors *ten
 
 static bool supports(const struct attn_problem *problem, const char **why)
 {
-    *why = "fewer than 8 query rows of a KV head, for which avx512 is faster";
-    return group_rows(problem) >= LEAST_ROWS;
+    const size_t rows = group_rows(problem), most = geometry_unit_most(problem);
+    *why = problem->options & ATTN_OPTION_INDEX
+               ? "fewer than 8 query rows of a list, for which avx512 is faster"
+               : "fewer than 8 query rows of a KV head, for which avx512 is faster";
+    return geometry_minimum(rows, most) >= LEAST_ROWS;
 }
 #endif
 
@@ -262,12 +253,11 @@ const struct attn_kernel ATTN_KERNEL = {
     .caps.masks = ATTN_MASKS_ALL,
 #if MATRIX_UNIT
     .supports = supports,
-    .caps.options = ATTN_OPTIONS_ALL,
     .caps.kv_dtypes = ATTN_BIT(ATTN_I8) | ATTN_BIT(ATTN_F8E4M3) | ATTN_BIT(ATTN_F8E5M2),
 #else
-    .caps.options = ATTN_OPTIONS_ALL | ATTN_OPTION_INDEX,
     .caps.kv_dtypes = ATTN_DTYPES_SCALED,
 #endif
+    .caps.options = ATTN_OPTIONS_ALL | ATTN_OPTION_INDEX,
     .caps.outputs = ATTN_OUTPUTS_ALL,
     .caps.forward = true,
     .caps.parallel = true,

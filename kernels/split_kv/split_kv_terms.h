@@ -86,7 +86,7 @@ VF_NOINLINE void mend_infinite(const struct unit *u, const struct tile *t, int r
     for (int i = 0; i < n * t->rows; i++) {
         const ptrdiff_t at = j + i / t->rows;
         if (isinf(factor[i]) && row + i % t->rows < u->rows &&
-            !of_one_sign(u, row + i % t->rows, u->list ? u->list[at] : at))
+            !of_one_sign(u, row + i % t->rows, at))
             factor[i] = NAN;
     }
 }
@@ -117,7 +117,7 @@ static struct terms terms_listed(const struct unit *u, const struct tile *t, int
     const struct attn_problem *problem = u->block.problem;
     const ptrdiff_t each = u->g->tile_rows * u->g->block_keys + VF_LANES;
     const enum attn_dtype dtype = u->t->bias.dtype;
-    const bool alibi = problem->options & ATTN_OPTION_ALIBI, scaled = FORMAT_SCALED(u->g->format);
+    const bool alibi = problem->options & ATTN_OPTION_ALIBI;
     struct terms terms = {0};
     for (int key = 0; key < keys; key++) {
         const ptrdiff_t at = key < n ? u->list[j + key] : -1;
@@ -129,16 +129,16 @@ static struct terms terms_listed(const struct unit *u, const struct tile *t, int
             u->terms[key * t->rows + h] = x;
         }
     }
-    for (int i = 0; scaled && i < keys * t->rows; i++) {
+    for (int i = 0; FORMAT_SCALED(u->g->format) && i < keys * t->rows; i++) {
         const ptrdiff_t at = i / t->rows < n ? u->list[j + i / t->rows] : -1;
-        u->terms[each + i] = listed_scale(u, &u->t->v_scale, at);
+        u->terms[each + i] = listed_scale(u, &u->t->v_scale, at) * VALUES_UNIT(problem);
         u->terms[2 * each + i] = listed_scale(u, &u->t->k_scale, at);
     }
     if (problem->options & ATTN_OPTION_SOFTCAP)
         terms.cap = &u->cap;
     if (alibi || problem->mask & ATTN_MASK_BIAS)
         terms.bias = u->terms;
-    if (scaled && !u->reports)
+    if (u->scaling.values && !u->reports)
         terms.v_factor = u->terms + each;
     if (u->scaling.keys) {
         mend_infinite(u, t, row, j, n, u->terms + 2 * each);
@@ -166,8 +166,7 @@ static struct terms terms_of(const struct unit *u, const struct tile *t, int row
         terms.bias = u->terms;
     }
     if (u->scaling.values && !u->reports) {
-        const float unit = MATRIX_UNIT ? SCALING_UNIT(problem) : 1; /* weights take that, too */
-        spread_scale(u, &u->t->v_scale, t->rows, unit, j, n, keys, u->terms + each);
+        spread_scale(u, &u->t->v_scale, t->rows, VALUES_UNIT(problem), j, n, keys, u->terms + each);
         terms.v_factor = u->terms + each;
     }
     if (u->scaling.keys) {

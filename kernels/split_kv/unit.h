@@ -13,8 +13,10 @@
  * unit as bfloat16 of at most 1 (tile_bytes.h). */
 #if MATRIX_UNIT
 #define SCALING_UNIT(problem) bytes_unit((problem)->kv_dtype)
+#define VALUES_UNIT(problem) SCALING_UNIT(problem) /* weights that have scales take it, too */
 #else
 #define SCALING_UNIT(problem) ((problem)->kv_dtype == ATTN_F8E4M3 ? 256.0F : 1.0F)
+#define VALUES_UNIT(problem) 1
 #endif
 
 /* Where scales of 8 bits enter, and how scores are kept. */
@@ -97,12 +99,13 @@ static void unit_start(struct unit *u, const struct geometry *g, const struct at
                        const struct attn_tensors *t, const struct attn_sequence *sequence, size_t b,
                        size_t head, size_t index, char *scratch)
 {
-    const struct keys keys = {problem, t, *sequence, b, head, NULL};
     u->g = g;
     u->t = t;
+    u->block = group_block_in(problem, sequence, b, head, index, g->unit_most);
+    u->list = attn_list(problem, t, b, head, group_query(&u->block, 0));
+    const struct keys keys = {problem, t, *sequence, b, head, u->list};
     cache_start(&u->k, &keys, &t->k);
     cache_start(&u->v, &keys, &t->v);
-    u->block = group_block_in(problem, sequence, b, head, index, g->unit_most);
     u->rows = (int)u->block.rows;
     u->tiles = 0;
     u->alone = geometry_alone(g, sequence);
@@ -110,7 +113,6 @@ static void unit_start(struct unit *u, const struct geometry *g, const struct at
     u->scaling = scaling_of(g, &keys);
     u->shared = 0;
     const bool dense = u->k.stride == g->qk.bytes && u->v.stride == g->v.bytes;
-    u->list = attn_list(problem, t, b, head, group_query(&u->block, 0));
     u->reading = u->list               ? READING_BARE
                  : g->streams && dense ? READING_STREAM
                  : g->near             ? READING_BARE

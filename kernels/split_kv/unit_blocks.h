@@ -133,14 +133,31 @@ VF_NOINLINE void block_cut(const struct unit *u, const struct block *b, struct r
         tile_values(u, &u->tile[i], u->bits + row, unsafe, v, axis, next_k);
 }
 
+/* Fetches rows [j, j + n) of a list, if it has so many. */
+static void cache_fetch_listed(const struct cache *c, ptrdiff_t j, ptrdiff_t n, ptrdiff_t bytes)
+{
+    const ptrdiff_t end = j + n < c->listed ? j + n : c->listed;
+    for (; j < end; j++) {
+        const char *row = cache_rows(c, j).data;
+        for (ptrdiff_t at = 0; row && at < bytes; at += 64)
+            __builtin_prefetch(row + at, 0, 3);
+    }
+}
+
 /* The rows of a block that has to be copied. */
 VF_NOINLINE void copy_rows(const struct unit *u, const struct block *b, struct rows *k,
                            struct rows *v)
 {
-    const ptrdiff_t n = b->end - b->j;
-    *k = cache_copy(&u->k, b->j, n, GROUP_KEYS, u->g->qk.bytes, u->g->qk.bytes, u->k_copy);
-    if (u->v.paged)
-        *v = cache_copy(&u->v, b->j, n, n, u->g->v.bytes, u->g->v.bytes, u->v_copy);
+    const ptrdiff_t n = b->end - b->j, total = (n + GROUP_KEYS - 1) / GROUP_KEYS * GROUP_KEYS;
+    const ptrdiff_t k_row = u->g->qk.bytes, v_row = u->g->v.bytes;
+    cache_fetch_listed(&u->k, b->end, n, k_row);
+    *k = cache_copy(&u->k, b->j, n, total, k_row, k_row, u->k_copy);
+    if (u->g->shared) {
+        *v = *k;
+    } else if (u->v.scattered) {
+        cache_fetch_listed(&u->v, b->end, n, v_row);
+        *v = cache_copy(&u->v, b->j, n, n, v_row, v_row, u->v_copy);
+    }
 }
 
 /* A block against all rows of the unit, all of which see `all` of it by the operands; then comes block
@@ -168,7 +185,7 @@ static void unit_block(const struct unit *u, const struct block *b, uint64_t all
         return;
     }
     if (!g->looks)
-        bits_look(u->view, u->rows, &u->t->bias, b->j, n, u->bits);
+        unit_bits(u, b->j, n, u->bits);
     block_cut(u, b, k, v, &next_v, &next_k);
 }
 

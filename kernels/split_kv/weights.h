@@ -4,6 +4,7 @@
 #ifndef ATTN_SPLIT_KV_WEIGHTS_H
 #define ATTN_SPLIT_KV_WEIGHTS_H
 
+#include "listed.h"
 #include "split_kv_terms.h"
 #if !MATRIX_UNIT
 #include "values.h"
@@ -12,7 +13,7 @@
 /* Keys [j, end) of a split; what rows see of them is in unit.bits where g->looks. */
 struct block {
     ptrdiff_t j, end;
-    bool copied; /* K, and V where it is paged */
+    bool copied; /* K, and V where it is scattered */
 };
 
 #if MATRIX_UNIT
@@ -27,6 +28,8 @@ static inline struct block block_at(const struct unit *u, ptrdiff_t j, ptrdiff_t
 VF_NOINLINE struct block part_of_block(const struct unit *u, ptrdiff_t j, ptrdiff_t hi)
 {
     const ptrdiff_t most = u->g->block_keys, left = hi - j < most ? hi - j : most;
+    if (u->list)
+        return (struct block){j, j + left, true};
     const ptrdiff_t run = keys_run(&u->k.keys, j, left), whole = run / GROUP_KEYS * GROUP_KEYS;
     const ptrdiff_t copied = left < GROUP_KEYS ? left : GROUP_KEYS;
     return (struct block){j, j + (whole ? whole : copied), whole == 0};
@@ -34,7 +37,7 @@ VF_NOINLINE struct block part_of_block(const struct unit *u, ptrdiff_t j, ptrdif
 
 static inline struct block block_at(const struct unit *u, ptrdiff_t j, ptrdiff_t hi)
 {
-    if (u->k.paged || hi - j < u->g->block_keys)
+    if (u->k.scattered || hi - j < u->g->block_keys)
         return part_of_block(u, j, hi);
     return (struct block){j, j + u->g->block_keys, false};
 }
@@ -50,7 +53,7 @@ static inline struct block block_from(const struct unit *u, ptrdiff_t j, ptrdiff
         const struct block b = block_at(u, j, hi);
         if (!u->g->looks)
             return b;
-        *mask = bits_look(u->view, u->rows, &u->t->bias, j, b.end - j, bits);
+        *mask = unit_bits(u, j, b.end - j, bits);
         if (mask->any)
             return b;
         j = b.end;
@@ -61,7 +64,7 @@ static inline struct block block_from(const struct unit *u, ptrdiff_t j, ptrdiff
 /* Where blocks begin: in pages at a whole group, so that pages begin with one. */
 static ptrdiff_t unit_first(const struct unit *u, struct attn_range keys)
 {
-    return u->k.paged ? keys.lo / GROUP_KEYS * GROUP_KEYS : keys.lo;
+    return u->k.scattered ? keys.lo / GROUP_KEYS * GROUP_KEYS : keys.lo;
 }
 
 #if !MATRIX_UNIT

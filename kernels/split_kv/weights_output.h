@@ -11,7 +11,7 @@
 #if MATRIX_UNIT
 #include "panels.h"
 #else
-#include "listed.h"
+#include "unit_blocks.h"
 #endif
 
 /* P of a tile's rows that see something of a block, times 1 / l, to rows of weights at key j. */
@@ -45,14 +45,10 @@ static struct rows report_scores(const struct unit *u, const struct block *b)
 #else
 static struct rows report_scores(const struct unit *u, const struct block *b)
 {
-    if (u->list) {
-        listed_look(u, b);
-        return listed_k(u, b);
-    }
     struct rows k = cache_rows(&u->k, b->j), v = k;
     if (b->copied)
         copy_rows(u, b, &k, &v);
-    bits_look(u->view, u->rows, &u->t->bias, b->j, b->end - b->j, u->bits);
+    unit_bits(u, b->j, b->end - b->j, u->bits);
     return k;
 }
 #endif
@@ -87,12 +83,8 @@ static void report_split(struct unit *u, struct attn_range split, const struct m
             t->limit[lane] = INFINITY;
         }
     struct block b;
-    for (ptrdiff_t j = u->list ? keys.lo : unit_first(u, keys); j < keys.hi; j = b.end) {
-#if MATRIX_UNIT
+    for (ptrdiff_t j = unit_first(u, keys); j < keys.hi; j = b.end) {
         b = block_at(u, j, keys.hi);
-#else
-        b = u->list ? listed_block(u, j, keys.hi) : block_at(u, j, keys.hi);
-#endif
         report_block(u, &b, merged);
     }
 }

@@ -193,6 +193,12 @@ static void with_a_matrix_unit(void **state)
     /* 16 rows, for which split_kv has no tiles */
     const char *nibbles = "hq=128,hkv=8,sq=1,skv=8192,d=128,dtype=bf16,kv_dtype=i4";
     assert_int_not_equal(best(nibbles, 1)->isa, ATTN_ISA_AMX);
+    /* lists of keys, for which flash has none, from 8 rows of a list on */
+    const char *many = "hq=16,hkv=2,sq=128,skv=8192,d=128,dtype=bf16,keys=index:2048:64";
+    const char *four = "hq=8,hkv=2,sq=128,skv=8192,d=128,dtype=bf16,keys=index:2048";
+    assert_string_equal(best(many, 1)->name, "split_kv");
+    assert_int_equal(best(many, 1)->isa, ATTN_ISA_AMX);
+    assert_int_not_equal(best(four, 1)->isa, ATTN_ISA_AMX);
     assert_int_equal(best("hq=8,hkv=1,sq=1,skv=8192,d=128,dtype=bf16", 1)->isa, ATTN_ISA_AMX);
     assert_int_not_equal(best("hq=7,hkv=1,sq=1,skv=8192,d=128,dtype=bf16", 1)->isa, ATTN_ISA_AMX);
 }
