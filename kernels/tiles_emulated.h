@@ -110,7 +110,7 @@ static inline tile_f64 tile_rounded(tile_f64 x)
     return (tile_f64)(sign | (size & ~small & ~large) | (infinity & large));
 }
 
-/* a b + sum with the rules for NaN.  Of NaN: its bits are those of a float's. */
+/* a b + sum with the rules for NaN; operands and result are bits of floats. */
 static inline uint32_t tile_fma(uint32_t a, uint32_t b, uint32_t sum)
 {
     const uint32_t operands[] = {a, b, sum}, quiet = 0x00400000;

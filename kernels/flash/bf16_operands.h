@@ -54,9 +54,8 @@ VF_NOINLINE void load_queries(const struct job *job, struct tile *t)
     }
 }
 
-/* Leaves K where it lies, unless its rows end in half a pair, lie in several pages or are named by a list:
- * copies it then.
- * Returns the end of the copy. */
+/* Copies K if its rows end in half a pair, lie in several pages or are named by a list; else leaves it in
+ * place.  Returns the end of the copy. */
 static uint16_t *pack_keys(struct block *block, uint16_t *to)
 {
     const struct attn_tensor *k = &block->job->tensors->k;

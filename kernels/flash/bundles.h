@@ -47,7 +47,7 @@ static size_t scales_alike(const struct attn_problem *p, const struct attn_tenso
     return t->stride[2] ? rows : rows * keys;
 }
 
-/* Keys that sequence b begins with as the one before does: the same elements with the same scales. */
+/* Leading keys that sequence b shares with the one before: the same elements with the same scales. */
 static size_t keys_shared(const struct attn_problem *p, const struct attn_tensors *t, size_t b)
 {
     const size_t a = b - 1;
@@ -160,8 +160,8 @@ static void bundle_open(struct bundle *bundle, const struct job *job,
     }
 }
 
-/* Part -1: what is shared as if all of it were of the first sequence, as far as some query sees it, in whole
- * blocks; part i: what sequence i has by itself. */
+/* Part -1: the shared keys, as if they were the first sequence's, as far as some query sees them, in whole
+ * blocks; part i: the keys that only sequence i has. */
 static struct group_block bundle_part(const struct bundle *bundle, int i)
 {
     struct group_block part = bundle->sequence[i < 0 ? 0 : i];
@@ -179,7 +179,7 @@ static struct group_block bundle_part(const struct bundle *bundle, int i)
     return part;
 }
 
-/* The part that comes after part i, with rows; without any where none does. */
+/* The part after part i; it has no rows if there is none. */
 static struct group_block bundle_after(const struct bundle *bundle, int i)
 {
     while (++i < bundle->count) {

@@ -7,7 +7,7 @@
  * whole vectors, K and V are read by scalar broadcast where they lie, and only the queries and
  * the results are transposed, once each.
  *
- *   memory    reads K and V once per FLASH_TILES * FLASH_TILE query rows, of a list of keys once per as many
+ *   memory    reads K and V once per FLASH_TILES * FLASH_TILE query rows, keys of a list once per as many
  *             rows that share it, and pages that neighbouring sequences begin with once per as many rows of
  *             all of them (bundles.h); skips masked blocks
  *   parallel  over (batch, KV head, query tiles), the tiles with the most keys of a head first

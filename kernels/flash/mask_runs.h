@@ -1,6 +1,6 @@
 /*
  * mask_runs.h: part of kernel flash: which keys of a block a tile's queries see by a boolean mask, by a
- * bias that is -inf, by a tree of drafts and of a list.
+ * bias that is -inf, by a tree of drafts and by a list.
  *
  * Each is looked at once per tile and block and gives runs of keys: keys that no query sees are not computed,
  * and a run that all queries see needs no mask.  Entries of a list lie in no order, so that positional masks
@@ -86,7 +86,7 @@ static void look_at_bias(const struct block *block, const struct tile *t, struct
     }
 }
 
-/* Rows of the block before its first draft; of a list all. */
+/* Rows of the block before its first draft; all of them where a list names the keys. */
 static int cached_keys(const struct block *block, const struct tile *t)
 {
     const bool drafts = t->tree.parents && !block->source.list;

@@ -17,8 +17,7 @@
 /* Scores that exceed m by more lose too many bits in the subtraction. */
 #define FAR_LIMIT 32.0f
 
-/* If a score exceeds m by more, all weights relative to the old m are 0 in float32 relative to the new
- * one. */
+/* If a score exceeds m by more than this, all earlier weights are 0 in float32 relative to the new m. */
 #define FORGET_LIMIT 256.0f
 
 /* Where weights are made before m has risen, those of a lane that add up to more than this for each key are
@@ -64,15 +63,15 @@ static inline void tile_rescale(const struct tile *t, const vf factor[FLASH_COLS
 }
 
 /*
- * Lets m follow top, the maximum of new scores less m.  Returns what has still to be subtracted
- * from these scores, in shift, or NULL if that is nothing and none of them is below EXP2_FLOOR.
+ * Lets m follow top, the maximum of new scores less m.  Returns, in shift, what must still be subtracted
+ * from these scores; NULL if nothing must and none of them is below EXP2_FLOOR.
  *
- * The difference of the rounded maxima is what is subtracted, so that old and new weights are
- * relative to the same m.  Before a lane's first key m is 0 and l and o are 0 or unset; its first
- * score may lie anywhere, and the factor must not overflow.  *far: the scores are to be made anew,
- * less the new m, because the old one was so far below them that little is left of them.  Where it was
- * so far below that nothing is left of its weights, the lane begins anew: the sum of m and top is
- * rounded, by more than exponents of weights can be from scores of 2^30 on.
+ * The difference of the rounded maxima is what is subtracted, so that old and new weights are relative to
+ * the same m.  Before a lane's first key m is 0 and l and o are 0 or unset; its first score may lie
+ * anywhere, and the factor must not overflow.  *far: the scores are to be made anew, less the new m,
+ * because the old one was so far below them that little is left of them.  Where it was so far below that
+ * nothing is left of its weights, the lane begins anew: the sum of m and top is rounded, from scores of
+ * 2^30 on by more than any exponent of a weight.
  */
 static inline const vf *tile_raise(struct tile *t, const vf top[FLASH_COLS], vf shift[FLASH_COLS],
                                    int v_dim, bool *far)
@@ -106,8 +105,8 @@ static inline const vf *tile_raise(struct tile *t, const vf top[FLASH_COLS], vf 
 }
 
 /* Lets m follow top, the maximum of scores themselves, as tile_raise() does, where they exceed it by more
- * than `limit`, if they were seen before.  They are kept as they are, so that nothing is left to be
- * subtracted but m.  Old weights are times `factor`. */
+ * than `limit`, if they were seen before.  Scores stay as they are: only m has still to be subtracted.  Old
+ * weights are to be multiplied by `factor`. */
 static inline void tile_follow(struct tile *t, const vf top[FLASH_COLS], float limit, float unit,
                                int v_dim, vf factor[FLASH_COLS])
 {

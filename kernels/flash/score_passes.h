@@ -80,13 +80,13 @@ VF_NOINLINE vf add_alibi(const struct tile *t, int c, ptrdiff_t first, const int
     return each_score(s, n, with_alibi, &line);
 }
 
-/* A bias hides the key where it is -inf: NaN and infinity do not survive that. */
+/* A bias of -inf hides the key, even where its score is NaN or infinite. */
 VF_INLINE vf with_bias(vf x, vf bias)
 {
     return vf_select((vi)(bias == vf_set1(-INFINITY)), bias, x + bias);
 }
 
-/* Bias of entry j of a list in a row; of -1, which is hidden, that of key 0, which is there. */
+/* Bias of entry j of a list in a row.  Entry -1 is hidden: it reads the bias of key 0, which exists. */
 static float bias_of_entry(enum attn_dtype dtype, const char *row, const int32_t *list, int j)
 {
     return bias_at(dtype, row, list[j] < 0 ? 0 : list[j]);

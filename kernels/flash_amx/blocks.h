@@ -49,8 +49,8 @@ static inline void value_product(const struct job *job, int d, const uint16_t *w
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-/* Lets all rows stand at the key of the first, which leaves their softmax as it is, and has finish_row() put
- * their LSE right; and finds by how much their products rise with the key. */
+/* Computes ALiBi of all rows from the key of the first row: their softmax stays the same, and finish_row()
+ * corrects their LSE.  Also finds by how much their products rise with the key. */
 static void set_rises(struct block *block)
 {
     for (size_t i = 0; i < block->rows.rows; i++) {
@@ -191,9 +191,9 @@ static void look_at_row(const struct terms *t, ptrdiff_t kv_len, ptrdiff_t to, s
     }
 }
 
-/* Where a block's rows lie so far apart that strip by strip each line would be waited for, each row is read
- * whole: a stream that the processor fetches by itself.  Its pages are looked up before (shared/pages.h).  A
- * tree alone hides only drafts. */
+/* If a block's rows lie so far apart that reading by strips would wait for each line, each row is read
+ * whole: a stream that the processor fetches by itself.  Its pages are looked up before (shared/pages.h).
+ * A tree alone hides only drafts. */
 static void look_at_operands(const struct call *call, const struct block *block, ptrdiff_t from,
                              ptrdiff_t to, struct left *left)
 {

@@ -1,6 +1,5 @@
 /*
- * change.h: part of kernel flash for matrix units: what scores get beside their product, before they are
- * weighed.
+ * change.h: part of kernel flash for matrix units: what changes scores before they become weights.
  *
  * A vector of 16 products takes one multiply-add to become weights' n (weigh.h).  ALiBi's rise from key to
  * key and a bias are one more; a cap is four more and a maximum.  Whatever else there is, or
@@ -40,7 +39,7 @@ struct weighing {
     struct prefetch *prefetch;                              /* what is fetched between products */
 };
 
-/* Times a product, and times a score where scores are made of products first, it is one of n. */
+/* Factor from a product to n, or from a score where scores are made of products first. */
 static inline float weigh_unit(const struct call *call, const struct block *block,
                                enum weigh_kind kind)
 {
@@ -78,7 +77,7 @@ VF_INLINE struct factors factors_of(const struct weigh_factors *f)
     };
 }
 
-/* What changes a row's products of a strip: places of keys and the rise between them, or a bias. */
+/* Terms of a row's products of a strip: places of keys and the rise between them, or a bias. */
 struct row_change {
     const float *offsets;
     float rise;

@@ -256,8 +256,8 @@ static ptrdiff_t next_strip(struct jobs *jobs)
     return jobs->from - STRIP_KEYS;
 }
 
-/* The next job of the task, or where tasks follow each other without a stop of a later one; false where
- * there is none. */
+/* The next job of the task or, where tasks follow each other without a stop, of a later one; false if there
+ * is none. */
 static bool next_job(struct jobs *jobs, struct job *job)
 {
     while (jobs->open || next_block(jobs) ||

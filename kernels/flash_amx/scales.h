@@ -6,8 +6,8 @@
  * scores in float32, one for each value its weights: these are then computed in float32, so that they are
  * still rounded once (weigh_row_scaled()).  One for each channel of K goes into the queries (split_dims()).
  *
- * An infinite scale of a key, or of a head's keys, makes products of both signs NaN, and their sum times it
- * does not say so.  Such a scale multiplies elements when they are packed, which are then infinite or NaN.
+ * With an infinite scale of a key, or of a head's keys, products of both signs add up to NaN; scaling their
+ * finished sum would give infinity.  So such a scale multiplies elements when they are packed.
  */
 #ifndef ATTN_FLASH_AMX_SCALES_H
 #define ATTN_FLASH_AMX_SCALES_H

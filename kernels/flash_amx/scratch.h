@@ -25,7 +25,7 @@ enum {
     BLOCK_ROWS = 32, /* queries of a block: two tiles */
     STRIP_KEYS = 32, /* keys of a strip: two tiles of their columns */
     JOB_STRIPS = 4,  /* strips of a job: softmax of one, beside the products of its neighbours */
-    /* Jobs that anything is kept of: the one before that whose softmax is computed, and the two behind it. */
+    /* Kept: the job whose softmax is computed, the one before it and the two after. */
     KEPT_BLOCKS = 4, /* until their results are written */
     KEPT_TASKS = 4,  /* sets of packed keys, where there is room for so many */
     STRIP_SCORES = BLOCK_ROWS * STRIP_KEYS,

@@ -16,10 +16,10 @@
  * rounding makes in the mean square, and by -1.7e-5 of themselves on average (WEIGHT_MEAN).  The sum is taken
  * of these weights, so that a common error cancels in O; errors of two weights differ by 3.02 at most.
  *
- * m is chosen from the first scores of a block and is not a maximum: later scores may be above it by up to 8,
- * which is as far as sums of large values allow, and no maximum is looked for.  The largest n tells where one
- * is higher, the sign of the sum that one is NaN or too far below for step 1; then the job is computed again
- * by exactly.h.
+ * m is chosen from the first scores of a block and is not a maximum: later scores may be above it by up to
+ * 8, which is as far as sums of large values allow, and no maximum is looked for.  If one is higher, the
+ * largest n shows it; if one is NaN or too far below for step 1, the sign of the sum does.  The job is then
+ * computed again by exactly.h.
  */
 #ifndef ATTN_FLASH_AMX_WEIGH_H
 #define ATTN_FLASH_AMX_WEIGH_H

@@ -67,8 +67,8 @@ static inline size_t tasks_cost(const struct tasks *tasks, size_t b)
     return s.kv_len * (rows < tasks->rows ? rows : tasks->rows);
 }
 
-/* Puts so many turns, with costs in `first`, in order, by Shell's method, and counts their tasks: those of
- * the sequence that each names. */
+/* Sorts so many turns by their costs in `first` (Shell sort), and counts the tasks of the sequence that
+ * each names. */
 static inline void tasks_sort(struct tasks *tasks, struct turn *turns, size_t turn_count)
 {
     for (size_t gap = turn_count / 2; gap > 0; gap /= 2)

@@ -94,7 +94,7 @@ static inline bool terms_has_drafts(const struct terms *t, ptrdiff_t j, ptrdiff_
     return t->tree.parents && j + n > t->tree.first;
 }
 
-/* Whether scores of keys [j, j + n) may not stay what they are. */
+/* Whether scores of keys [j, j + n) may have to change. */
 static inline bool terms_change(const struct terms *t, ptrdiff_t j, ptrdiff_t n)
 {
     return t->any && (!t->tree_alone || terms_has_drafts(t, j, n));

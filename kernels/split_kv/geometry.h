@@ -262,10 +262,9 @@ static inline double geometry_kv_bytes(const struct geometry *g, const struct at
 }
 
 /*
- * Which of four ways to read rows of K and V is the fastest, by the bytes that a call reads.  It changes no
- * bit of the result.  The thresholds were measured on AMD Zen 4, one thread and two, 8 heads of 64 and 128,
- * with calls that alternate between two KV caches (2026-11-25), so that "memory" means more than its L3
- * holds.
+ * Fastest of four ways to read rows of K and V, by the bytes that a call reads; all give the same bits.
+ * The thresholds were measured on AMD Zen 4, one thread and two, 8 heads of 64 and 128, with calls that
+ * alternate between two KV caches (2026-11-25), so that "memory" means more than its L3 holds.
  *
  * One row in bf16, and two rows, read K in the order of memory, and V where all its steps fit the
  * accumulators.  The hardware prefetcher recognises that, and has more lines in flight than software

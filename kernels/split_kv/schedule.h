@@ -168,7 +168,7 @@ static void schedule_uneven(struct schedule *s, int threads, size_t *table)
     s->first_unit[s->bundles] = units;
 }
 
-/* The last of `first`, which does not fall, that is not above `index`. */
+/* Place of the last element of `first`, which is ascending, that is not above `index`. */
 static size_t schedule_find(const size_t *first, size_t count, size_t index)
 {
     size_t lo = 0, hi = count;

@@ -103,7 +103,7 @@ static void groups_listed(const struct unit *u, const struct axis *axis,
 }
 
 /* The axis with scales and zero points of rows [j, j + n) of a block of 4 bits, in `own`; others as it is.
- * Of a list those of K are copied for one group of keys, for which this is called. */
+ * With a list, those of K are copied for one group of keys at a time. */
 static const struct axis *nibbles_of_block(const struct unit *u, const struct cache *c,
                                            const struct axis *axis, ptrdiff_t j, ptrdiff_t n,
                                            struct axis *own)
