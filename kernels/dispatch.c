@@ -136,9 +136,9 @@ static bool starved_units(const struct shape *s)
 }
 
 /*
- * split_kv costs as many rows as it has, as if it had 28 keys more (40 in bf16), which are its set-up; this
- * is divided by the threads that its units of 128 rows and splits of 512 keys keep busy.  What flash costs is
- * divided by the threads that its tiles keep busy.
+ * The cost of split_kv is its rows, with 28 keys more (40 in bf16) for its set-up, divided by the threads
+ * that its units of 128 rows and splits of 512 keys keep busy; that of flash is divided by the threads that
+ * its tiles keep busy.
  */
 static bool starved(const struct shape *s)
 {

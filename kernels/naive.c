@@ -6,8 +6,8 @@
  * of the others: of their speed, and of the rounding error that attention has when it is written plainly
  * (`attnbench check` compares RMS errors with it).
  *
- * Sums go from key to key, so that over many keys they lose by each: of equal weights 1e-3 of 2^17 keys, 1e-2
- * of 2^20 (f32).  Other kernels add blocks of keys, and lose by each block.
+ * Sums go from key to key, so that their error grows with the keys: with equal weights 1e-3 for 2^17 keys,
+ * 1e-2 for 2^20 (f32).  Other kernels add blocks of keys, and theirs grows with the blocks.
  *
  *   memory    reads K and V once per query row
  *   parallel  no (row_parallel is)

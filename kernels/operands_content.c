@@ -68,7 +68,7 @@ static bool all_offsets_fit(const struct operands_inquiry *in)
             offsets_fit(in, "cu_seqlens_kv", &t->cu_seqlens_kv, p->kv_len, t->kv_rows));
 }
 
-/* Pages that a sequence has keys in; the rest of its row of the table is nobody's business. */
+/* Pages that a sequence has keys in; the rest of its row of the table is not looked at. */
 static bool pages_fit(const struct operands_inquiry *in)
 {
     const struct attn_problem *p = in->problem;

@@ -163,7 +163,7 @@ static void sum_values(const struct keys *keys, const struct sums *s)
             s->off[d] += keys->delta[keys->n] * fabs(s->o[d]);
 }
 
-/* By how much a weight may be off, whose score and sum may be by `off` in all. */
+/* Largest error of a weight whose score and sum are off by at most `off` together. */
 static wide weight_off(const struct keys *keys, size_t n, wide off)
 {
     const wide p = keys->p[n];
@@ -174,7 +174,7 @@ static wide weight_off(const struct keys *keys, size_t n, wide off)
     return fmax(p, exp(fmin(keys->x[n] - keys->m - log(keys->l) + off, 0)) - p);
 }
 
-/* Turns what each score may be off by into that of its weight, for O: sum_j (v_j - O) of the difference. */
+/* Turns the largest error of each score into that of its weight, for O: sum_j (v_j - O) of the difference. */
 static void weights_off(const struct keys *keys)
 {
     for (size_t n = 0; n < keys->scores; n++) {

@@ -34,8 +34,8 @@ size_t attn_wisdom_print(const struct attn_wisdom_point *points, size_t count, c
  */
 bool attn_wisdom_load(const char *text, const char **why);
 
-/* What the loaded text says for a problem and a number of threads; NULL where it has no point near it, or
- * its variant cannot run here.  attn_kernel_best() asks it first. */
+/* The loaded choice for a problem and a number of threads; NULL if there is no point near it, or its
+ * variant cannot run here.  attn_kernel_best() asks it first. */
 const struct attn_kernel *attn_wisdom_choice(const struct attn_problem *problem, int threads);
 
 /* What decides: KV heads of all sequences; queries of the heads that share one; keys that each sees on

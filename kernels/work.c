@@ -83,7 +83,7 @@ static void add_elements(struct elements *e, double of_sequence)
     e->count = e->shared ? fmax(e->count, of_sequence) : e->count + of_sequence;
 }
 
-/* How many scales, or zero points, a row of `dim` elements has that has not only one. */
+/* Scales, or zero points, of a row of `dim` elements that has more than one. */
 static double scales_each(const struct attn_problem *p, size_t dim)
 {
     return (double)(p->kv_dtype == ATTN_I4 ? (dim - 1) / p->kv_group + 1 : dim);
