@@ -1,7 +1,7 @@
 /*
- * halts: counts SIGCONT, the signal by which a stopped process goes on.
+ * halts: counts SIGCONT, the signal that continues a stopped process.
  *
- * Nothing else tells of a stop: the system counts a voluntary switch, and no time waited for a CPU.
+ * The system's own counts do not show a stop: it is one voluntary switch, without any wait for a CPU.
  */
 #define _GNU_SOURCE
 #include "halts.h"

@@ -1,10 +1,10 @@
 /*
- * halts: whether this process was stopped and went on.
+ * halts: how often this process was stopped and continued.
  */
 #ifndef HARNESS_BASE_HALTS_H
 #define HARNESS_BASE_HALTS_H
 
-/* How often this process was stopped (Ctrl-Z, SIGSTOP, a debugger) and went on, since the first call. */
+/* Stops and continuations (Ctrl-Z, SIGSTOP, a debugger) of this process since the first call. */
 long halts_count(void);
 
 #endif

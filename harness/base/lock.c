@@ -76,7 +76,7 @@ enum lock_state lock_try(struct lock *lock, const char *path, const char *comman
     return LOCK_HELD;
 }
 
-/* The file stays: after a removal a third session would lock a new file while a second waits for
+/* The file is not removed: otherwise a third session could lock a new file while a second one still waits for
  * the old one. */
 void lock_release(struct lock *lock)
 {

@@ -1,8 +1,8 @@
 /*
  * lock: one session per machine, because two that measure at once disturb each other.
  *
- * The lock is an flock(2) on a file that all users of the machine share, so that it ends with its owner;
- * the file's text names the owner.
+ * The lock is an flock(2) on a file that all users of the machine share, so that it is released when its
+ * owner ends.  The file's text names the owner.
  */
 #ifndef HARNESS_BASE_LOCK_H
 #define HARNESS_BASE_LOCK_H
@@ -27,7 +27,7 @@ const char *lock_path(void);
 enum lock_state lock_try(struct lock *lock, const char *path, const char *command, char *text,
                          size_t size);
 
-/* Gives it back; nothing where it is not held. */
+/* Releases the lock; does nothing where it is not held. */
 void lock_release(struct lock *lock);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * members: members of a struct, to and from members of a JSON object, by one table.
+ * members: copies members of a struct to and from a JSON object, driven by one table.
  */
 #ifndef HARNESS_BASE_MEMBERS_H
 #define HARNESS_BASE_MEMBERS_H
@@ -31,10 +31,11 @@ struct member {
         .size = sizeof((struct of *)0)->name_, .kind = __VA_ARGS__ \
     }
 
-/* Adds the members of `of`; false where a text is none that JSON has, or memory runs out. */
+/* Adds the members of `of` to the object; false where a text is not UTF-8 or memory runs out. */
 bool members_print(const struct member *members, size_t count, const void *of, json_t *object);
 
-/* Reads them; returns the name of the first that is missing or wrong: such stay as they were. */
+/* Reads the members from the object.  Those that are missing or wrong stay as they were; returns the name
+ * of the first of them, NULL where there is none. */
 const char *members_parse(const struct member *members, size_t count, const json_t *object,
                           void *of);
 

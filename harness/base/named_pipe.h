@@ -1,7 +1,7 @@
 /*
- * named_pipe: whether opening a file would wait for somebody to write it.
+ * named_pipe: whether opening a file would block until some process writes to it.
  *
- * Pipes that a shell has opened (/dev/fd, /dev/stdin) have a writer, and are read.
+ * Pipes that a shell has opened (/dev/fd, /dev/stdin) do have a writer and are accepted.
  */
 #ifndef HARNESS_BASE_NAMED_PIPE_H
 #define HARNESS_BASE_NAMED_PIPE_H

@@ -1,5 +1,5 @@
 /*
- * number: null in JSON is NaN here, and the other way round.
+ * number: null in JSON is NaN in C, and the other way round.
  */
 #include "number.h"
 

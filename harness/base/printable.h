@@ -10,7 +10,8 @@
 
 #define PRINTABLE_GROWTH 4 /* a byte becomes at most four: \x1b */
 
-/* Bytes of the character that a text begins with, RFC 3629; 0 where it is none.  Its code in *code. */
+/* Length in bytes of the UTF-8 character (RFC 3629) at the beginning of a text, its code point in *code; 0
+ * where it is not valid UTF-8. */
 size_t printable_character(const char *text, size_t length, unsigned *code);
 
 /* Copies `length` bytes to `out` as valid UTF-8.  Control characters other than line ends and tabs, and
@@ -18,7 +19,7 @@ size_t printable_character(const char *text, size_t length, unsigned *code);
  * Returns the length. */
 size_t printable(const char *text, size_t length, char *out, size_t size);
 
-/* The same in one line, with spaces for line ends and tabs; text and `out` have at most `size` bytes. */
+/* The same for a whole string, with spaces for line ends and tabs; `out` has `size` bytes. */
 void printable_line(const char *text, char *out, size_t size);
 
 /* The same in place; texts longer than PRINTABLE_LINE bytes are cut to that. */

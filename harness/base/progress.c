@@ -1,8 +1,8 @@
 /*
  * progress: the live display on a terminal, plain lines elsewhere.
  *
- * A display is drawn over the one before, line by line, in one write.  Its cursor waits at the end of
- * the last line, so that what others print begins below and stands.
+ * A display is drawn over the previous one, line by line, in one write.  The cursor stays at the end of its
+ * last line, so that output of other programs begins below it and is not overwritten.
  */
 #include "progress.h"
 
@@ -21,8 +21,8 @@
 #define USUAL_COLUMNS 80
 #define USUAL_LINES 24
 
-static size_t shown; /* lines of the display that stands on the terminal; 0: none */
-static long halts;   /* when it was drawn */
+static size_t shown; /* lines of the display that is on the terminal; 0: none */
+static long halts;   /* halts_count() when it was drawn */
 
 /* False on a terminal of another session, whose foreground group cannot be read. */
 static bool in_background(void)
@@ -43,8 +43,8 @@ bool progress_room(size_t *columns, size_t *lines)
     return true;
 }
 
-/* To the beginning of the display.  Who was stopped finds the cursor elsewhere: what stood there
- * stays. */
+/* Moves the cursor to the beginning of the display.  After a stop (Ctrl-Z) the cursor is elsewhere: then
+ * the old display is left alone. */
 static void go_back(FILE *out)
 {
     if (shown && halts != halts_count())
@@ -66,8 +66,8 @@ void progress_clear(void)
     (void)fflush(stderr);
 }
 
-/* Writes what fits of a line, and returns where the next one begins.  Escapes need no room, and what
- * is not ASCII may be twice as wide. */
+/* Writes as much of a line as fits, and returns where the next one begins.  Escape sequences have no width; a
+ * character that is not ASCII may take two columns. */
 static const char *put_line(FILE *out, const char *line, size_t width)
 {
     size_t used = 0;
@@ -103,7 +103,7 @@ void progress_show(const char *lines, double share, double left_s, const char *w
     put_line(out, last, columns - 1);
     fputs("\033[J", out);
     if (fclose(out) == 0) {
-        halts = halts_count(); /* before: a stop may come while it is drawn */
+        halts = halts_count(); /* before drawing, because a stop may come meanwhile */
         shown = count;
         (void)fwrite(drawn, 1, size, stderr);
     }

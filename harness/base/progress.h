@@ -9,22 +9,22 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Columns and lines of the terminal; false where nothing is live: in a pipe, on a dumb terminal, or
- * in the background of one, where others write. */
+/* Columns and lines of the terminal; false where there is no live display: standard error is not a
+ * terminal, or a dumb one, or this process runs in its background, where other programs write. */
 bool progress_room(size_t *columns, size_t *lines);
 
-/* Replaces the live display: lines of text, each with its end, or ""; below them the share of the session
- * in [0, 1], the seconds left (negative: how much longer it has taken), and what comes next.  Lines wider
- * than the terminal are cut; the caller sees to it that they are fewer than it has. */
+/* Replaces the live display: `lines`, each ending in \n, or ""; below them the share of the session that
+ * is done, in [0, 1], the seconds left (negative: by how much the session is late), and what comes next.
+ * Lines wider than the terminal are cut; the caller passes fewer lines than the terminal has. */
 void progress_show(const char *lines, double share, double left_s, const char *what);
 
-/* One line for something finished; nothing where a live display shows it. */
+/* Prints one line for something finished, unless a live display shows it. */
 __attribute__((format(printf, 1, 2))) void progress_line(const char *format, ...);
 
-/* A message that is always shown, with the program's name. */
+/* Prints a message, with the program's name in front, in any case. */
 __attribute__((format(printf, 1, 2))) void progress_say(const char *format, ...);
 
-/* Takes the live display away, before anything else is written to the terminal. */
+/* Removes the live display; call it before anything else is written to the terminal. */
 void progress_clear(void);
 
 #endif

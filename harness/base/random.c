@@ -92,7 +92,7 @@ static inline void draw_pairs(float *x, size_t n, uint64_t key, uint64_t first)
 }
 
 #ifdef __x86_64__
-/* Twice as fast, and the same bits: AVX2 alone does not fuse a multiplication and an addition. */
+/* Twice as fast, with the same bits: without FMA, AVX2 code cannot fuse a multiplication and an addition. */
 __attribute__((target("avx2"))) static void draw_pairs_avx2(float *x, size_t n, uint64_t key,
                                                             uint64_t first)
 {

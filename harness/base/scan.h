@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Part of a longer text; no terminating 0. */
+/* Part of a longer text, without a terminating 0. */
 struct piece {
     const char *at;
     size_t length;
@@ -21,12 +21,12 @@ static inline struct piece piece_from(const char *at, const char *end)
 
 bool piece_is(struct piece piece, const char *word);
 
-/* The text up to the first of `separators`, which is dropped from *rest, or all of it. *more: there was
- * one. */
+/* Splits *rest at the first character of `separators`: returns what is in front of it, or all where there is
+ * none.  *rest becomes what follows; *more says whether there was a separator. */
 struct piece piece_split(struct piece *rest, const char *separators, bool *more);
 
 #define SCAN_BLANKS " \t"
-/* The same up to a comma, without blanks in front. */
+/* The same at commas, without the blanks in front of the item. */
 struct piece piece_item(struct piece *rest, bool *more);
 
 /* Blanks at both ends removed. */
@@ -35,16 +35,16 @@ struct piece piece_trim(struct piece piece);
 /* Copies with a terminating 0; false where it does not fit. */
 bool piece_copy(struct piece piece, char *text, size_t size);
 
-/* Whether it is valid UTF-8 without control characters: what a line of JSON can carry. */
+/* Whether the piece is valid UTF-8 without control characters, as a line of JSON needs. */
 bool piece_is_text(struct piece piece);
 
-/* Decimal digits only, at most `max`.  False sets *why: "is not a whole number", ... */
+/* Parses a whole number of decimal digits, at most `max`.  False sets *why: "is not a whole number", ... */
 bool scan_number(struct piece piece, uint64_t max, uint64_t *value, const char **why);
 
-/* The same with a unit: 16k is 16384, 2M is 2097152, 1.5k is 1536; 1.3k is no whole number. */
+/* The same with an optional unit: 16k is 16384, 2M is 2097152, 1.5k is 1536; 1.3k is refused. */
 bool scan_count(struct piece piece, uint64_t max, uint64_t *value, const char **why);
 
-/* A finite decimal f32, such as 0.125 or -1e-3; -0 becomes 0. */
+/* Parses a finite decimal f32, such as 0.125 or -1e-3; -0 becomes 0. */
 bool scan_float(struct piece piece, float *value, const char **why);
 
 #define SCAN_FLOAT 32
@@ -52,14 +52,15 @@ bool scan_float(struct piece piece, float *value, const char **why);
 void scan_print_float(float value, char text[SCAN_FLOAT]);
 
 #define SCAN_QUOTED 64
-/* 'piece' for a message: bytes that are not printable ASCII as \xNN, long ones cut with "...". */
+/* Quotes a piece for a message: 'piece', bytes that are not printable ASCII as \xNN, a long one cut with
+ * "...". */
 const char *scan_quote(struct piece piece, char text[SCAN_QUOTED]);
 
-/* Edits (insert, delete, replace, swap of neighbours) from piece to word; SIZE_MAX where the
- * piece is too long to be a typing error of a word. */
+/* Number of edits (insert, delete, replace, swap of neighbours) from piece to word; SIZE_MAX where the
+ * piece is longer than any misspelt word. */
 size_t scan_distance(struct piece piece, const char *word);
 
-/* A suggestion for a word that is not one of the expected ones. */
+/* Collects the expected words, to suggest one in place of an unknown word. */
 struct scan_choice {
     struct piece given;
     const char *nearest; /* of the words offered; NULL: none is near */
@@ -68,15 +69,15 @@ struct scan_choice {
 };
 void scan_offer(struct scan_choice *choice, const char *word);
 
-/* Words of other programs and their names here; the last has no name. */
+/* A word that other programs use, and this program's word for it; the last has a NULL `given`. */
 struct scan_synonym {
     const char *given, *word;
 };
-/* Suggests this program's name for a word of another program, however different the spelling. */
+/* Suggests this program's word where the given one is another program's, however different the spelling. */
 void scan_offer_synonyms(struct scan_choice *choice, const struct scan_synonym *synonyms);
 
 #define SCAN_ADVICE 256
-/* "did you mean 'x'?", or where nothing is near `otherwise` and all words: "keys are a, b". */
+/* "did you mean 'x'?"; where no word is near, `otherwise` and all words: "keys are a, b". */
 const char *scan_advice(const struct scan_choice *choice, const char *otherwise,
                         char text[SCAN_ADVICE]);
 

@@ -31,7 +31,7 @@ bool shell_words_split(const char *text, struct shell_words *words)
 {
     char *to = words->text;
     words->count = 0;
-    if (strlen(text) >= sizeof words->text / 2) /* a word is no longer than it was, but for its 0 */
+    if (strlen(text) >= sizeof words->text / 2) /* words do not grow, but each gets a 0 */
         return false;
     for (const char *at = text + strspn(text, BLANKS); *at; at += strspn(at, BLANKS)) {
         if (words->count == SHELL_WORDS_MOST)

@@ -22,8 +22,8 @@ bool shell_words_split(const char *text, struct shell_words *words);
 /* The text as one word in single quotes; a quote in it becomes '\''. */
 void shell_words_quote(const char *text, char *out, size_t size);
 
-/* The words from `first` on with a blank between, those in quotes that need them; "" where there are none.
- * False: it does not fit. */
+/* Joins the words from `first` on with blanks, quoted where they need it; "" where there are none.  False
+ * where the result does not fit. */
 bool shell_words_join(const struct shell_words *words, size_t first, char *out, size_t size);
 
 #endif

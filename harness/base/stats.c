@@ -67,12 +67,12 @@ static double binomial_half(size_t n, size_t k)
 }
 
 /*
- * The innermost symmetric pair that still covers 0.95, as scripts/attntools/base/statistics.py has it;
- * both are tested against tests/data/interval-ranks.csv.  A pair with one end moved inwards can lie
- * nearer to 0.95, but misses the median at that end with a probability of up to 0.04 instead of
- * 0.025: a reader of one end of the interval, "slower by at least so much", would be wrong more
- * often than stated.  Symmetric pairs are those of David and Nagaraja (Order Statistics, section
- * 7.1).
+ * The innermost symmetric pair of ranks whose coverage is at least 0.95.
+ * scripts/attntools/base/statistics.py computes the same; both are tested against
+ * tests/data/interval-ranks.csv.  With one end moved inwards the coverage can be nearer to 0.95, but that end
+ * then misses the median with a probability of up to 0.04 instead of 0.025, and a one-sided statement
+ * ("slower by at least this much") would be wrong more often than stated.  Symmetric pairs are those of David
+ * and Nagaraja (Order Statistics, section 7.1).
  */
 bool stats_median_ranks(size_t n, size_t *lo, size_t *hi, double *coverage)
 {
@@ -116,7 +116,7 @@ static double *log_ratios(const double *a, const double *b, size_t rounds)
     return logs;
 }
 
-/* Mean -+ t s / sqrt(n): of so few values no ranks cover 95 %. */
+/* Mean -+ t s / sqrt(n), for so few values that no pair of ranks covers 95 %. */
 static bool student_ci95(const double *x, size_t n, double *lo, double *hi)
 {
     static const double student[STATS_CI_MIN] = {[3] = 4.302653, [4] = 3.182446, [5] = 2.776445};
@@ -178,7 +178,7 @@ double stats_detectable(const double *a, const double *b, size_t rounds)
     double coverage, effect = NAN;
     double *logs = log_ratios(a, b, rounds);
     if (logs && stats_median_ranks(rounds, &lo, &hi, &coverage)) {
-        /* the pair's own difference is chance: only the spread about its median counts */
+        /* both are the same kernel: their median difference is chance, and is subtracted */
         const double median = stats_median(logs, rounds);
         const double below = median - logs[reached_with(power, rounds, lo)];
         const double above =

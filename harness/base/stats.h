@@ -10,7 +10,7 @@
 /* Fewest values that give an interval: with 5 even [min, max] covers only 93.75 %. */
 #define STATS_CI_MIN 6
 
-/* Ascending: in place, and as a copy, which is NULL where memory is missing. */
+/* Sorts in ascending order: in place, or into a copy for free(), NULL where memory is missing. */
 void stats_sort(double *x, size_t n);
 double *stats_sorted(const double *x, size_t n);
 
@@ -33,21 +33,21 @@ bool stats_median_ci95(const double *sorted, size_t n, double *lo, double *hi);
 /* Fewest rounds that give the interval of a ratio. */
 #define STATS_RATIO_MIN 3
 
-/* Ratio b / a of two cells measured side by side, one value of each per round: the median of
- * the rounds' ratios and its 95 % interval, both from log(b / a).  From STATS_CI_MIN rounds on that of the
- * order statistics; below, that of Student's t; below STATS_RATIO_MIN `interval` is false and lo, hi are
- * NaN.  As scripts/attntools/base/statistics.py, paired_interval(); docs/measuring.md, "few launches". */
+/* Ratio b / a of two cells measured side by side, one value of each per round: the median of the rounds'
+ * ratios and its 95 % interval, both computed from log(b / a).  The interval is that of the order
+ * statistics from STATS_CI_MIN rounds on, and that of Student's t for fewer; below STATS_RATIO_MIN rounds
+ * `interval` is false and lo, hi are NaN.  scripts/attntools/base/statistics.py, paired_interval(),
+ * computes the same; docs/measuring.md, "few launches", explains it. */
 struct stats_ratio {
     double ratio, lo, hi;
     bool interval;
 };
 struct stats_ratio stats_paired_ratio(const double *a, const double *b, size_t rounds);
 
-/* The smallest relative difference, 0.01 = 1 %, that stats_paired_ratio() would have shown (its
- * interval excludes 1) with a probability of at least 0.8, in either direction, given the noise
- * of an A/A pair: the same kernel twice, one value of each per round.  The distribution of the
- * interval's ends is that of order statistics of resampled rounds, computed exactly.  NaN below
- * STATS_CI_MIN rounds. */
+/* The smallest relative difference, in either direction, 0.01 = 1 %, that stats_paired_ratio() detects
+ * (its interval excludes 1) with a probability of at least 0.8, given the noise of an A/A pair: the same
+ * kernel twice, one value of each per round.  The ends of the interval are order statistics of resampled
+ * rounds, whose distribution is computed exactly.  NaN below STATS_CI_MIN rounds. */
 double stats_detectable(const double *a, const double *b, size_t rounds);
 
 #endif

@@ -1,20 +1,20 @@
 /*
  * stats_dependence: rank autocorrelation of short series, and wider intervals.
  *
- * The estimate takes ranks, so that a single slow launch weighs no more than any other, and what independent
- * values give does not depend on their distribution (Wald and Wolfowitz 1943, Ann. Math. Stat. 14:378;
- * Bartels 1982, JASA 77:40).  The lag-1 autocorrelation r of n values about their own mean is too low: E r =
- * rho - (1 + 4 rho) / n to first order (Kendall 1954, Marriott and Pope 1954, Biometrika 41), exactly -1/n
- * where rho = 0.  Over several series sum(n r + 1) / sum(n - 4) is corrected for that.  A session has few
- * launches, so the estimate has a standard error of 0.05 to 0.3, and an interval that takes it as certain is
- * too short as often as it comes out low: it is taken one standard error high (of an autocorrelation, sqrt((1
- * - rho^2) / n), Box and Jenkins, section 6.2.2).
+ * The estimate uses ranks: a single slow launch weighs no more than any other, and for independent values its
+ * distribution does not depend on theirs (Wald and Wolfowitz 1943, Ann. Math. Stat. 14:378; Bartels 1982,
+ * JASA 77:40).  The lag-1 autocorrelation r of n values about their own mean is biased: E r = rho - (1 + 4
+ * rho) / n to first order (Kendall 1954, Marriott and Pope 1954, Biometrika 41), exactly -1/n where rho = 0.
+ * The pooled estimate over several series, sum(n r + 1) / sum(n - 4), corrects for that.  A session has few
+ * launches, so the estimate has a standard error of 0.05 to 0.3; an interval that trusted it would be too
+ * short whenever the estimate is too low.  So one standard error is added (that of an autocorrelation,
+ * sqrt((1 - rho^2) / n), Box and Jenkins, section 6.2.2).
  *
- * The width: the mean of n values has V / n of their variance, V = 1 + 2 sum (1 - k/n) rho_k, and the spread
- * that they show about it is too small by 1 - V / n.  In a first-order autoregression the correlation at a
- * distance of k, rho_k, is rho^k.  Launches are not: two machines (docs/measuring.md) showed noise of single
- * launches on top of a level that lasts for ten launches and more, so that rho_1 is 0.2 and rho_5 hardly
- * less.  Therefore rho_k = rho * max(rho, LASTS)^(k - 1).
+ * The width: the variance of the mean of n values is V / n times theirs, V = 1 + 2 sum (1 - k/n) rho_k, and
+ * their sample variance about that mean is too small by the factor 1 - V / n.  In a first-order
+ * autoregression the correlation rho_k at distance k is rho^k.  Launches are different: on two machines
+ * (docs/measuring.md) each had noise of its own on top of a level that lasts for ten launches and more, so
+ * that rho_1 is 0.2 and rho_5 hardly less.  Therefore rho_k = rho * max(rho, LASTS)^(k - 1).
  */
 #include "stats_dependence.h"
 
@@ -29,10 +29,10 @@
  * changes nothing. */
 #define BEYOND 0.4
 
-/* The least share of a correlation that the next distance keeps. */
+/* rho_{k+1} / rho_k is taken to be at least this. */
 #define LASTS 0.85
 
-/* More cannot be told from a drift that never ends. */
+/* A larger correlation cannot be distinguished from a permanent drift. */
 #define MOST 0.97
 
 /* Centred ranks, equal values sharing theirs. */

@@ -2,8 +2,8 @@
  * stats_dependence: correlation of neighbouring launches, and the wider interval that follows from it.
  *
  * Launches close in time share the state of the machine.  Twenty correlated launches say less than twenty
- * independent ones: the interval of stats.h, exact for independent ones, would miss the median more often
- * than stated, and is widened.
+ * independent ones: the interval of stats.h, which is exact for independent launches, would miss the median
+ * more often than stated.  So it is widened.
  */
 #ifndef HARNESS_BASE_STATS_DEPENDENCE_H
 #define HARNESS_BASE_STATS_DEPENDENCE_H
@@ -17,13 +17,13 @@ struct stats_dependence {
     double freedom;  /* sum of n - 4 */
 };
 
-/* Degrees of freedom needed: for an estimate (one series of 12 values, or four of 6); to use a series' own
- * estimate beside that of all series (24 values); and to decide when to stop. */
+/* Degrees of freedom needed for an estimate (one series of 12 values, or four of 6); for a series' own
+ * estimate to be used beside that of all series (24 values); and for deciding when to stop. */
 #define STATS_DEPENDENCE_LEAST 8.0
 #define STATS_DEPENDENCE_OWN 20.0
 #define STATS_DEPENDENCE_ENOUGH 40.0
 
-/* Adds a series; one below STATS_CI_MIN values says nothing.  False where memory is missing. */
+/* Adds a series; fewer than STATS_CI_MIN values are ignored.  False where memory is missing. */
 bool stats_dependence_add(struct stats_dependence *pool, const double *x, size_t n);
 
 /* The correlation of neighbours, 0 to 0.97; NaN below STATS_DEPENDENCE_LEAST. */
@@ -34,12 +34,12 @@ double stats_dependence_of(const struct stats_dependence *pool);
 struct stats_dependence stats_dependence_taken(struct stats_dependence own,
                                                struct stats_dependence all);
 
-/* Factor, at least 1, by which the interval of n values is widened against that of independent ones; 1
- * where the dependence is NaN, unknown. */
+/* Factor, at least 1, by which the interval of n values is wider than that of independent ones; 1 where the
+ * dependence is unknown, NaN. */
 double stats_dependence_widens(size_t n, double dependence);
 
-/* The interval of stats_median_ci95() with each end's distance from the median, in logarithms (x > 0),
- * times that factor.  False below STATS_CI_MIN values. */
+/* The interval of stats_median_ci95(), widened: the distance of each end from the median, in logarithms (x
+ * > 0), is multiplied by that factor.  False below STATS_CI_MIN values. */
 bool stats_dependent_ci95(const double *sorted, size_t n, double dependence, double *lo,
                           double *hi);
 

@@ -1,9 +1,10 @@
 /*
  * stats_launches: a cell's samples, grouped by the launch (process) that took them.
  *
- * A launch is the unit of statistics: samples of one process share its memory layout, clock and
- * neighbours, so a thousand of them may say no more than one.  The share of the variance between launches
- * shows how much. (Kalibera and Jones, ISMM 2013; Georges, Buytaert and Eeckhout, OOPSLA 2007.)
+ * The statistics count launches, not samples: samples of one process share its memory layout, clock and
+ * neighbours, so a thousand of them may tell no more than one.  How much they share is the part of the
+ * variance that lies between launches. (Kalibera and Jones, ISMM 2013; Georges, Buytaert and Eeckhout, OOPSLA
+ * 2007.)
  */
 #ifndef HARNESS_BASE_STATS_LAUNCHES_H
 #define HARNESS_BASE_STATS_LAUNCHES_H

@@ -1,5 +1,5 @@
 /*
- * stats_shape: far-off values, two modes, a trend, memory.
+ * stats_shape: outliers, two modes, a trend.
  */
 #include "stats_shape.h"
 
@@ -28,7 +28,7 @@ size_t stats_outliers(const double *x, size_t n, double least)
     return outliers;
 }
 
-/* Squares about the mean of n values with the given sums. */
+/* Sum of squared distances from their mean of n values with this sum and sum of squares. */
 static double about_mean(double sum, double squares, double n)
 {
     return fmax(0, squares - sum * sum / n);
@@ -67,7 +67,7 @@ done:
     return modes;
 }
 
-/* Variance of Kendall's S, less what groups of equal values take. */
+/* Variance of Kendall's S, corrected for groups of equal values. */
 static double kendall_variance(const double *x, size_t n)
 {
     double *sorted = stats_sorted(x, n);

@@ -1,6 +1,5 @@
 /*
- * stop: the stop rule.  stats has the intervals; their coverage with this rule in force is part
- * of its tests.
+ * stop: the stop rule.  tests/base/test_coverage.c simulates the coverage of the intervals under this rule.
  */
 #include "stop.h"
 
@@ -11,14 +10,14 @@
 
 #define TARGET_HALF_WIDTH 0.01
 
-/* The rule looks at every sixth launch only.  Each look is one more chance to stop on an interval
- * that is short by luck: looking after every launch costs up to 3 points of the 95 % coverage (more
- * with a higher cap), every sixth one less than 1 (tests/base/test_coverage.c).  At multiples of 6
- * the exact interval covers 96 to 98 %, which makes up for it. */
+/* The rule is evaluated after every sixth launch only.  Each evaluation is one more chance to stop on an
+ * interval that is short by luck: after every launch it costs up to 3 points of the 95 % coverage (more
+ * with a higher cap), after every sixth less than 1 (tests/base/test_coverage.c), and for multiples of 6
+ * launches the exact interval covers 96 to 98 %, which makes up for that. */
 #define LOOK_EVERY 6
 
-/* Twice the launches shrink an interval by 1/sqrt(2) = 0.71 where launches are independent.  An
- * interval that kept 95 % of its width is limited by something that more launches do not reduce. */
+/* Twice as many independent launches make an interval 1/sqrt(2) = 0.71 times as wide.  An interval that
+ * kept 95 % of its width is limited by something that more launches do not reduce. */
 #define PLATEAU_KEPT 0.95
 #define PLATEAU_LAUNCHES 12
 

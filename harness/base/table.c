@@ -38,8 +38,8 @@ static size_t least_needed(const struct table *table, const struct layout *layou
     return least;
 }
 
-/* Two blanks between columns, one only where no column is left that can be dropped.  The columns begin with
- * number `first`. */
+/* Lays out the columns from number `first` on, with two blanks between them; with one where the table is
+ * too wide and no further column may be dropped. */
 static struct layout lay_out(const struct table *table, size_t width, size_t first)
 {
     struct layout layout = {.gap = 2};

@@ -13,8 +13,8 @@
 
 struct table_column {
     const char *title;
-    int priority; /* where the table is too wide, the highest goes first; 0 never */
-    bool left;    /* aligned */
+    int priority; /* where the table is too wide, the column with the highest is dropped first; 0: never */
+    bool left; /* aligned */
 };
 
 enum table_style { TABLE_PLAIN, TABLE_STRONG, TABLE_BAD };
@@ -32,11 +32,10 @@ struct table {
     size_t row_count;
     size_t indent;
     bool one_line; /* notes stay behind their row, however long */
-    bool
-        titles; /* where needed columns are too wide, texts of the first become lines above their rows */
+    bool titles;   /* if too wide, texts of the first column become lines above their rows */
 };
 
-/* A column without a text in any row is left out.  Returns those shown: bits 1u << column. */
+/* Prints it, without columns that are empty in every row.  Returns the columns shown, bits 1u << column. */
 unsigned table_print(FILE *out, const struct table *table, size_t width, bool color);
 
 /* Prints words wrapped to the width, later lines indented. */

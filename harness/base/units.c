@@ -12,7 +12,8 @@ struct prefix {
     const char *unit;
 };
 
-/* In the largest unit that x reaches, the last one for anything smaller, to so many digits. */
+/* Prints x with `digits` digits in the first unit that is not larger than it; in the last one where all
+ * are. */
 static void scaled(double x, int digits, const struct prefix *units, size_t count, char *text)
 {
     *text = 0;
