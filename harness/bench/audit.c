@@ -5,14 +5,14 @@
 
 #include "base/refuse.h"
 
-/* The share of our clock that the program's must account for.  A worker in Python loses some 50 us a
- * request beyond a round trip, of 10 ms and more that its calls take. */
+/* The share of our time that the program's must be at least.  A program in Python loses some 50 us a request
+ * beyond the round trip, while its calls take 10 ms and more. */
 #define ACCOUNTED 0.8
-#define COPYING 3      /* times our own: into memory that is not in our caches */
-#define HICCUP_S 0.005 /* a launch: the program was preempted outside of its clock, once */
+#define COPYING 3      /* times our own copy: the program writes to memory outside of our caches */
+#define HICCUP_S 0.005 /* a launch: one preemption of the program while its clock does not run */
 
-/* A single call meets cold caches and threads that sleep: it may be so much slower than one of many,
- * and so many seconds more. */
+/* A single call finds cold caches and sleeping threads, so it may take WAKING_S more and 1 / SINGLE times
+ * as long as a call among many. */
 #define SINGLE 0.4
 #define WAKING_S 0.001
 

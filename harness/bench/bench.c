@@ -14,13 +14,13 @@
 #include "base/stats.h"
 #include "system/teams.h"
 
-/* Clock steps in the shortest sample: reading the clock is then known to 0.1 %. */
+/* Clock steps in the shortest sample, so that the clock's resolution is 0.1 % of it. */
 #define STEPS_PER_SAMPLE 1000
 
 /* Samples' worth of time that one timed loop of the warm-up may take by this process's clock. */
 #define LONGEST_SAMPLES 100
 
-/* Samples after which the heap has all that verifying takes: some MB where sequences are long. */
+/* Samples after which verifying allocates no more: it takes some MB where sequences are long. */
 #define SETTLED 3
 
 /* Repeats of the loop around an empty kernel; their median is subtracted. */
@@ -91,22 +91,22 @@ static double shortest_sample(const struct bench *bench)
     return fmax(bench->options->sample_s, STEPS_PER_SAMPLE * bench->result->clock_resolution_s);
 }
 
-/* Warms up for at least warmup_s, and chooses the calls per sample from its last loop.
- * None of its loops is a sample. */
+/* Warms up for at least warmup_s; the calls per sample are those of its last loop.  None of its loops is a
+ * sample. */
 static void warm_up(struct bench *bench)
 {
     const double start = clock_now(), wanted = shortest_sample(bench);
     size_t calls = 1;
     for (;;) {
         const double begin = clock_now(), seconds = run_calls(bench, calls);
-        const double elapsed = clock_now() - begin; /* more where another process measures */
+        const double elapsed = clock_now() - begin; /* `seconds` may be by a program's clock */
         if (seconds >= wanted) {
             if (clock_now() - start >= bench->options->warmup_s)
                 break;
             continue;
         }
-        /* a twentieth more than needed, because loops differ; a thousandfold at most, because
-         * the first call is the slowest; and no clock but ours says how long that may take */
+        /* 5 % more than needed, because loops differ; at most 1000 times as many, because the first
+         * call is the slowest; and by our clock no loop may become too long, whatever a program says */
         const double most = fmin(1000, LONGEST_SAMPLES * wanted / elapsed);
         const double factor = fmin(1.05 * wanted / fmax(seconds, 1e-9), most);
         calls = (size_t)ceil((double)calls * fmax(factor, 1.05));
@@ -174,7 +174,7 @@ static void renew(struct bench *bench)
     bench->result->verifying_s += clock_now() - start;
 }
 
-/* One sample into the result; false where an output is wrong. */
+/* Takes one sample; false where an output is wrong. */
 static bool sample(struct bench *bench, double empty_s)
 {
     struct bench_result *result = bench->result;
@@ -195,8 +195,8 @@ static bool sample(struct bench *bench, double empty_s)
     return right;
 }
 
-/* In cold mode a set must be out of the caches when its turn comes, so it is poisoned long before:
- * all sets at the start, and each again as soon as its sample is verified. */
+/* Takes all samples.  In cold mode a set must have left the caches when its turn comes, so it is poisoned
+ * long before: all sets at the start, and each again as soon as its sample is verified. */
 static bool take_samples(struct bench *bench)
 {
     struct bench_result *result = bench->result;
@@ -235,7 +235,7 @@ static bool take_samples(struct bench *bench)
 
 /* ---- the launch ------------------------------------------------------------------------------ */
 
-/* Has the threads of as many calls as a sample has listened to. */
+/* Records the threads' times of work and waiting over as many calls as a sample has. */
 static void listen(struct bench *bench)
 {
     teams_start();

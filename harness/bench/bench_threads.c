@@ -1,5 +1,5 @@
 /*
- * bench_threads: what the threads of a launch did: how long each worked, and what counters counted.
+ * bench_threads: how long each thread of a launch worked, and what the hardware counters counted.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /*
- * cold: a rotation over more sets than caches and TLB can hold, and a test that it is cold.
+ * cold: how many sets are more than caches and TLB can hold, and a test of that.
  */
 #include <math.h>
 #include <unistd.h>
@@ -7,9 +7,9 @@
 #include "bench.h"
 #include "system/ceilings.h"
 
-/* Four times the last-level cache: with the usual pseudo-LRU replacement, twice would leave some
- * lines in it.  And more pages than any TLB holds: 2048 to 4096 entries in processors of 2025 (Zen 5,
- * Golden Cove), so four times that; pages have 4 KiB on x86, 4 to 64 on AArch64. */
+/* Four times the last-level cache, because pseudo-LRU replacement would keep some lines of twice as much.
+ * And four times as many pages as any TLB has entries, 2048 to 4096 in processors of 2025 (Zen 5, Golden
+ * Cove); pages have 4 KiB on x86, 4 to 64 KiB on AArch64. */
 size_t bench_cold_sets(const struct machine *machine, double bytes)
 {
     static const double unknown = 64 << 20;

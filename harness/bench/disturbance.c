@@ -1,6 +1,5 @@
 /*
- * disturbance: from two readings of the system's counts; one table of the fields, for writing and reading
- * JSON.
+ * disturbance: the differences of two readings of the system's counts, and the table of their JSON fields.
  */
 #include "disturbance.h"
 

@@ -9,7 +9,7 @@
 
 #include "system/machine.h"
 
-/* What happened to the process while it sampled; noise.c derives flags from it. */
+/* What happened to the process while it took samples; noise.c derives flags from it. */
 struct bench_disturbance {
     double wall_s; /* from the first sample to the last, verification included */
     long involuntary_switches;
@@ -22,13 +22,13 @@ struct bench_disturbance {
     int runnable;           /* threads on the machine that wanted a CPU, larger of two readings */
     double allowed_cpus;    /* less where a quota grants less; 0 without options.machine */
     int online_cpus;        /* of the whole machine; 0 without options.machine */
-    bool migrated;          /* binding read back before and after differ, or CPU outside it */
+    bool migrated;          /* a thread's binding has changed, or it ran on a CPU outside of it */
     double probe_before_gflops, probe_after_gflops; /* FMA probe beside the samples; 0 = none */
-    long grown_bytes; /* memory of this process after the last sample, more than after the third */
-    double clock_ghz; /* cycles of a thread over the time of the samples; 0 without counters */
+    long grown_bytes; /* growth of this process's memory from the third sample to the last */
+    double clock_ghz; /* a thread's cycles over the time of the samples; 0 without counters */
 };
 
-/* Reads the system's counts; zeros where machine is NULL.  And what happened between two readings. */
+/* Reads the system's counts, zeros where machine is NULL; and stores what happened between two readings. */
 void disturbance_look(const struct machine *machine, struct machine_usage *usage);
 void disturbance_between(const struct machine *machine, const struct machine_usage *before,
                          const struct machine_usage *after, struct bench_disturbance *disturbance);

@@ -13,27 +13,28 @@
 #include "base/stats.h"
 #include "base/stats_shape.h"
 
-/* A competitor that never sleeps costs a thread 100 to 250 involuntary switches a second (ticks of
- * 4 to 10 ms); the housekeeping of an idle system was seen to cost up to 60 (Linux 6, 2 CPUs). */
+/* Another process that never sleeps causes 100 to 250 involuntary switches of a thread per second (ticks
+ * of 4 to 10 ms); an idle system's own tasks caused up to 60 (Linux 6, 2 CPUs). */
 #define SWITCHES_PER_S 100.0
 #define SWITCHES_FREE 2.0
 
-#define STEAL 0.02      /* of the time of the threads */
-#define GROWN (1 << 20) /* bytes: `execute` allocates nothing, and the harness some KiB */
-#define FREQUENCY 0.05  /* change of the multiply-add rate; more than a quiet probe varies */
+#define STEAL 0.02 /* of the time of the threads */
+#define GROWN \
+    (1 << 20) /* bytes: `execute` may allocate nothing, and the harness allocates some KiB */
+#define FREQUENCY 0.05 /* change of the multiply-add rate; more than a quiet probe varies */
 
-/* Shape: the share of outliers that moves p95; the change or the gap that matters to an interval of
- * 1 %; z that chance exceeds in 1 % of cases; the least share of a mode, above which the smaller
- * group is more than a few outliers. */
+/* The share of outliers from which they move p95; how far above the median an outlier is; the drift or the
+ * gap between two modes that matters to an interval of 1 %; the z that chance exceeds in 1 % of cases; and
+ * the least share of the smaller mode, which is then more than a few outliers. */
 #define OUTLIER_SHARE 0.05
 #define OUTLIER_LEAST 0.02
 #define CHANGE 0.01
 #define TREND_Z 2.576
 #define MINORITY 0.2
 
-/* Two groups cut from values of a single mode are seldom as far apart as 5 + 24 / n: in simulation,
- * in under 2 % of exponential and uniform samples of size 12 and under 1 % from size 32 on, less
- * for normal ones. */
+/* The two groups of a sample with a single mode are seldom further apart than 5 + 24 / n: in simulation,
+ * in under 2 % of exponential and uniform samples of size 12, in under 1 % from size 32 on, and in fewer
+ * normal ones. */
 #define MODES_LEAST 12
 #define MODES_DISTANCE(n) (5 + 24 / (double)(n))
 
@@ -122,7 +123,8 @@ unsigned noise_of_launch(const struct noise_launch *launch, double usual)
     return flags;
 }
 
-/* Without NOISE_OVERSUBSCRIBED: the thread count belongs to the cell, so a repeat has it too. */
+/* NOISE_OVERSUBSCRIBED is left out: it follows from the cell's thread count, which a repeat does not
+ * change. */
 bool noise_repeat(unsigned flags)
 {
     return flags & (NOISE_PREEMPTED | NOISE_MIGRATED | NOISE_STEAL | NOISE_THROTTLED |
