@@ -19,7 +19,8 @@ size_t printable_character(const char *text, size_t length, unsigned *code);
  * Returns the length. */
 size_t printable(const char *text, size_t length, char *out, size_t size);
 
-/* The same for a whole string, with spaces for line ends and tabs; `out` has `size` bytes. */
+/* The same for a string, or its first `size` bytes, with spaces for line ends and tabs; `out` has `size`
+ * bytes. */
 void printable_line(const char *text, char *out, size_t size);
 
 /* The same in place; texts longer than PRINTABLE_LINE bytes are cut to that. */
