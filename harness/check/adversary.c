@@ -1,5 +1,5 @@
 /*
- * adversary: runs a kernel on each of the inputs that expose what random numbers hide.
+ * adversary: runs a kernel on each of the inputs that expose errors which random numbers hide.
  */
 #include "adversary.h"
 
@@ -7,8 +7,8 @@
 #include "trial.h"
 #include "base/random.h"
 
-/* One run; its special keys are `edges` in rotation, from number `first` on, which is that of its first
- * KV head among the input's runs. */
+/* One run.  Its KV heads have the special keys edges[first], edges[first + 1], ..., in rotation; `first`
+ * is the number of KV heads in earlier runs of this input. */
 static bool run(struct checker *checker, const struct adversary *adversary,
                 const struct problem_case *c, const size_t *edges, size_t edge_count, size_t first,
                 size_t rows)
@@ -31,8 +31,8 @@ static bool run(struct checker *checker, const struct adversary *adversary,
     return right;
 }
 
-/* As many runs as it takes to make each of `most` edges the special key of some head, or some head of
- * each kind. */
+/* Repeats the run until each of `most` edges has been the special key of some head, or each kind of head has
+ * occurred. */
 static bool run_all(struct checker *checker, const struct adversary *adversary,
                     const struct problem_case *c, size_t most)
 {
@@ -49,7 +49,7 @@ static bool run_all(struct checker *checker, const struct adversary *adversary,
     return true;
 }
 
-/* Whether an adversary has something that the case has not. */
+/* Whether an adversary has a mask, an option or a type of K and V that the case lacks. */
 static bool is_foreign(const struct attn_problem *p, const struct attn_problem *small)
 {
     return p->mask != small->mask || p->options != small->options || p->kv_dtype != small->kv_dtype;
@@ -63,8 +63,8 @@ static enum adversary_turn turn_of(const struct adversary *adversary, const stru
                                   : ADVERSARY_OWN;
 }
 
-/* Whether the kernel admits that it fails an input; what hidden keys hold, only where something hides
- * keys. */
+/* Whether a caveat of the kernel says that it may fail this input; the caveat about the contents of hidden
+ * keys counts only where the problem hides keys. */
 static bool is_admitted(const struct checker *checker, const struct adversary *adversary,
                         const struct attn_problem *p)
 {
@@ -85,11 +85,11 @@ bool check_adversaries(struct checker *checker, const struct attn_problem *small
         if (!adversary_shape_case(&adversaries[n], &c))
             continue;
         if (adversaries[n].fine && attn_compute(checker->kernel, small) == ATTN_BF16)
-            continue; /* which rounds weights that are alike all alike */
+            continue; /* bf16 rounds similar weights all in the same direction */
         if (turn_of(&adversaries[n], &c.problem, small) != turn ||
             is_admitted(checker, &adversaries[n], &c.problem))
             continue;
-        c.problem = check_shrink(&c.problem, checker->limit); /* again: its shape may be larger */
+        c.problem = check_shrink(&c.problem, checker->limit); /* the adversary may enlarge it */
         parse_fit_input(&c.input, &c.problem);
         if (!run_all(checker, &adversaries[n], &c, thorough ? CHECK_NEEDLES : 24))
             return false;

@@ -13,7 +13,7 @@ static void set_sink(struct trial *trial, size_t h, float sink)
     ((float *)trial->set.tensors.sinks.data)[h] = sink;
 }
 
-/* They take all. */
+/* Sinks so large that they take all of the weight. */
 void raise_sinks(struct trial *trial, uint64_t key)
 {
     (void)key;
@@ -31,7 +31,7 @@ void vary_sinks(struct trial *trial, uint64_t key)
 
 /* ---- slopes -------------------------------------------------------------------------------- */
 
-/* Not those that everyone computes from the number of heads, powers of two: a kernel has to read them. */
+/* Slopes other than the usual powers of two, which a kernel could compute from the number of heads. */
 void vary_slopes(struct trial *trial, uint64_t key)
 {
     static const float slopes[] = {0.7F, 0.03F, 0, 1.3F};
@@ -42,7 +42,7 @@ void vary_slopes(struct trial *trial, uint64_t key)
 
 /* ---- pages --------------------------------------------------------------------------------- */
 
-/* Full pages that two sequences begin with. */
+/* Full pages that both of two sequences have. */
 static size_t pages_of_both(const struct trial *trial, size_t a, size_t b)
 {
     const struct attn_problem *p = &trial->problem;
@@ -51,7 +51,7 @@ static size_t pages_of_both(const struct trial *trial, size_t a, size_t b)
     return (x < y ? x : y) / p->page_size;
 }
 
-/* NaN into a page of K and V that is named no more. */
+/* Fills a page of K and V with NaN that no table names any more. */
 static void poison_page(const struct trial *trial, size_t page)
 {
     const struct attn_problem *p = &trial->problem;
@@ -65,7 +65,7 @@ static void poison_page(const struct trial *trial, size_t page)
         }
 }
 
-/* All sequences begin with pages of the first one, in another order in every other sequence. */
+/* All sequences begin with pages of the first one; in every other sequence their order differs. */
 void share_pages(struct trial *trial, uint64_t key)
 {
     const struct attn_tensor *t = &trial->set.tensors.block_table;
@@ -81,8 +81,8 @@ void share_pages(struct trial *trial, uint64_t key)
     }
 }
 
-/* Sequences 0 and 1 begin with all full pages that both have, which may be all of one, and so do the next
- * two. */
+/* Sequences 0 and 1, 2 and 3, and so on share as many pages at their beginning as both have full ones,
+ * which may be all pages of one of them. */
 void share_prefixes(struct trial *trial, uint64_t key)
 {
     const struct attn_tensor *t = &trial->set.tensors.block_table;

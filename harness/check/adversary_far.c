@@ -1,5 +1,5 @@
 /*
- * adversary_far: scores that lie far from each other or from 0: as far as numbers go, and beyond.
+ * adversary_far: scores that are far from each other or from 0: up to the largest numbers, and infinite.
  */
 #include <float.h>
 #include <math.h>
@@ -32,7 +32,7 @@ static bool is_in_odd_block(size_t j, size_t n)
     return j / 16 % 2;
 }
 
-/* The first block of most kernels, whole. */
+/* The whole first block of keys of most kernels. */
 static bool is_in_first_block(size_t j, size_t n)
 {
     return j < 128 && j + 1 < n;
@@ -63,8 +63,8 @@ static bool is_any(size_t j, size_t n)
 
 #define BEYOND DBL_MAX /* more than any score */
 
-/* A sort of head: which keys have the score; that of the others is so many times as large, or ordinary
- * where that is 0. */
+/* A kind of head: its special keys have `score`, the others `others` times that, or a random score where
+ * `others` is 0. */
 struct adversary_head {
     special *is_special;
     double score, others;
@@ -95,7 +95,7 @@ double score_of_head(const void *context, struct kv_place at)
 
 /* ---- far below ------------------------------------------------------------------------------- */
 
-/* What is subtracted from the others must not be of that size: it would take their low bits. */
+/* A kernel must not subtract a number of this size from the other scores: they would lose their low bits. */
 static const struct adversary_head below[] = {
     {is_in_first_third, -1e30, 0},
     {is_in_first_block, -BEYOND, 0},
@@ -109,7 +109,8 @@ const struct adversary_heads heads_far_below = {below, COUNT(below)};
 
 /* ---- -inf ------------------------------------------------------------------------------------ */
 
-/* A key of no weight, though no mask hides it; a row of them is one that sees no key. */
+/* Keys of weight 0 that no mask hides; a row that has no other key must give what a row without keys
+ * gives. */
 static const struct adversary_head infinite[] = {
     {is_in_first_block, -INFINITY, 0}, {is_any, -INFINITY, 0},
     {is_in_odd_block, -INFINITY, 0},   {is_odd, -INFINITY, 0},
@@ -118,7 +119,7 @@ static const struct adversary_head infinite[] = {
 
 const struct adversary_heads heads_infinite = {infinite, COUNT(infinite)};
 
-/* Keys that can be infinite, and values that are not the same numbers. */
+/* Needs a K that can be infinite, and a V that is no part of it. */
 bool shape_infinite(struct problem_case *c)
 {
     return !attn_dtype_scaled(c->problem.kv_dtype) && !(c->problem.options & ATTN_OPTION_SHARED_KV);
@@ -137,8 +138,7 @@ static const struct adversary_head largest[] = {
 
 const struct adversary_heads heads_largest = {largest, COUNT(largest)};
 
-/* A scale with which scores are as large as they can be: between two of them lies more than a float
- * holds. */
+/* The scale with which scores can be largest: the difference of two of them overflows a float. */
 bool shape_far_as_can_be(struct problem_case *c)
 {
     c->problem.scale = 1;
@@ -148,9 +148,10 @@ bool shape_far_as_can_be(struct problem_case *c)
 /* ---- from below 0 to above --------------------------------------------------------------------- */
 
 /*
- * By more than either lies from 0: to a power of two more, where floats are further apart.  So is what a
- * maximum rises by, and added to the old one it may miss the new one by a float, which from 2^30 on is
- * more than exponents of weights can be (a double from 2^62 on).  Every second or so does.
+ * The maximum rises from a negative score to a positive one that has a larger exponent, so that floats there
+ * are further apart.  The difference is rounded, and old maximum + difference may miss the new maximum by an
+ * ulp, which from 2^30 on (2^62 in double) is more than any exponent of a weight.  This happens to about
+ * every second row.
  */
 static const struct adversary_head across[] = {
     {is_last, 0x1p31, -0.6},
@@ -159,7 +160,7 @@ static const struct adversary_head across[] = {
     {is_in_the_middle, 1e30, -0.6},
 };
 
-/* Rows of a kind at least. */
+/* Rows of each kind, at least. */
 #define ACROSS_ROWS 24
 
 size_t across_kinds(const struct attn_problem *p)
@@ -173,18 +174,18 @@ double score_across(const void *context, struct kv_place at)
     static const struct adversary_heads heads = {across, COUNT(across)};
     const struct adversary_context *c = context;
     const double further = c->trial->problem.dtype == ATTN_F64 ? 0x1p32 : 1;
-    /* stretch_to_twice() makes it up to twice as large. */
+    /* Half of it, because stretch_to_twice() makes it up to twice as large. */
     return adversary_held(c->trial, 2 * further * score_of(c, at, &heads)) / 2;
 }
 
-/* Up to twice: any bits in the scores. */
+/* A random factor in [1, 2), so that scores have any low bits. */
 static double up_to_twice(const struct trial *trial, uint64_t key, size_t b, size_t h, size_t i)
 {
     (void)trial;
     return 1 + random_unit(random_key(key, b), h << 20 | i);
 }
 
-/* As short as those of other rises. */
+/* Lengths as those of adversary_rises.c. */
 bool shape_across(struct problem_case *c)
 {
     return shape_rises(c) && shape_own_values(c);

@@ -1,5 +1,5 @@
 /*
- * adversary_index: lists of chosen keys that random ones seldom are.
+ * adversary_index: lists of chosen keys as random lists seldom are.
  */
 #include <math.h>
 
@@ -8,7 +8,8 @@
 
 /* ---- problems ------------------------------------------------------------------------------ */
 
-/* Lists of `count` keys for each `block` queries, of at least so many queries and keys. */
+/* Gives the problem lists of `count` keys for each `block` queries, and at least enough queries and keys
+ * for them. */
 static bool add_lists(struct attn_problem *p, size_t count, size_t block)
 {
     p->options |= ATTN_OPTION_INDEX;
@@ -24,13 +25,13 @@ bool shape_index(struct problem_case *c)
     return add_lists(&c->problem, 83, 1);
 }
 
-/* A list for three queries, whose last one has two or one. */
+/* One list for three queries; the last list is for one or two. */
 bool shape_index_blocks(struct problem_case *c)
 {
     return add_lists(&c->problem, 83, 3);
 }
 
-/* A mask hides listed keys. */
+/* A causal mask hides some listed keys. */
 bool shape_index_causal(struct problem_case *c)
 {
     c->problem.mask &= ~(unsigned)(ATTN_MASK_CAUSAL_TOP_LEFT | ATTN_MASK_TREE);
@@ -63,7 +64,7 @@ void adversary_make_lists(struct trial *trial, adversary_entry *entry)
     }
 }
 
-/* Each second key, those of odd lists odd, another start in each head. */
+/* Every second key: even ones in even lists, odd ones in odd lists; each head begins at another key. */
 static ptrdiff_t second(const struct adversary_place *e)
 {
     return (ptrdiff_t)((2 * e->n + (e->number + e->g) % 2));
@@ -86,7 +87,7 @@ ptrdiff_t list_none_or_all(const struct adversary_place *e)
     return (e->number + e->g) % 2 ? (ptrdiff_t)e->n : -1;
 }
 
-/* In the middle, another one in each list, the last key at last. */
+/* One key, in the middle of the list; another one in each list, the last key among them. */
 ptrdiff_t list_one(const struct adversary_place *e)
 {
     const size_t back = (5 * e->number + 3 * e->g) % (e->kv_len ? e->kv_len : 1);

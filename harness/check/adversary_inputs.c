@@ -1,8 +1,8 @@
 /*
  * adversary_inputs: the inputs.
  *
- * Each is there because some wrong kernel passes all others; tests/wrong/ has those kernels.  The names
- * have the numbers of f32; in f64 they are those of its range.
+ * Each is here because some wrong kernel passes all the others; those kernels are in tests/wrong/.  Numbers
+ * in names are those for f32; for f64 they are larger, as its range is.
  */
 #include "adversary_inputs.h"
 
@@ -82,11 +82,11 @@ const struct adversary adversaries[] = {
     {"bias as low as can be", .mask = ATTN_MASK_BIAS, .bias = bias_lowest,
      .caveat = ATTN_CAVEAT_INFINITE_SCORES},
     {"bias of 3e38", .mask = ATTN_MASK_BIAS, .bias = bias_far_above},
-    /* 200 times as large as the cap: tanh is 1 but for what f32 can say. */
+    /* 200 times as large as the cap: tanh is 1 to the precision of f32. */
     {"capped scores of 1000", .score = score_spread, .mean = 2, .softcap = 5},
     {"capped scores of 0.001", .score = score_tiny, .mean = 2, .softcap = 50},
-    /* N(0, 1) is so small beside it that tanh(x) must be x: where it is right to a rounding of 1 only,
-     * scores are wrong by 1e-3. */
+    /* N(0, 1) is so small beside the cap that tanh(x) = x: a tanh whose absolute error is an ulp of 1
+     * makes scores wrong by 1e-3. */
     {"softcap of 10000", .softcap = 1e4F, .precise = true},
     {"sinks above all keys", .options = ATTN_OPTION_SINKS, .change = raise_sinks},
     {"sinks of all sizes", .options = ATTN_OPTION_SINKS, .change = vary_sinks},

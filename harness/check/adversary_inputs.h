@@ -9,41 +9,41 @@
 struct adversary {
     const char *phase;
 
-    /* The problem: the case, and these. */
-    unsigned mask, options, outputs; /* a mask of its own for each sequence and head */
+    /* Changes to the case's problem. */
+    unsigned mask, options, outputs; /* added; a mask differs between sequences and heads */
     float softcap;
-    enum attn_dtype kv_dtype; /* of K and V, where it is one with scales */
-    adversary_shape *shape;   /* what else; false: not for this problem */
+    enum attn_dtype kv_dtype; /* of K and V, if it is a type with scales */
+    adversary_shape *shape;   /* other changes; false: not for this problem */
 
-    /* The operands: N(0, 1), or prescribed scores and V with a mean, or anything else. */
+    /* The operands: N(0, 1); or prescribed scores, with a V of this mean; or what `fill` makes. */
     patterns_score *score;
     double noise, mean;
     adversary_change *fill;
-    bool one_hot; /* V tells keys apart */
+    bool one_hot; /* V is one-hot, so that O shows which keys have weight */
     adversary_hider *hides;
     adversary_bias *bias;
     adversary_parent *tree;
     adversary_entry *lists;
-    adversary_change *change; /* of what was filled */
+    adversary_change *change; /* changes the filled operands */
 
-    /* Several runs, until each edge was special, or each sort of head was there. */
+    /* Runs are repeated until each edge was the special key, or each kind of head has occurred. */
     bool special_keys;
     const struct adversary_heads *heads;
     adversary_kinds *kinds;
 
-    bool precise;    /* precision is judged, too */
-    bool fine;       /* judged last, and not of kernels that round weights to bf16 */
-    unsigned caveat; /* enum attn_caveat: not for kernels that admit it */
+    bool precise;    /* the RMS error is judged, too */
+    bool fine;       /* in phase ADVERSARY_FINE; not for kernels that round weights to bf16 */
+    unsigned caveat; /* enum attn_caveat: not for kernels that have it */
 };
 
 /* For small problems. */
 extern const struct adversary adversaries[];
 extern const size_t adversary_count;
 
-/* For the case's own lengths: both kinds of row at once, or one after the other. */
+/* For the case's own lengths: needle and negative in alternate heads, or each alone. */
 extern const struct adversary adversary_needle_or_negative, adversary_negative, adversary_needle;
 
-/* Makes the case the adversary's; false: there is no such problem. */
+/* Turns the case into the adversary's; false where that is not possible. */
 bool adversary_shape_case(const struct adversary *adversary, struct problem_case *c);
 
 /* Fills the operands of a trial, whose special keys are chosen, and seals them. */

@@ -1,5 +1,5 @@
 /*
- * adversary_masks: masks and biases, and what lies behind them.
+ * adversary_masks: masks and biases, and the contents of hidden keys.
  */
 #include <float.h>
 #include <math.h>
@@ -22,7 +22,7 @@ void adversary_mask(struct trial *trial, adversary_hider *hides)
                     tensors_set(t, at[0], at[1], at[2], at[3], !hides(trial, at));
 }
 
-/* From every other query. */
+/* Hides the special key from every other query. */
 bool hides_needle(const struct trial *trial, const size_t at[4])
 {
     return at[2] % 2 && at[3] == check_needle(trial, at[0], attn_kv_head(&trial->problem, at[1]));
@@ -33,7 +33,7 @@ bool hides_all_but_last(const struct trial *trial, const size_t at[4])
     return at[3] + 1 != attn_sequence(&trial->problem, &trial->set.tensors, at[0]).kv_len;
 }
 
-/* Masks one row in three whole, and the first tile of another. */
+/* Hides all keys from one row in three, and the first tile from another. */
 bool hides_rows(const struct trial *trial, const size_t at[4])
 {
     (void)trial;
@@ -41,7 +41,7 @@ bool hides_rows(const struct trial *trial, const size_t at[4])
     return turn == 1 || (turn == 2 && at[3] < 64);
 }
 
-/* Blocks are full or empty, or so but for the element at one of their corners. */
+/* Whole blocks are hidden or visible, some with an exception at one of their corners. */
 static bool is_block_hidden(size_t side, const size_t at[4])
 {
     const size_t number = at[2] / side * 5 + at[3] / side, corner = number / 4 % 4;
@@ -63,7 +63,7 @@ bool hides_blocks_of_128(const struct trial *trial, const size_t at[4])
     return is_block_hidden(128, at);
 }
 
-/* From all queries. */
+/* Hides some keys from all queries. */
 bool hides_columns(const struct trial *trial, const size_t at[4])
 {
     (void)trial;
@@ -90,14 +90,15 @@ static bool is_seen(const struct trial *trial, size_t b, size_t g, size_t j)
 static void poison_key(const struct attn_problem *p, const struct attn_tensors *t,
                        struct kv_place at, double x)
 {
-    const bool in_scales = kv_integers(p->kv_dtype); /* of which those of all keys stay */
+    const bool in_scales = kv_integers(p->kv_dtype); /* only scales of a single key are changed */
     for (size_t d = 0; !(in_scales && !t->k_scale.stride[2]) && d < p->qk_dim; d++)
         kv_set(p, t, KV_K, at, d, x);
     for (size_t d = 0; !(in_scales && !t->v_scale.stride[2]) && d < p->v_dim; d++)
         kv_set(p, t, KV_V, at, d, x);
 }
 
-/* Keys of a sequence that nobody else has: of packed ones, those behind its end are the next one's. */
+/* Keys of a sequence that no other one reads; where keys are packed, those behind its end are the next
+ * sequence's. */
 static size_t own_keys(const struct trial *trial, size_t b)
 {
     const struct attn_problem *p = &trial->problem;
@@ -152,7 +153,7 @@ static double further(const struct trial *trial)
     return trial->problem.dtype == ATTN_F64 ? 0x1p895 : 1;
 }
 
-/* x, or the largest number of its sign that is finite in the bias's type. */
+/* x, clamped to the finite numbers of the bias's type. */
 static double held(const struct trial *trial, double x)
 {
     const enum attn_dtype dtype = trial->set.tensors.bias.dtype;
@@ -162,7 +163,7 @@ static double held(const struct trial *trial, double x)
     return copysign(fmin(fabs(x), largest), x);
 }
 
-/* Rows in turn: half of the keys, all but one, or all keys that are not hidden. */
+/* Lowers the bias far, in turn for half of a row's keys, for all but one, and for all that are not hidden. */
 double bias_far_below(const struct trial *trial, size_t i, size_t j, double random)
 {
     const double low = held(trial, -1e30 * further(trial));
@@ -177,21 +178,21 @@ double bias_far_below(const struct trial *trial, size_t i, size_t j, double rand
     }
 }
 
-/* In every other row all keys as far below as their type allows, which is how frameworks hide a row of
- * padding.  Where other keys are hidden by a number that is added, these are no further above. */
+/* In every other row all keys have the lowest number of the type, as frameworks hide a row of padding.  A
+ * kernel that hides other keys by adding a large negative number cannot tell these from them. */
 double bias_lowest(const struct trial *trial, size_t i, size_t j, double random)
 {
     (void)j;
     return i % 2 ? random : held(trial, -INFINITY);
 }
 
-/* One pair of every fourth row: that row alone is NaN, and not where something else hides the key. */
+/* One NaN in every fourth row: only that row becomes NaN, unless something else hides the key. */
 double bias_nan(const struct trial *trial, size_t i, size_t j, double random)
 {
     return i % 4 == 2 && j == i * 7 % trial->problem.kv_len ? NAN : random;
 }
 
-/* One key takes all, or two share. */
+/* One key gets all of the weight, or two share it. */
 double bias_far_above(const struct trial *trial, size_t i, size_t j, double random)
 {
     const size_t keys = trial->problem.kv_len, one = i * 7 % keys,

@@ -1,9 +1,9 @@
 /*
  * adversary_rises: a running maximum that rises by any amount, at any place, at once or in steps.
  *
- * A kernel that lets its maximum follow late is wrong only where scores rise by what it takes for little
- * and float for too much: a band of a few binades, if any.  So the queries of a tile, whose scores are
- * multiples of each other, all rise by another amount, most of them around the largest exponent.
+ * A kernel that updates its maximum lazily is wrong only where scores rise by less than its threshold but by
+ * more than a float's exponent allows: a range of a few binades, if any.  So each query of a tile, whose
+ * scores are multiples of each other, rises by another amount, most of them near the largest exponent.
  */
 #include "adversary_scores.h"
 
@@ -13,21 +13,22 @@
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
-/* By how much the rows rise in turn, in base 2; in f64 those of 100 and more by 896 more.  11 is 7.6 in base
- * e: a maximum that may be exceeded by 8 in base 2 has to follow it, whatever base its scores have. */
+/* By how much the scores of the rows rise, in turn, in base 2; in f64 896 is added to those from 100 on.
+ * 11 in base 2 is 7.6 in base e, so that a kernel which takes its threshold of 8 in the wrong base keeps
+ * its old maximum. */
 static const double totals[] = {129, 127.5, 126, 124.5, 123, 121.5, 140, 100, 30,  200, 300,
                                 5,   150,   1,   60,    12,  250,   20,  9,   170, 11};
 
-/* Where a head rises: in `steps` equal ones, from key `first` on, `apart` keys apart. */
+/* Where the scores of a head rise: in `steps` equal steps, from key `first` on, `apart` keys apart. */
 static const struct {
     size_t first, apart, steps;
 } rises[] = {
     {37, 1, 1},       /* inside a block */
     {64, 1, 1},       /* at the edge of blocks of 8 to 64 keys */
-    {120, 1, 1},      /* of 120 */
-    {128, 1, 1},      /* of 128 */
-    {240, 1, 1},      /* of 240 */
-    {256, 1, 1},      /* of 256 */
+    {120, 1, 1},      /* at the edge of blocks of 120 keys */
+    {128, 1, 1},      /* ... of 128 */
+    {240, 1, 1},      /* ... of 240 */
+    {256, 1, 1},      /* ... of 256 */
     {SIZE_MAX, 1, 1}, /* at the last key */
     {20, 60, 2},      /* in one block and in the next or the next but one */
     {200, 60, 2},     /* the same where blocks are long */
@@ -36,14 +37,15 @@ static const struct {
     {1, 1, SIZE_MAX}, /* with every key */
 };
 
-/* Each head with as many rows as rise differently; several heads where it has fewer. */
+/* Each place of a rise with each of the amounts; several heads where one has fewer rows than there are
+ * amounts. */
 size_t rise_kinds(const struct attn_problem *p)
 {
     const size_t rows = adversary_rows(p);
     return COUNT(rises) * ((COUNT(totals) + rows - 1) / rows);
 }
 
-/* From -1/2 to 1/2, in base 2. */
+/* Rises from -1/2 to 1/2, in base 2; the rows' factors make the amounts of it. */
 double score_rise(const void *context, struct kv_place at)
 {
     const struct trial *trial = ((const struct adversary_context *)context)->trial;
@@ -55,7 +57,7 @@ double score_rise(const void *context, struct kv_place at)
     return LN2 * ((double)(done < steps ? done : steps) / (double)(steps ? steps : 1) - 0.5);
 }
 
-/* By how much row (b, h, i) rises. */
+/* By how much the scores of row (b, h, i) rise, in base 2. */
 static double rise_of(const struct trial *trial, uint64_t key, size_t b, size_t h, size_t i)
 {
     const struct attn_problem *p = &trial->problem;

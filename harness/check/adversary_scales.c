@@ -10,7 +10,8 @@
 
 /* ---- scales -------------------------------------------------------------------------------- */
 
-/* Scales of 0: of K's first key, or dimension, and every third one; of V's first and every other. */
+/* Sets scales to 0: K's first and every third one (of keys, or of dimensions), V's first and every second
+ * one. */
 void clear_scales(struct trial *trial, uint64_t key)
 {
     const struct attn_problem *p = &trial->problem;
@@ -33,13 +34,13 @@ void clear_scales(struct trial *trial, uint64_t key)
             }
 }
 
-/* The largest number of the type, of 4 bits above a zero point of 8. */
+/* The largest number of the type; for 4 bits, above a zero point of 8. */
 static double largest_of(enum attn_dtype dtype)
 {
     return dtype == ATTN_I8 ? 127 : dtype == ATTN_I4 ? 7 : dtype == ATTN_F8E4M3 ? 448 : 57344;
 }
 
-/* Gives a row one scale, and its elements one number, which the type has. */
+/* Gives all elements of a row one scale and one value, which the type can hold. */
 static void fill_row(struct trial *trial, enum kv_operand operand, struct kv_place at, float scale,
                      double element)
 {
@@ -59,8 +60,9 @@ size_t scale_kinds(const struct attn_problem *problem)
     return 4;
 }
 
-/* Scales of K: a few of them huge; of V: all subnormal; of V: some as large as can be, and 0; of V: so small
- * that a weight times one is subnormal, where their elements make normal numbers of it. */
+/* Heads in turn: some scales of K are huge; all scales of V are subnormal; every third scale of V is 0,
+ * the others are as large as possible; scales of V are so small that weight * scale is subnormal, while
+ * scale * element is not. */
 void vary_scales(struct trial *trial, uint64_t key)
 {
     const struct attn_problem *p = &trial->problem;
@@ -92,7 +94,7 @@ void vary_scales(struct trial *trial, uint64_t key)
             }
 }
 
-/* Queries without a sign or a 0. */
+/* Makes all elements of Q positive. */
 static void make_positive(struct trial *trial)
 {
     const struct attn_problem *p = &trial->problem;
@@ -113,8 +115,9 @@ static struct kv_place key_of(const struct trial *trial, size_t b, size_t g)
     return (struct kv_place){b, g, adversary_kind(trial, b, g, 3) * (keys - 1) / 2};
 }
 
-/* A key of -inf in each head, whose weight is 0 whatever the scales of K's channels make of a query: in turn
- * powers of two, which leave its bits, the same times 1.5, with all bits set, and next to nothing. */
+/* One key of each head is -inf, so that its weight is 0.  The scales of K's channels, which a kernel may
+ * multiply into the query, are in turn powers of two, these times 1.5, numbers with all bits set, and
+ * nearly 0. */
 void infinite_keys(struct trial *trial, uint64_t key)
 {
     static const float factors[] = {1, 1.5F, 0x1.fffffep0F, 0x1p-60F};
@@ -133,7 +136,7 @@ void infinite_keys(struct trial *trial, uint64_t key)
             }
 }
 
-/* Gives all of a key's elements a scale, or of K one of its channels. */
+/* Sets the scale of all elements of a key; where K has scales by channel, that of one channel. */
 static void set_scale(struct trial *trial, enum kv_operand operand, struct kv_place at, float scale)
 {
     const struct attn_problem *p = &trial->problem;
@@ -144,9 +147,8 @@ static void set_scale(struct trial *trial, enum kv_operand operand, struct kv_pl
         *kv_scale(p, t, operand, at, d) = scale;
 }
 
-/* Scales of K that are no numbers, of a key of each head, or of all where these share them: NaN; infinite,
- * which makes a score of products of both signs NaN; -inf of positive elements, which takes its key's
- * weight. */
+/* Heads in turn: a scale of K, of one key or of all that share it, is NaN; is infinite, so that products
+ * of both signs add up to NaN; is -inf with positive elements, so that the key's weight is 0. */
 void infinite_k_scales(struct trial *trial, uint64_t key)
 {
     static const float scales[] = {NAN, INFINITY, -INFINITY};
@@ -172,7 +174,7 @@ size_t infinite_k_kinds(const struct attn_problem *problem)
     return 3;
 }
 
-/* The same of V: NaN, and infinite, times values of both signs and 0. */
+/* The same for V: a scale is NaN or infinite, for elements of both signs and 0. */
 void infinite_v_scales(struct trial *trial, uint64_t key)
 {
     const struct attn_problem *p = &trial->problem;
@@ -204,7 +206,7 @@ void fill_extremes(struct trial *trial, uint64_t key)
             }
 }
 
-/* A byte of a float of 8 bits whose number is finite: of any size, or subnormal, or the largest. */
+/* A byte that is a finite 8-bit float: of any size, subnormal, or the largest, by `kind`. */
 static uint8_t byte_of(enum attn_dtype dtype, size_t kind, uint64_t random)
 {
     const uint8_t largest = dtype == ATTN_F8E4M3 ? 0x7e : 0x7b;
@@ -215,7 +217,8 @@ static uint8_t byte_of(enum attn_dtype dtype, size_t kind, uint64_t random)
                                : largest);
 }
 
-/* Keys in turn: numbers of all sizes, the subnormal ones, the largest; scales make the largest of each 3. */
+/* Keys hold in turn numbers of all sizes, subnormal ones, and the largest; each scale makes the largest
+ * number 3. */
 void fill_bytes(struct trial *trial, uint64_t key)
 {
     const struct attn_problem *p = &trial->problem;
@@ -240,8 +243,9 @@ void fill_bytes(struct trial *trial, uint64_t key)
             }
 }
 
-/* All values in turn from another one on in each row, scales from 1 to 8 sixteenths, which differ in
- * neighbouring groups, and zero points from 0 to 15, some between two integers, other ones in K and V. */
+/* Each row holds all 16 values in turn, beginning with another one.  Scales are 1/16 to 8/16 and differ
+ * between neighbouring groups; zero points are 0 to 15, some of them fractions, and differ between K and
+ * V. */
 void fill_nibbles(struct trial *trial, uint64_t key)
 {
     const struct attn_problem *p = &trial->problem;
@@ -266,7 +270,7 @@ void fill_nibbles(struct trial *trial, uint64_t key)
                             *zero = 0.25F * (float)(random >> 8 & 60) +
                                     (random >> 20 & 1 ? 0.375F : 0.0F);
                     }
-                    if (dim % 2) /* the other half of the last byte */
+                    if (dim % 2) /* the unused half of the last byte */
                         attn_set_nibble(row, dim, (unsigned)random_bits(key, number++) & 15);
                 }
 }

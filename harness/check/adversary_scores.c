@@ -8,7 +8,7 @@
 #include "base/random.h"
 
 #define NEEDLE_SCORE 40    /* e^-40 of every other key: a million of them weigh less than 1e-11 */
-#define NEGATIVE_SCORE -30 /* a zero beside it weighs 1e13 times as much */
+#define NEGATIVE_SCORE -30 /* a key of score 0, such as padding, weighs 1e13 times as much */
 
 size_t adversary_kind(const struct trial *trial, size_t b, size_t g, size_t kinds)
 {
@@ -39,15 +39,14 @@ void adversary_stretch(struct trial *trial, uint64_t key, adversary_factor *fact
 }
 
 /*
- * A score, or the one of its sign that is as large as it can be without an overflow on the way to it.
+ * The score, clamped to the largest of its sign that can be computed without an overflow on the way.
  *
- * The largest number itself is none of them: a kernel may keep scores in base 2, times log2(e), which is
- * infinite from 1 / 1.4427 = 0.693 of it on, and it may scale q . k only when that is a sum,
- * which then is score / scale; no order of the products and sums is prescribed.  (All products have the
- * sign of the score, so that no part of the sum exceeds it.)  So 0.68, which leaves what bf16 and int8
- * round K by, 0.4 % (f8e4m3 6.3 %, so 0.64; f8e5m2 12.5 %, and i4 at most 10 %, 0.6), or that times the
- * scale where it is less than 1.  An element of a key of one dimension may be twice q . k, hence half of it
- * there; one of f16 1.5 times the score.
+ * The limit lies below the largest number.  A kernel may multiply scores by log2(e), which overflows from 1 /
+ * 1.4427 = 0.693 of it on; and it may apply the scale to the finished sum q . k, which is score / scale.
+ * (All products have the sign of the score, so no partial sum exceeds it.)  So the limit is 0.68 of the
+ * largest number, with room for the rounding of K to bf16 or int8, 0.4 %; 0.64 for f8e4m3, 6.3 %; 0.6 for
+ * f8e5m2, 12.5 %, and i4, at most 10 %.  A scale below 1 multiplies it.  With a single dimension an element
+ * of K may be twice q . k, so half of it counts; an element in f16 may be 1.5 times the score.
  */
 double adversary_held(const struct trial *trial, double score)
 {
@@ -62,9 +61,9 @@ double adversary_held(const struct trial *trial, double score)
     return isinf(score) ? score : copysign(fmin(fabs(score), most), score);
 }
 
-/* What scores are made from, and which they are. */
+/* Scores with their context. */
 struct prescribed {
-    struct adversary_context context; /* first: a score takes it for its own */
+    struct adversary_context context; /* first, so that a patterns_score can cast to it */
     patterns_score *score;
 };
 
@@ -88,7 +87,7 @@ static double position(const struct adversary_context *c, struct kv_place at)
     return n > 1 ? (double)at.j / (double)(n - 1) : 0;
 }
 
-/* A number in [-1, 1) of a key. */
+/* A random number in [-1, 1) for a key. */
 static double dither(const struct adversary_context *c, struct kv_place at)
 {
     return 2 * random_unit(random_key(c->key, at.b), ((uint64_t)at.g << 40) + at.j) - 1;
@@ -105,7 +104,7 @@ double score_needle(const void *context, struct kv_place at)
     return adversary_is_needle(context, at) ? NEEDLE_SCORE : 0;
 }
 
-/* As an attention sink: the others weigh next to nothing each, and something together. */
+/* As an attention sink: each other key weighs next to nothing, all together something. */
 double score_sink(const void *context, struct kv_place at)
 {
     (void)context;
@@ -172,7 +171,7 @@ double score_spread(const void *context, struct kv_place at)
     return 1000 * dither(context, at);
 }
 
-/* Behind a softcap they must come out as they are. */
+/* So small that a softcap must not change them. */
 double score_tiny(const void *context, struct kv_place at)
 {
     return 1e-3 * dither(context, at);

@@ -1,6 +1,6 @@
 /*
- * adversary_scores: what adversarial inputs are made of: problems, masks, scores and contents that expose
- * what random ones hide; for adversary_inputs.c only.
+ * adversary_scores: the parts of adversarial inputs: functions that make problems, masks, scores and
+ * contents; for adversary_inputs.c only.
  */
 #ifndef HARNESS_CHECK_ADVERSARY_SCORES_H
 #define HARNESS_CHECK_ADVERSARY_SCORES_H
@@ -8,7 +8,7 @@
 #include "trial.h"
 #include "problem/patterns.h"
 
-/* adversary_shapes.c: problems made from a case; false where it cannot be. */
+/* Makes another problem from a case; false where that is not possible.  adversary_shapes.c */
 typedef bool adversary_shape(struct problem_case *c);
 adversary_shape shape_more_queries, shape_some_more_queries, shape_narrow_window, shape_mask_blocks,
     shape_short, shape_short_packed, shape_pages, shape_channel_scales, shape_head_scales,
@@ -18,33 +18,33 @@ adversary_shape shape_more_queries, shape_some_more_queries, shape_narrow_window
 adversary_shape shape_index, shape_index_blocks, shape_index_causal, shape_index_pages;
 adversary_shape shape_prefix, shape_prefixes;
 
-/* How many sorts of KV heads an input has on a problem; runs go on until each was one. */
+/* How many kinds of KV heads an input has on a problem; it runs until each kind has occurred. */
 typedef size_t adversary_kinds(const struct attn_problem *problem);
 
-/* Sorts of heads, all of which come; adversary_far.c. */
+/* The kinds of heads of an input; adversary_far.c. */
 struct adversary_heads {
     const struct adversary_head *sorts;
     size_t count;
 };
 
-/* Whether the mask hides a key, by the element's place in memory. */
+/* Whether a boolean mask hides a key; `at` is the index of its element in each dimension. */
 typedef bool adversary_hider(const struct trial *trial, const size_t at[4]);
 void adversary_mask(struct trial *trial, adversary_hider *hides);
 adversary_hider hides_needle, hides_all_but_last, hides_rows, hides_blocks_of_64,
     hides_blocks_of_128, hides_columns;
 
-/* The bias of row i at key j, in place of the random one; `random` itself leaves that. */
+/* The bias of row i at key j; `random` is the one it replaces. */
 typedef double adversary_bias(const struct trial *trial, size_t i, size_t j, double random);
 void adversary_set_bias(struct trial *trial, adversary_bias *bias);
 adversary_bias bias_columns, bias_holes, bias_far_below, bias_lowest, bias_far_above, bias_nan;
 
-/* The parent of draft i in every tree; -1: the cache. */
+/* The parent of draft i, in the tree of every sequence; -1: the cache. */
 typedef ptrdiff_t adversary_parent(ptrdiff_t i);
 void adversary_make_tree(struct trial *trial, adversary_parent *parent);
 adversary_parent parent_before, parent_cache, parent_two_before, parent_seventh;
 
-/* The key of an entry, number n of list `number` of a KV head, for a sequence of kv_len keys; -1: none,
- * also in place of a key that is not there. */
+/* An entry of a list of keys: entry n of `count` in list `number` of KV head g in sequence b, which has
+ * kv_len keys.  The function returns its key; -1, or a key that the sequence does not have, means none. */
 struct adversary_place {
     size_t b, g, number, n, count, kv_len;
 };
@@ -52,7 +52,7 @@ typedef ptrdiff_t adversary_entry(const struct adversary_place *place);
 void adversary_make_lists(struct trial *trial, adversary_entry *entry);
 adversary_entry list_front_padded, list_scattered, list_none_or_all, list_one, list_falling;
 
-/* What fills the operands, or changes them after they are filled. */
+/* Fills the operands, or changes them after they are filled. */
 typedef void adversary_change(struct trial *trial, uint64_t key);
 /* adversary_masks.c */
 adversary_change poison_hidden;
@@ -65,18 +65,17 @@ adversary_change clear_scales, vary_scales, infinite_keys, infinite_k_scales, in
     fill_extremes, fill_bytes, fill_nibbles;
 adversary_kinds scale_kinds, infinite_k_kinds;
 
-/* What scores are made from. */
+/* The context of a function of type patterns_score. */
 struct adversary_context {
     const struct trial *trial;
     uint64_t key;
     const struct adversary_heads *heads; /* of score_of_head() */
 };
 
-/* The sort of a KV head, for an input that has `kinds` of them: heads rotate through them over all
- * runs. */
+/* The kind of a KV head, of `kinds`: heads rotate through the kinds over all runs of the input. */
 size_t adversary_kind(const struct trial *trial, size_t b, size_t g, size_t kinds);
 
-/* Query rows that a KV head has. */
+/* Query rows of a KV head. */
 size_t adversary_rows(const struct attn_problem *problem);
 
 /* Multiplies each query by a factor of its own. */
@@ -84,22 +83,23 @@ typedef double adversary_factor(const struct trial *trial, uint64_t key, size_t 
                                 size_t i);
 void adversary_stretch(struct trial *trial, uint64_t key, adversary_factor *factor);
 
-/* Limits of the type that the kernel computes in: f32 whatever the storage, or f64. */
+/* Limits of the type in which the kernel computes: f64 for problems in f64, else f32. */
 struct adversary_range {
-    double largest;        /* of K and V, too: scales are f32 */
-    int smallest_exponent; /* 2 to it is the smallest normal number */
-    double exp_edge;       /* e to it is nearly the largest number */
+    double largest;        /* also of elements of K and V, whose scales are f32 */
+    int smallest_exponent; /* 2^smallest_exponent is the smallest normal number */
+    double exp_edge;       /* e^exp_edge is nearly the largest number */
 };
 const struct adversary_range *adversary_range(const struct trial *trial);
 
-/* A score, or the one of its sign that is as large as it can be without an overflow on the way to it. */
+/* The score, clamped to the largest of its sign that can be computed without an overflow on the way. */
 double adversary_held(const struct trial *trial, double score);
 
-/* Fills Q and K so that keys have these scores, held. */
+/* Fills Q and K so that keys have these scores, clamped by adversary_held(). */
 void adversary_scores(struct trial *trial, const struct adversary_context *context,
                       patterns_score *score, double noise);
 
-/* The largest size of V that still allows 256 times the sum of all keys, or that f16 holds. */
+/* The largest size of elements of V for which 256 times the sum over all keys stays finite and f16 holds
+ * them. */
 double adversary_room(const struct trial *trial);
 
 /* Scales V so that its largest element, or 1 where all are smaller, becomes that size. */

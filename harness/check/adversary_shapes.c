@@ -3,7 +3,7 @@
  */
 #include "adversary_scores.h"
 
-/* More queries than keys: under a causal mask the first ones see none. */
+/* Makes more queries than keys: under a causal mask the first ones see no key. */
 static bool add_queries(struct attn_problem *p, size_t more)
 {
     if (!(p->mask & (ATTN_MASK_CAUSAL_TOP_LEFT | ATTN_MASK_TREE)))
@@ -31,7 +31,7 @@ bool shape_narrow_window(struct problem_case *c)
     return true;
 }
 
-/* Three blocks of 64 queries and five of 64 keys, and a part of another one. */
+/* Three whole blocks of 64 queries and five of 64 keys, each with a part of a further one. */
 bool shape_mask_blocks(struct problem_case *c)
 {
     c->problem.mask |= ATTN_MASK_BOOL;
@@ -73,7 +73,7 @@ bool shape_pages(struct problem_case *c)
     return true;
 }
 
-/* Whole pages longer than the blocks of keys that kernels take. */
+/* A length of whole pages, longer than any kernel's block of keys. */
 #define BLOCKS_OF_KEYS 520
 
 static size_t begin_keys(const struct attn_problem *p)
@@ -81,7 +81,7 @@ static size_t begin_keys(const struct attn_problem *p)
     return (BLOCKS_OF_KEYS + p->page_size - 1) / p->page_size * p->page_size;
 }
 
-/* Few queries of sequences that have such pages and more; the shortest has no more. */
+/* Few queries, and sequences that have that many keys or more; the shortest has no more. */
 bool shape_prefixes(struct problem_case *c)
 {
     struct attn_problem *p = &c->problem;
@@ -95,7 +95,7 @@ bool shape_prefixes(struct problem_case *c)
     return true;
 }
 
-/* Which are the same for all. */
+/* The same, with these pages shared by all sequences. */
 bool shape_prefix(struct problem_case *c)
 {
     shape_prefixes(c);
@@ -121,7 +121,7 @@ bool shape_tensor_scales(struct problem_case *c)
     return true;
 }
 
-/* Rows of K whose last group has three elements, of V whose last has one: half of a byte is left. */
+/* The last group of a row has three elements in K and one in V, so that half of the last byte is unused. */
 bool shape_short_groups(struct problem_case *c)
 {
     c->problem.qk_dim = 64 + 3;
@@ -129,7 +129,7 @@ bool shape_short_groups(struct problem_case *c)
     return true;
 }
 
-/* No query sees the first keys. */
+/* A window for which no query sees the first keys. */
 bool shape_window(struct problem_case *c)
 {
     c->problem.q_len = c->problem.kv_len / 3 + 1;
@@ -139,7 +139,7 @@ bool shape_window(struct problem_case *c)
     return true;
 }
 
-/* No query sees the last keys. */
+/* A top-left mask for which no query sees the last keys. */
 bool shape_top_left(struct problem_case *c)
 {
     c->problem.q_len = c->problem.kv_len / 3 + 1;
@@ -165,7 +165,7 @@ bool shape_tree(struct problem_case *c)
     return add_drafts(&c->problem, 33);
 }
 
-/* Drafts in several blocks. */
+/* So many drafts that they take several blocks. */
 bool shape_tall_tree(struct problem_case *c)
 {
     c->problem.kv_heads = 1;

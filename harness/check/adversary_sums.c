@@ -1,8 +1,8 @@
 /*
- * adversary_sums: sums of weights as small and as large as they get, for the logarithm in LSE.
+ * adversary_sums: the smallest and the largest sums of weights, to test the logarithm in LSE.
  *
- * O does not show a wrong logarithm, and on ordinary rows the sum lies between 10 and 1000.  (Sums that
- * are large because the maximum lags behind are those of adversary_rises.c.)
+ * O does not show a wrong logarithm, and on ordinary rows the sum lies between 10 and 1000.  (Sums that are
+ * large because the maximum is updated late are tested by adversary_rises.c.)
  */
 #include "adversary_scores.h"
 #include "base/random.h"
@@ -12,8 +12,8 @@
 #define FEW_KEYS 6
 #define SUM_ROWS 128
 
-/* One key scores 0 exactly, by a K of zeros, so that nothing but the logarithm counts; each of the others
- * adds from a tenth down to 1e-7 (f64: 1e-16). */
+/* One key has a score of exactly 0, as its K is 0, so that LSE is the logarithm alone; the others add from
+ * 0.1 down to 1e-7 (f64: 1e-16) each to the sum. */
 double score_beside_one(const void *context, struct kv_place at)
 {
     const struct adversary_context *c = context;
@@ -23,7 +23,7 @@ double score_beside_one(const void *context, struct kv_place at)
     return at.j == top ? 0 : -2.3 - most * unit;
 }
 
-/* Few keys, so that roundings of the sum are few; many rows, so that their RMS is a sample. */
+/* Few keys, so that the sum is rounded few times; many rows, so that their RMS error is a good estimate. */
 bool shape_few_keys(struct problem_case *c)
 {
     struct attn_problem *p = &c->problem;
@@ -37,8 +37,8 @@ bool shape_few_keys(struct problem_case *c)
 
 #define MANY_KEYS 70001
 
-/* Two rows in few dimensions: no more than what the sum needs.  Not where keys are hidden or differ, which
- * makes the sum smaller. */
+/* Two rows of few dimensions, which is all that the sum needs.  Not where keys are hidden or their weights
+ * differ: the sum would be smaller. */
 bool shape_many_keys(struct problem_case *c)
 {
     struct attn_problem *p = &c->problem;

@@ -1,5 +1,5 @@
 /*
- * adversary_trees: trees of drafts that random ones seldom are, and NaN in them.
+ * adversary_trees: trees of drafts as random trees seldom are, and NaN in drafts.
  */
 #include <math.h>
 
@@ -30,19 +30,19 @@ ptrdiff_t parent_cache(ptrdiff_t i)
     return -1;
 }
 
-/* Even drafts and odd ones. */
+/* Two chains: the even drafts, and the odd ones. */
 ptrdiff_t parent_two_before(ptrdiff_t i)
 {
     return i < 2 ? -1 : i - 2;
 }
 
-/* Seven children of each draft, but of those of the last levels. */
+/* Each draft has seven children, except in the last levels. */
 ptrdiff_t parent_seventh(ptrdiff_t i)
 {
     return i < 7 ? -1 : i / 7 - 1;
 }
 
-/* In K or V of a draft of each sequence and head, which its descendants see and no other. */
+/* NaN in K or V of one draft of each sequence and head, which only its descendants see. */
 void nan_in_draft(struct trial *trial, uint64_t key)
 {
     const struct attn_problem *p = &trial->problem;

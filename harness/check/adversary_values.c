@@ -71,8 +71,8 @@ void large_v(struct trial *trial, uint64_t key)
     adversary_enlarge_v(trial);
 }
 
-/* NaN in dimensions [from, to) of the special key of every other KV head, of every head where there is
- * one. */
+/* Writes NaN into dimensions [from, to) of the special key of every other KV head; where there is only one
+ * KV head, into its. */
 static void put_nan(struct trial *trial, enum kv_operand operand, size_t from, size_t to,
                     double nan)
 {
@@ -98,22 +98,23 @@ void nan_in_v(struct trial *trial, uint64_t key)
     put_nan(trial, KV_V, 0, trial->problem.v_dim, NAN);
 }
 
-/* Which types of 8 bits tell from the other one by its sign. */
+/* 8-bit floats have a NaN of either sign. */
 void minus_nan_in_v(struct trial *trial, uint64_t key)
 {
     (void)key;
     put_nan(trial, KV_V, 0, trial->problem.v_dim, copysign(NAN, -1));
 }
 
-/* Which a kernel that looks for NaN in whole vectors may not see. */
+/* A kernel that searches whole vectors for NaN may miss this one. */
 void nan_in_last_column(struct trial *trial, uint64_t key)
 {
     (void)key;
     put_nan(trial, KV_V, trial->problem.v_dim - 1, trial->problem.v_dim, NAN);
 }
 
-/* One key of each head: rows that see it are infinite, others must not notice, which a kernel that looks for
- * NaN alone may miss.  Not where V is part of K, whose scores would be infinite. */
+/* V of one key of each head is infinite: rows that see it become infinite, others must not change; a
+ * kernel that searches for NaN only may get this wrong.  Not where V is part of K, whose scores would be
+ * infinite. */
 void infinity_in_v(struct trial *trial, uint64_t key)
 {
     (void)key;
@@ -137,7 +138,7 @@ static void set_query_nan(struct trial *trial, size_t b, size_t h)
                     NAN);
 }
 
-/* In one query of each head; its neighbours must not change. */
+/* NaN in one query of each head; its neighbours must not change. */
 void nan_in_q(struct trial *trial, uint64_t key)
 {
     (void)key;

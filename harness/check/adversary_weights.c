@@ -8,7 +8,7 @@
 
 #define LN2 0.693147180559945309
 
-/* V is made apart from K. */
+/* Needs a V that is no part of K. */
 bool shape_own_values(struct problem_case *c)
 {
     return !(c->problem.options & ATTN_OPTION_SHARED_KV);
@@ -18,7 +18,7 @@ bool shape_own_values(struct problem_case *c)
 
 enum { ALL_SIZES, SMALLEST_BEHIND, SMALLEST_BEFORE, SIZES };
 
-/* Binades of the smallest weight below the largest: above 2^-126, below which it may become 0. */
+/* How many binades the smallest weight lies below the largest: above 2^-126, below which it may become 0. */
 static double most_binades(const struct trial *trial)
 {
     return (double)-adversary_range(trial)->smallest_exponent - 0.95;
@@ -30,13 +30,14 @@ size_t size_kinds(const struct attn_problem *p)
     return SIZES;
 }
 
-/* Binades that V has above 1. */
+/* How many binades above 1 elements of V can lie. */
 static double binades(const struct trial *trial)
 {
     return floor(log2(adversary_room(trial)));
 }
 
-/* How many binades a key lies below the maximum: any number, and the same for all but one. */
+/* How many binades a key's weight lies below the maximum: any number for each key; or none for one key and
+ * the same, large number for all others. */
 static double drop(const struct adversary_context *c, struct kv_place at)
 {
     const size_t kind = adversary_kind(c->trial, at.b, at.g, SIZES);
@@ -50,7 +51,7 @@ static double score_dropped(const void *context, struct kv_place at)
     return -LN2 * drop(context, at);
 }
 
-/* As much larger as the weight is smaller, so that every key counts. */
+/* Values are larger as weights are smaller, so that every key contributes. */
 static void generate_values(const void *context, struct kv_place at, size_t first, size_t n,
                             double *x)
 {
@@ -74,13 +75,14 @@ void fill_all_sizes(struct trial *trial, uint64_t key)
 
 /* ---- fractions ------------------------------------------------------------------------------- */
 
-/* Runs: as many as a table of 2^fraction has entries. */
+/* Runs, one for each entry that a kernel's table of 2^fraction may have. */
 #define FRACTIONS 32
 
-/* By how much rows differ, relatively: within an entry, so that their errors do, too. */
+/* Relative difference of the rows' scores: within one entry of the table, but enough for their errors to
+ * differ. */
 #define JITTER (0.4 / FRACTIONS)
 
-/* Rows at least: few are no sample. */
+/* Least number of rows, for an RMS. */
 #define FRACTION_ROWS 64
 
 static size_t heads(const struct attn_problem *p)
@@ -102,7 +104,7 @@ static double score_fraction(const void *context, struct kv_place at)
     return at.j ? -LN2 * ((double)entry / FRACTIONS + (double)(at.j % 2)) : 0;
 }
 
-/* The first key and the others have opposite values. */
+/* Values of the first key are opposite to those of the others. */
 static void generate_opposites(const void *context, struct kv_place at, size_t first, size_t n,
                                double *x)
 {
@@ -134,7 +136,7 @@ void fill_fractions(struct trial *trial, uint64_t key)
     jitter_queries(trial, key);
 }
 
-/* Few keys, so that the sum is small and each weighs something. */
+/* Few keys, so that the sum is small and each key has some weight. */
 bool shape_fractions(struct problem_case *c)
 {
     struct attn_problem *p = &c->problem;

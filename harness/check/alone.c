@@ -1,18 +1,18 @@
 /*
- * alone: what fails on several threads, tried on one.
+ * alone: tests whether a row that is wrong on several threads is right on one.
  */
 #include <stdio.h>
 
 #include "evidence.h"
 #include "kept.h"
 
-/* Useful flops above which one thread would take longer than a failure is worth: seconds of a plain loop. */
+/* Useful flops above which a run on one thread takes too long: seconds of a plain loop. */
 #define LIMIT 4e9
 
-/* Calls that must all give the same before a wrong row counts as the same each time. */
+/* Calls that must all agree before a wrong row counts as reproducible. */
 #define AGAIN 4
 
-/* The trial's plan of one thread, where it has none, a new one; false where it cannot be made. */
+/* The trial's plan of one thread, or a new one; false where it cannot be made. */
 static bool find_alone(struct trial *trial, size_t *plan)
 {
     for (*plan = 0; *plan < trial->plan_count; ++*plan)

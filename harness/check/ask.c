@@ -12,14 +12,14 @@
 /* Weights that differ by less than this are not reported. */
 #define TELLING 1e-3
 
-/* Keys that a kernel may take for some of the row's. */
+/* Number of keys that a kernel may read for this row. */
 static size_t askable(const struct row_view *s)
 {
     const bool scaled = attn_dtype_scaled(s->problem->kv_dtype);
     return scaled || attn_keys_packed(s->problem) ? row_view_reach(s) : row_view_rows(s);
 }
 
-/* V of the row's KV head: key j of [lo, hi) is one-hot at its bin, all others are 0. */
+/* Sets V of the row's KV head: each key of [lo, hi) is one-hot at its bin, all others are 0. */
 static void sort_into_bins(struct trial *trial, const struct row_view *s, size_t lo, size_t hi)
 {
     const struct attn_problem *p = &trial->problem;
@@ -31,8 +31,8 @@ static void sort_into_bins(struct trial *trial, const struct row_view *s, size_t
     tensors_seal(&trial->set, p);
 }
 
-/* Scales become 1, and keys that the row must not see and that may be poison become 0: so that
- * a kernel which sees one shows its weight. */
+/* Sets scales to 1, and poisoned keys that the row must not see to 0, so that a kernel which does see one
+ * shows its weight. */
 static void make_finite(struct trial *trial, const struct row_view *s)
 {
     const struct attn_problem *p = &trial->problem;

@@ -65,8 +65,8 @@ static bool check_case(struct checker *checker, const char *phase, const struct 
     return right;
 }
 
-/* Precision is judged on N(0, 1), at the case's own lengths; with LSE where the kernel has it, and
- * with the guard page at the other end than in the first run. */
+/* Judges precision on N(0, 1) at the case's own lengths; with LSE where the kernel has it, and with the
+ * guard page at the other end of operands than in the first run. */
 static bool check_normal(struct checker *checker)
 {
     const struct attn_problem p = check_unshortened(checker);

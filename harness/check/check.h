@@ -13,13 +13,12 @@
 struct check_result {
     bool ok;
     bool unfinished;           /* the check could not finish for lack of memory */
-    double max_abs_error;      /* of O, on the case's own input; of a failure, of the wrong element:
-                                NaN where the error is not finite, or where no single element is
-                                wrong */
-    double error_over_bound;   /* the same divided by the bound, largest over elements */
-    double hardest_over_bound; /* the same over all inputs, and the phase it belongs to */
+    double max_abs_error;      /* of O, on the case's own input; after a failure that of the wrong
+                                element, NaN where it is not finite or no single element is wrong */
+    double error_over_bound;   /* the largest error of an element over its bound, likewise */
+    double hardest_over_bound; /* the same over all inputs, and the phase that it comes from */
     char hardest[64];
-    double rms_ratio; /* RMS error over that of the plain naive kernel; 0 = not taken */
+    double rms_ratio; /* RMS error over that of the plain naive kernel; 0: not computed */
     size_t rows;      /* rows compared with the reference, all inputs together */
     char phase[64];   /* of the first failure: "needle", "negative", "repeat", ... */
     /* First failure, one line: which input, row (batch, head, query), element; got, expected,
@@ -28,12 +27,12 @@ struct check_result {
 };
 
 /*
- * Runs the kernel (in this process) on every one of the thread counts and judges it, a result for
- * each.  Every input and its reference are made once, and the outputs of all counts must be bitwise
- * equal (unless caps say otherwise: then each count is judged alone).  The check ends at the first
- * input on which a count fails: the counts that are ok then have passed the inputs up to that one.
- * Guard-page faults are not caught here: the worker dies and its cells are reported as crashed with
- * the input that was running (fault.h).
+ * Runs the kernel, in this process, on each of the thread counts and judges it; results[n] is that of
+ * threads[n].  Each input and its reference are made once, and the outputs of all counts must be bitwise
+ * equal; if the kernel's caps say that it varies, each count is judged alone.  The check ends at the first
+ * input on which a count fails; a count that is ok has then passed the inputs up to that one.  Faults on
+ * guard pages are not caught here: the worker dies, and its cells are reported as crashed with the input that
+ * was running (fault.h).
  */
 bool check_counts(const struct attn_kernel *kernel, const struct problem_case *c,
                   const int *threads, size_t count, enum check_depth depth,
@@ -46,17 +45,17 @@ bool check_rows(const struct attn_kernel *kernel, const struct attn_problem *pro
                 struct check_result *result);
 
 /*
- * The reference of a case's own input (stream 0), once per case instead of once per cell: it costs
- * more than most kernels.  A preparing worker computes it on all its threads and keeps it in the
- * empty memory file `fd`, which the workers of the case inherit; a check then looks rows up
- * instead of computing them.  Without it (-1, the default) it computes.
+ * The reference of a case's own input (stream 0) is computed once per case instead of once per cell, because
+ * it costs more than most kernels.  A preparing worker writes it to the empty memory file `fd`, which the
+ * workers of the case inherit and pass to check_reference_use(); checks then read its rows.  With -1, the
+ * default, they compute them.
  */
 bool check_reference_create(const struct problem_case *c, int fd, char *message,
                             size_t message_size);
 void check_reference_use(int fd);
 
-/* Notes the current step of a check for the parent's crash report (fault.h): "checking at threads=2:
- * needle, guard page behind". */
+/* Beginning of the step that a check notes for the parent's crash report (fault.h): "checking at
+ * threads=2: needle, guard page behind". */
 #define CHECK_RUNNING "checking at threads=%d: "
 
 #endif

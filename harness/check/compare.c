@@ -10,10 +10,10 @@
 #include "reference.h"
 #include "system/float_env.h"
 
-/* (row, key) pairs below which waking other threads costs more than they save. */
+/* Pairs of a row and a key below which waking other threads costs more than it saves. */
 #define WORTH_THREADS 20000
 
-/* What a thread needs to judge a row; one block of memory. */
+/* A thread's buffers for judging a row; one block of memory. */
 struct judge {
     struct attn_reference_row row;
     void *workspace;
@@ -135,7 +135,7 @@ static void merge(struct check_comparison *total, const struct check_comparison 
     total->lse_rows += part->lse_rows;
 }
 
-/* The reference of one row: looked up, or computed. */
+/* Judges one row against its reference, which is looked up or computed. */
 static void judge_row(const struct attn_kernel *kernel, const struct attn_problem *p,
                       const struct attn_tensors *t, size_t number, bool stored, struct judge *judge)
 {
@@ -191,7 +191,7 @@ bool check_float_env(struct check_result *result)
     char changed[FLOAT_ENV_TEXT];
     if (!float_env_changed(changed))
         return true;
-    float_env_reset(); /* the reference must not compute in the kernel's */
+    float_env_reset(); /* the reference must not use the kernel's environment */
     snprintf(result->phase, sizeof result->phase, "timed call");
     snprintf(result->why, sizeof result->why, "leaves the floating-point environment changed: %s",
              changed);

@@ -1,24 +1,24 @@
 /*
- * compare: comparing rows of results with the reference; for check*.c only.
+ * compare: compares rows of results with the reference; for check*.c only.
  */
 #ifndef HARNESS_CHECK_COMPARE_H
 #define HARNESS_CHECK_COMPARE_H
 
 #include "check.h"
 
-/* Positions in [0, n) where implementations end a tile or a thread's share, most revealing first.
- * At most `most`; returns how many. */
+/* Positions in [0, n) at which kernels end a tile or a thread's share, the most revealing first; at most
+ * `most`.  Returns how many. */
 size_t check_edges(size_t n, int threads, size_t *edges, size_t most);
 
 /*
- * Rows to compare: all where `most` allows it, otherwise `most` rows over all heads, at tile and
- * thread edges and at random, ascending, by the numbers of tensors_place().  Returns how many; rows is
- * free()d by the caller, NULL without memory.
+ * Rows to compare, by the numbers of tensors_place(), ascending: all if there are no more than `most`,
+ * otherwise `most` rows over all heads, at edges of tiles and of threads' shares and at random.  Returns how
+ * many; the caller frees *rows, which is NULL without memory.
  */
 size_t check_pick_rows(const struct attn_problem *problem, const struct attn_tensors *tensors,
                        int threads, size_t most, uint64_t seed, size_t **rows);
 
-/* The order of their numbers, for qsort() and bsearch(). */
+/* Compares two row numbers, for qsort() and bsearch(). */
 int check_ascending(const void *a, const void *b);
 
 /* The worst element of the first row that is wrong. */
@@ -47,21 +47,21 @@ bool check_compare(const struct attn_kernel *kernel, const struct attn_problem *
                    const struct attn_tensors *tensors, const size_t *rows, size_t count,
                    int threads, bool stored, struct check_comparison *comparison);
 
-/* Rows of a case that the stored reference has; NULL where there is none for this case. */
+/* The rows that the stored reference has of a case; NULL where it is of another case or there is none. */
 const size_t *check_stored_rows(const struct problem_case *c, size_t *count);
 
 /* Row `row` of the stored reference, its bounds widened to what a kernel's caps allow. */
 void check_stored_row(const struct attn_kernel *kernel, size_t row, double *o, double *bound,
                       double *lse, double *lse_bound);
 
-/* Rows of a case's own input that are worth computing (up to 1e11 flops). */
+/* How many rows of a case's own input the reference computes in 1e11 flops. */
 size_t check_affordable_rows(const struct attn_problem *problem);
 
 /* Whether a call left this thread's floating-point environment unchanged; else restores it and notes the
  * failure. */
 bool check_float_env(struct check_result *result);
 
-/* Decimal digits that distinguish any two numbers of a result. */
+/* Decimal digits that distinguish any two numbers of a problem's results. */
 static inline int check_digits(const struct attn_problem *problem)
 {
     return problem->dtype == ATTN_F64 ? 17 : 9;

@@ -1,11 +1,11 @@
 /*
- * diagnose: what a wrong kernel seems to have done.
+ * diagnose: explains what a wrong kernel seems to have done.
  *
- * First guesses: would the wrong row be right if the last key were missing, if another KV head had
- * been read, if the scale had been applied twice...?  Each is the reference of a slightly different
- * problem.  Then sums that came out otherwise, and results of earlier calls.  Where nothing fits, the
- * kernel runs again: V is replaced by one-hot rows that sort the keys into Dv bins, so that the row shows
- * the weight of every bin; the bin that is most wrong is sorted again until it is one key.
+ * First by guesses: would the wrong row be right if the last key were missing, if another KV head had been
+ * read, if the scale had been applied twice...?  Each is tested with the reference of a slightly different
+ * problem.  Then by sums of weights and by results of earlier calls.  Where nothing fits, the kernel runs
+ * again: V is replaced by one-hot rows that sort the keys into Dv bins, so that O shows the weight of every
+ * bin; the keys of the most wrong bin are sorted again, until it is a single key.
  */
 #include <math.h>
 #include <stdio.h>
@@ -41,10 +41,10 @@ static bool guess_again(struct evidence *e, char *text, size_t size)
 
 /* ---- O in another order ---------------------------------------------------------------------- */
 
-/* Rows that are looked at, spread over all: one alone may be what another mistake leaves there. */
+/* Sampled rows, spread over all: a single one might agree by chance. */
 #define ROWS_LOOKED_AT 8
 
-/* Whether the kernel's row at one place is the right one of another. */
+/* Whether the kernel's row at one place is the right row of another place. */
 static bool holds_row_of(struct evidence *e, struct tensors_place at, struct tensors_place other)
 {
     const struct attn_problem *p = &e->trial->problem;
@@ -53,7 +53,7 @@ static bool holds_row_of(struct evidence *e, struct tensors_place at, struct ten
     bool holds = true;
     guess_nothing(&guess, &view);
     if (!evidence_suppose(e, &guess))
-        return true; /* it sees no key, and tells nothing */
+        return true; /* a row without keys proves nothing */
     const struct row_view wrong = e->view;
     e->view.at = at;
     for (size_t d = 0; holds && d < p->v_dim; d++)
@@ -62,7 +62,7 @@ static bool holds_row_of(struct evidence *e, struct tensors_place at, struct ten
     return holds;
 }
 
-/* Whether rows of O lie as those of the other layout would. */
+/* Whether the rows of O are where those of the other layout would be. */
 static bool layout_reason(struct evidence *e, char *text, size_t size)
 {
     const struct attn_problem *p = &e->trial->problem;
@@ -85,8 +85,8 @@ static bool layout_reason(struct evidence *e, char *text, size_t size)
 
 /* ---- what lies between rows ----------------------------------------------------------------- */
 
-/* The kernel once more, where its row is NaN though none is seen: on ones in place of the NaNs between
- * rows of operands.  True where the row is another one then. */
+/* If the row is NaN although it sees none, runs the kernel again with ones in place of the NaNs between
+ * rows of operands.  True where that changes the row. */
 static bool read_gaps(struct evidence *e)
 {
     struct trial *trial = e->trial;
@@ -101,7 +101,7 @@ static bool read_gaps(struct evidence *e)
     return !isnan(e->wrong.got);
 }
 
-/* What a hidden key holds is seen, though its weight may be 0: 0 * NaN is NaN. */
+/* The contents of a hidden key reach the row, although its weight may be 0: 0 * NaN is NaN. */
 static bool leak_reason(struct evidence *e, char *text, size_t size)
 {
     const struct trial *trial = e->trial;
@@ -122,7 +122,7 @@ static bool ask(struct evidence *e, char *text, size_t size)
     return e->trial->problem.outputs & ATTN_OUTPUT_O && check_ask(e->trial, &e->wrong, text, size);
 }
 
-/* In this order: the first that fits is said; where none does, the kernel is asked. */
+/* In this order: the first that fits is reported; where none does, check_ask() runs the kernel again. */
 static evidence_part *const parts[] = {leak_reason, lse_reason,  layout_reason,
                                        guess_again, sums_reason, earlier_reason};
 
@@ -137,8 +137,8 @@ static bool find_reason(struct evidence *e, char *text, size_t size)
     return reads_gaps || ask(e, text, size);
 }
 
-/* What one thread does, and then a reason, either of which may be missing.  A kept result tells nothing
- * of threads. */
+/* Whether the row is right on one thread, then a reason; either may be missing.  For a result of an
+ * earlier call threads do not matter. */
 static bool find_reasons(struct evidence *e, char *text, size_t size)
 {
     bool changes;
@@ -152,8 +152,8 @@ static bool find_reasons(struct evidence *e, char *text, size_t size)
     return true;
 }
 
-/* What the kernel did to the wrong row, as far as can be told: "; query 63 sees key 64, which the mask
- * hides".  Empty where nothing fits.  May run the kernel again, with other contents of V. */
+/* What the kernel seems to have done to the wrong row: "; query 63 sees key 64, which the mask hides"; ""
+ * where nothing fits.  May run the kernel again, with another V. */
 static void diagnose(struct trial *trial, const struct check_mismatch *wrong, char *text,
                      size_t text_size)
 {
@@ -197,7 +197,7 @@ bool check_fail_mismatch(struct trial *trial, const struct check_comparison *com
     const struct check_mismatch *wrong = &comparison->first;
     const struct tensors_place at = tensors_place(&trial->problem, &trial->set.tensors, wrong->row);
     char reason[256] = "", element[48] = "", special[48] = "";
-    if (trial->checker->result->ok) /* else V may have been changed already */
+    if (trial->checker->result->ok) /* else an earlier diagnosis may have changed V */
         diagnose(trial, wrong, reason, sizeof reason);
     if (strcmp(wrong->tensor, "lse") != 0)
         snprintf(element, sizeof element, " element %zu", wrong->element);

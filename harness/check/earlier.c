@@ -1,8 +1,8 @@
 /*
- * earlier: results of the calls so far, to know one again that is given back.
+ * earlier: recognises a wrong O that is the result of an earlier call.
  *
- * Kept are hashes alone, of each call's operands and of its O.  A wrong O whose hash is that of an earlier
- * call, which was right, was made for the operands of that call.
+ * Of each call only the hashes of its operands and of its O are kept.  A wrong O whose hash is that of an
+ * earlier, right call was computed from the operands of that call.
  */
 #include <math.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ static uint64_t hash_operands(const struct trial *trial)
     return XXH3_64bits(trial->set.checksum, sizeof trial->set.checksum);
 }
 
-/* Whatever lies between its rows. */
+/* A hash of O's elements, without the padding between rows. */
 static uint64_t hash_o(const struct trial *trial)
 {
     const struct attn_problem *p = &trial->problem;
@@ -60,7 +60,7 @@ bool earlier_reason(struct evidence *e, char *text, size_t size)
     const struct trial *trial = e->trial;
     const struct checker *checker = trial->checker;
     if (e->wrong.tensor[0] != 'o' || isnan(e->wrong.got) || e->wrong.got == 0)
-        return false; /* as many a wrong result is */
+        return false; /* many wrong results are */
     const uint64_t operands = hash_operands(trial), o = hash_o(trial);
     for (size_t n = 0; n < checker->earlier_count; n++) {
         const struct check_earlier *earlier = &checker->earlier[n];

@@ -1,5 +1,5 @@
 /*
- * evidence: the row that a wrong one is held against.
+ * evidence: the reference row with which a wrong row is compared.
  */
 #include "evidence.h"
 

@@ -1,8 +1,8 @@
 /*
- * evidence: a wrong row, and what hypotheses about it are tested with; for diagnose.c and its parts.
+ * evidence: a wrong row, and the means to test hypotheses about it; for diagnose.c and its parts.
  *
- * Each part looks for reasons of one kind.  If it finds one it writes it to `text` (at most `size` bytes)
- * and returns true.
+ * Each part looks for one kind of reason.  If it finds one, it writes it to `text` (at most `size` bytes) and
+ * returns true.
  */
 #ifndef HARNESS_CHECK_EVIDENCE_H
 #define HARNESS_CHECK_EVIDENCE_H
@@ -17,23 +17,23 @@ struct evidence {
     struct row_view view; /* of the wrong row */
     struct check_mismatch wrong;
     struct single single;
-    struct attn_reference_row row; /* of what is supposed, or what is right */
+    struct attn_reference_row row; /* under the current hypothesis, or the right one */
     void *workspace;
 };
 
 typedef bool evidence_part(struct evidence *e, char *text, size_t size);
 
-/* What the kernel gave: an element of O. */
+/* Element d of O as the kernel computed it. */
 double evidence_output(const struct evidence *e, size_t d);
 
-/* Whether the kernel's value is x within the bound of e->row, plus the rounding to a 16-bit type, which
- * the f32 row does not include.  NaN equals NaN. */
+/* Whether the kernel's element d equals x within the bound of e->row, plus the rounding to a 16-bit type,
+ * which the bound of the f32 row does not include.  NaN equals NaN. */
 bool evidence_is_output(const struct evidence *e, size_t d, double x);
 
-/* Computes into e->row the row of a guess; false where it sees no key. */
+/* Computes e->row under a guess; false where the row sees no key. */
 bool evidence_suppose(struct evidence *e, const struct guess *guess);
 
-/* The same of what is right. */
+/* Computes the right e->row. */
 bool evidence_right(struct evidence *e);
 
 /* sums.c: LSE, or the sum of the weights, alone is wrong. */
@@ -43,8 +43,8 @@ evidence_part sums_reason;
 /* earlier.c: O is that of an earlier call, with other operands. */
 evidence_part earlier_reason;
 
-/* alone.c: the row is right on one thread; *changes: on several it is not the same each time,
- * so that nothing else need be looked for. */
+/* alone.c: the row is right on one thread.  *changes: on several threads it differs between calls, so that
+ * no further reason need be searched. */
 bool alone_reason(struct evidence *e, bool *changes, char *text, size_t size);
 
 #endif

@@ -27,7 +27,7 @@ static void append(char *text, size_t size, const char *more)
     text[at + (length < room ? length : room)] = 0;
 }
 
-/* Records a failure, with its error or unfinished, of the blamed counts that have not failed before. */
+/* Records a failure, with its error or as unfinished, for the blamed counts that have not failed before. */
 static bool fail(struct trial *trial, const struct check_result *how, const char *format,
                  va_list arguments)
 {
@@ -41,8 +41,7 @@ static bool fail(struct trial *trial, const struct check_result *how, const char
     const size_t at = (size_t)snprintf(failure.why, size, "%s: ", trial->phase);
     vsnprintf(failure.why + at, size - at, format, arguments);
     append(failure.why, size, trial->of_problem);
-    if (strchr(input,
-               '+')) { /* it says more of the operands than which numbers are in q, k and v */
+    if (strchr(input, '+')) { /* the input has clauses about other operands than q, k and v */
         append(failure.why, size, " input=");
         append(failure.why, size, input);
     }

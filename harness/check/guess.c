@@ -1,12 +1,12 @@
 /*
- * guess: mistakes that kernels make, each as the problem that they compute instead.
+ * guess: mistakes that kernels make, each as the problem that they then compute.
  */
 #include "guess.h"
 
 #include <math.h>
 #include <stdio.h>
 
-/* Each changes the guess and says what that means; false where it makes no sense here. */
+/* Changes the guess and describes it in `text`; false where that makes no sense for this problem. */
 typedef bool suppose(struct guess *guess, char *text, size_t size);
 
 /* ---- keys ---------------------------------------------------------------------------------- */
@@ -96,7 +96,7 @@ static bool chain(struct guess *guess, char *text, size_t size)
 {
     guess->problem.mask ^= ATTN_MASK_TREE | ATTN_MASK_CAUSAL;
     snprintf(text, size, "as if the drafts were a chain");
-    return !(guess->problem.mask & ATTN_MASK_TREE); /* it was there */
+    return !(guess->problem.mask & ATTN_MASK_TREE); /* a tree mask already hid the key */
 }
 
 static bool first_tree(struct guess *guess, char *text, size_t size)
@@ -246,7 +246,7 @@ static bool previous_query(struct guess *guess, char *text, size_t size)
 static bool unsigned_bytes(struct guess *guess, char *text, size_t size)
 {
     const bool bytes = guess->tensors.k.dtype == ATTN_I8;
-    guess->tensors.k.dtype = guess->tensors.v.dtype = ATTN_BOOL; /* unsigned, and as large */
+    guess->tensors.k.dtype = guess->tensors.v.dtype = ATTN_BOOL; /* an unsigned type of 8 bits */
     snprintf(text, size, "as if bytes of int8 were unsigned");
     return bytes;
 }
@@ -299,7 +299,7 @@ static suppose *const guesses[] = {
 
 #define GUESSES (sizeof guesses / sizeof *guesses)
 
-/* What a kernel may leave out altogether: bits of the masks or of the options. */
+/* Masks and options that a kernel may ignore. */
 static const struct {
     unsigned mask, option;
     const char *name;
@@ -313,7 +313,7 @@ static const struct {
 
 #define PARTS (sizeof parts / sizeof *parts)
 
-/* Numbers past the first table: the problem without a part of it. */
+/* Hypotheses after those of the first table: the problem without one of its masks or options. */
 static bool left_out(size_t n, struct guess *guess, char *text, size_t size)
 {
     struct attn_problem *p = &guess->problem;
@@ -327,7 +327,7 @@ static bool left_out(size_t n, struct guess *guess, char *text, size_t size)
 void guess_nothing(struct guess *guess, const struct row_view *right)
 {
     *guess = (struct guess){.problem = *right->problem, .tensors = *right->tensors, .view = *right};
-    if (right->problem->dtype != ATTN_F64) /* whose default scale no float holds */
+    if (right->problem->dtype != ATTN_F64) /* no float equals the default scale of f64 */
         guess->problem.scale = attn_problem_scale(right->problem);
     guess->view.problem = &guess->problem;
     guess->view.tensors = &guess->tensors;

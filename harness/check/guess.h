@@ -1,5 +1,5 @@
 /*
- * guess: hypotheses about a wrong row, each a change of the problem under which it is computed anew; for
+ * guess: hypotheses about a wrong row, each a changed problem that the kernel may have computed instead; for
  * diagnose.c.
  */
 #ifndef HARNESS_CHECK_GUESS_H
@@ -7,22 +7,22 @@
 
 #include "row_view.h"
 
-/* The problem and operands of a hypothesis, changed from the right ones, and the row under them. */
+/* A hypothesis: changed copies of the right problem and operands, and the row's view of them. */
 struct guess {
     struct attn_problem problem;
     struct attn_tensors tensors;
     struct row_view view;
 };
 
-/* Begins with what is right. */
+/* Sets the guess to the right problem, without a change. */
 void guess_nothing(struct guess *guess, const struct row_view *right);
 
-/* Hypothesis number `n`, and in words; *fits is false where it cannot apply to this row.  False past the
- * last. */
+/* Makes hypothesis number `n`, and describes it in `text`; *fits is false where it cannot apply to this
+ * row.  False past the last one. */
 bool guess_make(size_t n, const struct row_view *right, struct guess *guess, bool *fits, char *text,
                 size_t size);
 
-/* The same for hypotheses about the addresses of K and V; `guess` comes in with the right problem. */
+/* The same for hypotheses about the addresses of K and V; `guess` must hold the right problem. */
 bool guess_place(size_t n, const struct row_view *right, struct guess *guess, bool *fits,
                  char *text, size_t size);
 

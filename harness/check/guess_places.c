@@ -1,6 +1,5 @@
 /*
- * guess_places: K and V read from other places than those of the row: another head's or sequence's, or
- * rows that lie elsewhere than their strides say.
+ * guess_places: K and V read from wrong places: those of another head or sequence, or by wrong strides.
  */
 #include <stdio.h>
 
@@ -8,12 +7,12 @@
 
 /* ---- heads --------------------------------------------------------------------------------- */
 
-/* What is read elsewhere. */
+/* Which operands are read from the wrong head or sequence. */
 enum { READS_BOTH, READS_V, READS_K, SIDES };
 static const char *const sides[SIDES] = {"", "V of ", "K of "};
 
-/* Number n: both operands of each KV head of each sequence, then V alone, then K alone.  Only of a
- * sequence that has as many keys. */
+/* Number n runs over each KV head of each sequence, first for both operands, then for V alone, then for K
+ * alone.  Only sequences with as many keys count. */
 static bool other_head(size_t n, const struct row_view *right, struct guess *guess, char *text,
                        size_t size)
 {
@@ -38,7 +37,7 @@ static bool other_head(size_t n, const struct row_view *right, struct guess *gue
 
 /* ---- rows ---------------------------------------------------------------------------------- */
 
-/* Which operands' rows are taken for others. */
+/* Which operands have wrong strides. */
 enum { ROWS_Q = 1, ROWS_K = 2, ROWS_V = 4 };
 static const struct {
     unsigned of;
@@ -53,8 +52,8 @@ static const struct {
 
 #define ROW_SETS (sizeof rows / sizeof *rows)
 
-/* Sets the strides of a dense tensor: of its rows alone, or of all as (B, H, S, D) has them; false where
- * they are that. */
+/* Sets the strides of a dense tensor: that of its rows alone, or all of them as for (B, H, S, D); false
+ * where they already have these values. */
 static bool lay_dense(struct attn_tensor *t, size_t heads, size_t length, size_t dim, bool all)
 {
     const ptrdiff_t row = t->stride[2], head = t->stride[1];
@@ -66,9 +65,9 @@ static bool lay_dense(struct attn_tensor *t, size_t heads, size_t length, size_t
     return row != t->stride[2] || head != t->stride[1];
 }
 
-/* Number n: all strides of some operands as in (B, H, S, D), where they are not; then their rows alone one
- * behind the other, which for the first head is the same.  Dense rows take no more room than the operand
- * has, so nothing outside it is read. */
+/* Number n: all strides of some operands are as in (B, H, S, D); then only their rows are contiguous,
+ * which for the first head is the same.  Dense rows take no more memory than the operand has, so nothing
+ * outside it is read. */
 static bool other_rows(size_t n, struct guess *guess, char *text, size_t size)
 {
     const struct attn_problem *p = &guess->problem;

@@ -1,14 +1,14 @@
 /*
- * invariant: a row's bits are its own sequence's alone.
+ * invariant: whether a row's bits depend on its own sequence alone.
  *
- * What a server computes for one user must not depend on who else is served (He and Thinking Machines Lab
- * 2025, "Defeating Nondeterminism in LLM Inference").  So a sequence has the same bits in every call, on
+ * The answer to one user of a server must not depend on the other users (He and Thinking Machines Lab 2025,
+ * "Defeating Nondeterminism in LLM Inference").  So a sequence must have the same bits in every call, on
  * every number of threads and however these split its keys, alone and at each place of a batch, whatever
  * numbers its neighbours have, and whether or not it shares pages with them.
  *
- * The number of its queries does not count: it belongs to the sequence's own problem, by which kernels choose
- * tiles and splits, and no neighbour changes it unless the caller cuts prefills by load.  One who cuts at
- * fixed places has equal bits.  Experiment invariance shows what cutting changes.
+ * Another number of queries may change the bits: kernels choose tiles and splits by it, and it is the
+ * sequence's own, unless the caller cuts prefills into chunks according to load; chunks of fixed length have
+ * equal bits.  Experiment invariance shows how chunks change them.
  */
 #include "invariant.h"
 
@@ -64,8 +64,8 @@ void check_part_copy(const struct attn_problem *p, const struct attn_tensors *to
 
 /* ---- comparing ------------------------------------------------------------------------------- */
 
-/* Compares the results of a trial's sequence, or of every one, with earlier ones; `b` is added to the
- * numbers of its sequences in the message. */
+/* Compares the results of a trial's sequence, or of all, with earlier ones; the message adds `b` to the
+ * numbers of the trial's sequences. */
 static bool must_equal(struct trial *trial, size_t sequence, const struct attn_tensors *earlier,
                        size_t b, const char *now, const char *before)
 {
@@ -85,7 +85,7 @@ static bool must_equal(struct trial *trial, size_t sequence, const struct attn_t
 
 /* ---- changes --------------------------------------------------------------------------------- */
 
-/* Other numbers in every sequence but one, and back. */
+/* Negates the operands of every sequence but one; a second call restores them. */
 static void negate_others(struct trial *trial, size_t sequence)
 {
     for (size_t b = 0; b < trial->problem.batch; b++)
@@ -108,7 +108,7 @@ static bool check_neighbours(struct trial *whole, const struct check_kept *first
     return right;
 }
 
-/* A sequence of the batch alone, with gaps between its rows, which caches may have. */
+/* Checks one sequence of the batch alone, with gaps between its rows, as rows of a cache may have. */
 static bool check_alone(struct trial *whole, size_t b, const struct attn_tensors *results)
 {
     static const struct tensors_layout gaps = {.guard = TENSORS_GUARD_BACK, .row_padding = 3};
@@ -131,7 +131,7 @@ static bool check_alone(struct trial *whole, size_t b, const struct attn_tensors
     return right;
 }
 
-/* Pages of its own for each sequence, with the keys that all have in the same ones. */
+/* Checks the batch again with pages of its own for each sequence: the keys of a shared prefix are copied. */
 static bool check_unshared(struct trial *whole, const struct attn_tensors *results)
 {
     struct problem_case c = {.problem = whole->problem, .input = whole->input};
@@ -163,7 +163,7 @@ static bool check_unshared(struct trial *whole, const struct attn_tensors *resul
     return right;
 }
 
-/* Whether a sequence's operands are rows of Q, K and V and nothing that lies elsewhere. */
+/* Whether a sequence's operands are only rows of Q, K and V. */
 static bool is_dense(const struct attn_problem *p)
 {
     const unsigned elsewhere =

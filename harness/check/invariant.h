@@ -8,13 +8,14 @@
 
 struct checker;
 
-/* Bitwise the same over calls and thread counts, alone and in a batch, beside any neighbours. */
+/* Checks that a sequence's results are bitwise the same in every call, on every thread count, alone and in
+ * a batch, and whatever its neighbours hold. */
 bool check_invariant(struct checker *checker, const struct attn_problem *problem);
 
-/* Operands and results of a problem that begin at a sequence and a query; neither packed nor paged. */
+/* The operands and results from sequence b and query i on; not for packed or paged ones. */
 struct attn_tensors check_part(const struct attn_tensors *whole, size_t b, size_t i);
 
-/* Copies Q, K and V to the operands of a problem, which may be a part of the one they are from. */
+/* Copies Q, K and V to the operands of `problem`, which may be a part of the problem that they come from. */
 void check_part_copy(const struct attn_problem *problem, const struct attn_tensors *to,
                      const struct attn_tensors *from);
 

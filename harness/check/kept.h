@@ -1,5 +1,5 @@
 /*
- * kept: results of a call, kept beside those of the next; for check*.c only.
+ * kept: a copy of a call's results, to be compared with those of later calls; for check*.c only.
  */
 #ifndef HARNESS_CHECK_KEPT_H
 #define HARNESS_CHECK_KEPT_H
@@ -11,8 +11,8 @@ struct check_kept {
     char *block;                 /* owned */
 };
 
-/* Copies the results of a set, and puts them back into a trial's; check_keep() is false without
- * memory. */
+/* Copies the results of a set; false without memory.  check_put_back() copies them back into a trial's
+ * set. */
 bool check_keep(struct check_kept *kept, const struct attn_problem *problem,
                 const struct tensor_set *set);
 void check_put_back(const struct check_kept *kept, struct trial *trial);
@@ -25,12 +25,13 @@ struct check_difference {
     double a, b;
 };
 
-/* The first element in which a row of two calls differs bitwise (NaNs are equal); false where none does. */
+/* The first element of row `at` that differs bitwise between two calls (NaNs are equal); false where none
+ * does. */
 bool check_difference(const struct attn_problem *problem, const struct attn_tensors *a,
                       const struct attn_tensors *b, struct tensors_place at,
                       struct check_difference *difference);
 
-/* The first `most` rows in which they differ so; returns how many. */
+/* The first `most` rows that have such an element; returns how many. */
 size_t check_differing(const struct attn_problem *problem, const struct attn_tensors *a,
                        const struct attn_tensors *b, size_t *rows, size_t most);
 

@@ -1,6 +1,6 @@
 /*
- * merge: a row lies in the range of the V that it sees, and is the mean of the parts that it can be
- * split into, weighted by their LSE.
+ * merge: checks that O lies in the range of the V that a row sees, and that it is the mean of O over two
+ * parts of the keys, weighted by their LSE.
  */
 #include <math.h>
 
@@ -13,7 +13,7 @@ static bool open_normal(struct trial *trial, struct checker *checker, const char
                         const struct attn_problem *problem, double mean, bool *unsupported)
 {
     struct problem_case c = check_case_of(checker, problem);
-    c.input.prefix_keys = 0; /* where a part begins, another page may */
+    c.input.prefix_keys = 0; /* a part may begin inside of a shared page */
     if (!check_trial_open(trial, checker, phase, &c, check_layout(3), CHECK_EVERY_COUNT,
                           unsupported))
         return false;
@@ -80,9 +80,9 @@ bool check_hull(struct checker *checker, const struct attn_problem *small)
 enum { WHOLE, FIRST, SECOND, PARTS };
 
 /*
- * O = w1 O1 + w2 O2 with w1 = 1 / (1 + exp(LSE2 - LSE1)).  An error e of LSE2 - LSE1 changes w1 by
- * at most w1 w2 e (and a little of second order), hence O by w1 w2 e |O1 - O2|.  In long double: w2 is
- * small where one part has the weight, and a kernel that computes in double has no bound to spare for 1 - w1.
+ * O = w1 O1 + w2 O2 with w1 = 1 / (1 + exp(LSE2 - LSE1)).  An error e of LSE2 - LSE1 changes w1 by at most w1
+ * w2 e (and a term of second order), hence O by w1 w2 e |O1 - O2|.  In long double: w2 = 1 - w1 is small
+ * where one part has most of the weight, and the bound of a kernel in double has no room for its rounding.
  */
 static bool is_merged(struct trial *trials, const struct check_bounds *bounds,
                       struct tensors_place at, const void *context)
@@ -133,7 +133,7 @@ static void copy_columns(const struct attn_tensor *from, const struct attn_tenso
                     tensors_set(to, b, h, i, j, tensors_get(from, b, h, i, first + j));
 }
 
-/* As many keys of each sequence as lie in the part. */
+/* Sets the length of each sequence to the number of its keys that lie in the part. */
 static void cut_lengths(const struct trial *whole, struct trial *part, size_t first)
 {
     const struct attn_problem *p = &part->problem;
@@ -145,7 +145,8 @@ static void cut_lengths(const struct trial *whole, struct trial *part, size_t fi
     }
 }
 
-/* The part's operands: all queries, keys from number `first` on; the sink belongs to the first part. */
+/* Fills the part's operands: all queries, and the keys from number `first` on; the first part has the
+ * sink. */
 static void fill_part(const struct trial *whole, struct trial *part, size_t first)
 {
     const struct attn_problem *p = &part->problem;
@@ -168,7 +169,8 @@ static void fill_part(const struct trial *whole, struct trial *part, size_t firs
     tensors_seal(&part->set, p);
 }
 
-/* Lengths that a part can be given: not where they say how many rows or pages there are. */
+/* Removes options with which lengths also say how many rows or pages there are, so that a part can have
+ * its own. */
 static void let_split(struct attn_problem *p)
 {
     check_unplaced(p);

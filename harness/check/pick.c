@@ -1,5 +1,5 @@
 /*
- * pick: which rows and keys are worth a look.
+ * pick: selects the rows and keys that are checked.
  */
 #include <stdlib.h>
 
@@ -44,7 +44,7 @@ int check_ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The edges of a sequence's queries; kept while the sequences are as long. */
+/* The edges of a sequence's queries, reused while sequences have the same length. */
 struct edges {
     size_t n, count, at[128];
 };
@@ -74,7 +74,7 @@ static size_t pick(const struct attn_problem *p, const struct attn_tensors *t, i
     return first + edges->at[k / 2 % edges->count];
 }
 
-/* Ascending and without repetitions; returns how many are left. */
+/* Sorts rows and removes duplicates; returns how many are left. */
 static size_t sort_rows(size_t *rows, size_t count)
 {
     qsort(rows, count, sizeof *rows, check_ascending);
@@ -105,7 +105,7 @@ size_t check_pick_rows(const struct attn_problem *p, const struct attn_tensors *
     return count;
 }
 
-/* The reference does about 6 flops where useful work has 2 (bounds, magnitudes). */
+/* Flops of the reference: it does about 6 where useful work has 2, for bounds and magnitudes. */
 #define LIMIT 1e11
 #define SAMPLE 4e9
 

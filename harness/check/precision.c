@@ -1,33 +1,33 @@
 /*
- * precision: the RMS error beside that of the plain naive kernel, in f32 or, of problems in f64, in that.
+ * precision: compares the RMS error with that of the plain naive kernel, in f32, or in f64 for problems in
+ * f64.
  *
- * The bound of the reference is loose on well-behaved data: a kernel that keeps P in f16 passes it
- * from S=1024 on.  So the RMS error of sampled rows must be at most 8 times the yardstick's, which
- * is the naive kernel run on the same rows, each as a problem of its own: one query, the keys that
- * it sees, no mask, and where storage has 8 or 16 bits the same values widened to f32 (single.h).
+ * The bound of the reference is loose on well-behaved data: a kernel that keeps P in f16 passes it from
+ * S=1024 on.  So the RMS error of sampled rows must be at most 8 times the yardstick's, which is the naive
+ * kernel run on the same rows, each as a problem of its own: one query, the keys that it sees, no mask, and
+ * where storage has 8 or 16 bits the same values widened to f32 (single.h).
  *
- * 16-bit storage: no kernel can avoid rounding O to its type, and one that multiplies in bf16
- * cannot avoid rounding P.  Both errors are known (the reference rounded; rho^2 sum p^2 v^2 with
- * rho the RMS of a relative rounding error), so they are allowed 1.25 times instead of 8 times.
- * They dominate, so a kernel may lose little beyond them:
+ * 16-bit storage: every kernel must round O to its type, and one that multiplies in bf16 must round P.  Both
+ * errors are known: that of the rounded reference, and rho^2 sum p^2 v^2 with rho the RMS of a relative
+ * rounding error.  They are therefore allowed 1.25 times instead of 8 times:
  *
  *     E^2 <= (8 naive)^2 + 1.25^2 (round_O^2 + round_P^2)
  *
- * and the ratio that is reported is 8 E over the root of the right side, which for f32 is
- * E / naive.  LSE, which is f32 whatever the storage, is held to the same rule: it shows what the
- * rounding of O hides, such as a scale that was folded into bf16 Q.
+ * The reported ratio is 8 E over the root of the right side, which for f32 is E / naive.  LSE, which is f32
+ * for every storage type, follows the same rule: it shows errors that the rounding of O hides, such as a
+ * scale folded into bf16 Q.
  *
- * Products of 16-bit numbers are exact in f32, and so are most of naive's sums of them.  A kernel
- * that folds the scale into Q in f32 has products of 24 bits, whose sums round as those of f32
- * storage do: where all products are alike, addition d of D rounds a number of |s| d / D, which
- * makes an RMS of RHO u |s| sqrt(D / 3).  Naive's LSE of 16-bit storage is not counted below that.
+ * Products of 16-bit numbers are exact in f32, and so are most of naive's sums of them.  A kernel that folds
+ * the scale into Q in f32 has products of 24 bits, whose sums round as those of f32 storage do: where all
+ * products are equal, addition d of D rounds a number of |s| d / D, which makes an RMS of RHO u |s| sqrt(D /
+ * 3).  Naive's error of LSE counts as at least that for 16-bit storage.
  *
- * Where each value has a scale, weights times scales are rounded to bf16.  In rows of a single key the weight
- * is 1: all their elements, in all heads of the key, have one rounding in common, that of its scale, which
- * averages over nothing.  So there it may be the largest that there is, u, which is 1 / RHO times the RMS.
+ * Where each value has a scale, weight * scale is rounded to bf16.  In rows that see a single key the weight
+ * is 1: all their elements, in all heads of the key, share one rounding, that of its scale, and nothing
+ * averages out.  So for them the largest rounding, u, is allowed, which is 1 / RHO times the RMS.
  *
- * With few rows, naive's error may be close to 0 by chance: with one row, an equally precise kernel
- * exceeds 8 times it in 8 of 100 cases.  So it counts as no less than its expected value, score by score.
+ * With few rows, naive's error may be close to 0 by chance: with one row, an equally precise kernel exceeds 8
+ * times it in 8 of 100 cases.  So it counts as at least its expected value, which is computed score by score.
  */
 #include "trial.h"
 
@@ -40,21 +40,21 @@
 
 #define LIMIT 8.0
 #define ROUNDING_LIMIT 1.25
-#define ROWS 256 /* at most; at least 64 however long they are */
+#define ROWS 256 /* sampled at most; at least 64, however long they are */
 
-/* Rows that are few. */
+/* Below this number of rows naive's error counts as at least its expected value. */
 #define FEW 64
 
-/* (row, key) pairs below which waking other threads costs more than they save. */
+/* Pairs of a row and a key below which waking other threads costs more than it saves. */
 #define WORTH_THREADS 20000
 
 /* RMS of a relative rounding error in units of the unit roundoff u: the error is uniform within
  * half a spacing and numbers are spread evenly over logarithms, 2 u sqrt(3 / (8 log 2) / 12). */
 #define RHO 0.4247
 
-/* Sums of squared errors: of the kernel, of naive, of the best that f32 could do (rounding the
- * exact value once, or its sums; of few rows what naive is expected to do; naive is not counted below
- * that), of roundings that no kernel can avoid. */
+/* Sums of squared errors: of the kernel; of naive; of the best possible in f32, below which naive's does
+ * not count (rounding the exact value once, or its sums; for few rows naive's expected error); and of
+ * roundings that no kernel can avoid. */
 struct squares {
     double kernel, naive, best, rounding;
     size_t count;
@@ -66,14 +66,14 @@ static double unit_roundoff(const struct attn_problem *p)
     return p->dtype == ATTN_F64 ? 0x1p-53 : 0x1p-24;
 }
 
-/* What a thread needs. */
+/* A thread's buffers. */
 struct yardstick {
     const struct attn_kernel *naive;
     void *workspace, *naive_workspace;
     struct single single;
     double *o, *weights; /* exact; weights of the keys that the row sees, one behind the other */
-    bool few;            /* rows */
-    double *losses;      /* of few rows: squared errors expected of those keys' scores */
+    bool few;            /* there are few rows */
+    double *losses;      /* for few rows: expected squared errors of those keys' scores */
     void *o_naive;
 };
 
@@ -133,14 +133,14 @@ static double run_naive(struct yardstick *y, struct attn_tensor *o)
     return tensors_get(&tensors.lse, 0, 0, 0, 0);
 }
 
-/* Whether the row sees one key, and its weight takes a scale of its own. */
+/* Whether the row sees a single key whose values have a scale of their own. */
 static bool one_rounding(const struct yardstick *y, const struct trial *trial)
 {
     return y->single.problem.kv_len == 1 && attn_dtype_scaled(trial->problem.kv_dtype) &&
            trial->set.tensors.v_scale.stride[2] != 0;
 }
 
-/* What rounding P to bf16 does to an element of O, squared; LSE: v = 1. */
+/* Squared error of an element of O from rounding P to bf16; of LSE with v = 1. */
 static double rounding_p(const struct yardstick *y, size_t d, bool lse)
 {
     const struct attn_problem *one = &y->single.problem;
@@ -152,7 +152,7 @@ static double rounding_p(const struct yardstick *y, size_t d, bool lse)
     return RHO * RHO * 0x1p-16 * sum;
 }
 
-/* Squared errors of scores whose D products are rounded, and added one by one. */
+/* Expected squared errors of scores, whose D products are rounded and added one by one. */
 static void expect_losses(struct yardstick *y)
 {
     const struct attn_problem *one = &y->single.problem;
@@ -172,7 +172,7 @@ static void expect_losses(struct yardstick *y)
     }
 }
 
-/* What those do to an element of O, or to LSE, squared. */
+/* Squared error of an element of O, or of LSE, from those of the scores. */
 static double lost_by_scores(const struct yardstick *y, size_t d, bool lse)
 {
     double sum = 0;

@@ -13,7 +13,7 @@
 #include "base/random.h"
 #include "reference.h"
 
-#define ROWS 128              /* looked at for each identity */
+#define ROWS 128              /* sampled for each identity */
 #define SHIFT 60.0            /* added to all scores of a query whose first element is 1 */
 #define LARGEST_SHIFT 32768.0 /* of a key's element, so that f16 holds it */
 
@@ -31,7 +31,7 @@ static void bounds_close(struct check_bounds *bounds)
     free(bounds->o);
 }
 
-/* False where a caveat of the kernel lets the row be anything. */
+/* Computes reference and bounds of a row; false where a caveat of the kernel allows any result. */
 static bool bounds_of(struct check_bounds *bounds, const struct trial *t, struct tensors_place at)
 {
     const struct attn_caps *caps = &t->checker->kernel->caps;
@@ -86,7 +86,7 @@ void check_copy_key(const struct trial *from, struct kv_place at, struct trial *
     }
 }
 
-/* Where permute() moves key j: reversed, and rotated. */
+/* The new place of key j: reversed and rotated. */
 static size_t moved(const struct attn_problem *p, size_t j)
 {
     return (2 * p->kv_len - 1 - j + p->kv_len / 3) % p->kv_len;
@@ -183,8 +183,8 @@ static void unplace(struct attn_problem *p)
     p->options &= ~(unsigned)(ATTN_OPTION_RAGGED | ATTN_OPTION_PACKED);
 }
 
-/* What a number added to every score would change: a cap, the weight of a sink, V that is part of K.
- * Not every element of 8 bits is a number that can be added. */
+/* Removes what a constant added to every score would change: a softcap, a sink, a V that is part of K; and
+ * 8-bit types, which cannot hold every constant. */
 static void let_shift(struct attn_problem *p)
 {
     p->options &= ~(unsigned)(ATTN_OPTION_SOFTCAP | ATTN_OPTION_SINKS | ATTN_OPTION_SHARED_KV);
@@ -193,15 +193,15 @@ static void let_shift(struct attn_problem *p)
 
 static void part_values(struct attn_problem *p)
 {
-    p->options &= ~(unsigned)ATTN_OPTION_SHARED_KV; /* or K would change, too */
+    p->options &= ~(unsigned)ATTN_OPTION_SHARED_KV; /* changing V would change K */
 }
 
 static const struct identity {
     const char *phase;
     size_t trials;
-    void (*leave_out)(struct attn_problem *p); /* options for which it does not hold */
+    void (*leave_out)(struct attn_problem *p); /* removes options with which it does not hold */
     void (*arrange)(struct trial *trials);
-    double factors[CHECK_LOOK_TRIALS]; /* with which their O add up to 0 */
+    double factors[CHECK_LOOK_TRIALS]; /* the O of the trials times these add up to 0 */
 } identities[] = {
     {"keys permuted", 2, unplace, permute, {1, -1}},
     {"scores shifted", 2, let_shift, shift, {1, -1}},
@@ -235,7 +235,7 @@ static bool check_identity(struct checker *checker, const struct identity *ident
     size_t opened = 0;
     bool unsupported = false, right = true;
     struct problem_case c = check_case_of(checker, problem);
-    c.input.prefix_keys = 0; /* a key that moves would move into another sequence's */
+    c.input.prefix_keys = 0; /* a moved key would change other sequences, too */
     for (; right && opened < identity->trials; opened += right) {
         right = check_trial_open(&trials[opened], checker, identity->phase, &c, check_layout(2),
                                  CHECK_EVERY_COUNT, &unsupported);

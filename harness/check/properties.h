@@ -14,32 +14,33 @@ struct check_bounds {
     double lse_bound;
 };
 
-/* Looks at sampled rows of trials of one shape, with the bounds of each, until one is wrong; a stream for
- * the sample. */
+/* Calls `look` for sampled rows of some trials of one shape, with the reference and bounds of each trial,
+ * until it returns false; `stream` selects the sample.  At most CHECK_LOOK_TRIALS trials. */
 #define CHECK_LOOK_TRIALS 3
 typedef bool check_look(struct trial *trials, const struct check_bounds *bounds,
                         struct tensors_place at, const void *context);
 bool check_look_at_rows(struct trial *trials, size_t count, uint64_t stream, check_look *look,
                         const void *context);
 
-/* Bitwise the same over repeats and thread counts (unless caps say otherwise), and a plan that is
- * used again with other inputs gives other results. */
+/* Checks that repeats and other thread counts give bitwise the same results (unless caps say otherwise),
+ * and that a plan which is used again with other inputs gives theirs. */
 bool check_repeats(struct checker *checker, const struct attn_problem *small);
 
-/* Negates a sequence's queries from number i on, and its keys and values from j on; of int8 to the number
- * opposite.  Twice is as before.  Keys that other sequences share stay. */
+/* Negates sequence b's queries from number i on, and its keys and values from j on, except keys that other
+ * sequences share.  An int8 x becomes -1 - x.  A second call restores them. */
 void check_negate(const struct attn_problem *problem, const struct attn_tensors *tensors, size_t b,
                   size_t i, size_t j);
 
-/* Keys permuted, scores shifted, V linear. */
+/* Checks that permuted keys and shifted scores leave the results as they are, and that O is linear in V. */
 bool check_identities(struct checker *checker, const struct attn_problem *small);
 
-/* Split between two calls and merged by LSE; O within [min V, max V]. */
+/* Checks that keys split between two calls, merged by LSE, give the same O; and that O lies within [min V,
+ * max V]. */
 bool check_split(struct checker *checker, const struct attn_problem *small);
 bool check_hull(struct checker *checker, const struct attn_problem *small);
 
-/* Removes options that depend on positions (causal, window, ALiBi): some identities hold only without
- * them. */
+/* Removes masks and options that depend on positions (causal, window, ALiBi): some identities hold only
+ * without. */
 void check_unplaced(struct attn_problem *problem);
 
 /* Copies a key of an operand, with its scale, to a key of another trial's. */

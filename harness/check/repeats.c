@@ -1,6 +1,5 @@
 /*
- * repeats: the kernel run again, on other thread counts, also more than it has rows, and with other
- * inputs.
+ * repeats: runs the kernel again, on other thread counts, with more threads than rows, and with other inputs.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -75,7 +74,7 @@ static bool check_again(struct checker *checker, const struct trial *first, int 
     return right;
 }
 
-/* One plan, other inputs: a kernel must not return what it computed before. */
+/* One plan with another input: a kernel must not return an earlier result. */
 static bool check_second_input(struct checker *checker, const struct trial *first)
 {
     struct trial trial;
@@ -96,7 +95,8 @@ static bool check_second_input(struct checker *checker, const struct trial *firs
     return right;
 }
 
-/* Negates elements [0, dims) of a row; of integers to the number opposite, as -128 has no negative. */
+/* Negates elements [0, dims) of a row; an int8 x becomes -1 - x, because -128 has no negative, and a 4-bit
+ * x 15 - x. */
 static void negate(const struct attn_tensor *t, void *row, size_t dims)
 {
     const struct attn_tensor one = {row, t->dtype, {0}};
@@ -118,8 +118,8 @@ static void negate_key(const struct attn_problem *p, const struct attn_tensors *
         negate(&t->v, v, p->v_dim);
 }
 
-/* Other numbers in one drawn key of each head, neither the first nor the last nor the one in the middle:
- * a kernel may look at those to know operands again. */
+/* Changes one random key of each head, neither the first nor the last nor the middle one: a kernel might
+ * recognise operands by those. */
 static void change_one_key(const struct attn_problem *p, const struct attn_tensors *t)
 {
     for (size_t b = 0; b < p->batch; b++) {
@@ -145,7 +145,7 @@ void check_negate(const struct attn_problem *p, const struct attn_tensors *t, si
                 negate_key(p, t, &s, b, g, n);
 }
 
-/* Other numbers in the second half of each sequence's queries and keys; its first ones stay. */
+/* Changes the second half of each sequence's queries and keys. */
 static void change_late_elements(const struct attn_problem *p, const struct attn_tensors *t)
 {
     for (size_t b = 0; b < p->batch; b++) {
@@ -160,8 +160,8 @@ static bool last_query_sees_all(const struct attn_problem *p)
     return p->kv_len > 1 && !(p->mask & ~(unsigned)ATTN_MASK_CAUSAL) && !p->options;
 }
 
-/* One plan, and operands that differ from those before in late elements alone, then in single keys: a
- * kernel must not take the first bytes of its operands, or some of them, for all. */
+/* One plan with operands that differ from the previous ones only in late elements, then only in single
+ * keys: a kernel must not recognise operands by their first bytes or by samples. */
 static bool check_late_elements(struct checker *checker, const struct trial *first)
 {
     const struct attn_problem *problem = &first->problem;
@@ -184,7 +184,7 @@ static bool check_late_elements(struct checker *checker, const struct trial *fir
     return right;
 }
 
-/* Threads for which no row is left. */
+/* Number of threads that get no row. */
 #define IDLE_THREADS 3
 
 static bool check_idle_threads(struct checker *checker, const struct attn_problem *small)

@@ -14,27 +14,27 @@ struct row_view {
     struct attn_sequence sequence; /* of at.b */
     struct attn_range range;       /* keys that positional masks leave */
     ptrdiff_t position;            /* of the query among the keys */
-    size_t b, g;                   /* whose K ... */
+    size_t b, g;                   /* sequence and KV head whose K it reads ... */
     size_t v_b, v_g;               /* ... and whose V */
     double sink;                   /* -inf where there is none */
-    size_t shown;                  /* a hidden key that the hypothesis shows it; SIZE_MAX: none */
+    size_t shown;                  /* a hidden key that it sees by the hypothesis; SIZE_MAX: none */
     const int32_t *list;           /* of keys; NULL: all */
 };
 
 struct row_view row_view_of(const struct attn_problem *problem, const struct attn_tensors *tensors,
                             struct tensors_place at);
 
-/* Range and position again, after a change of the problem or of the sequence. */
+/* Recomputes range and position after a change of the problem or the sequence. */
 void row_view_update(struct row_view *view);
 
-/* What hides key j from the row, as in "which the mask hides"; NULL where the row sees it. */
+/* Names what hides key j from the row, as in "which the mask hides"; NULL where the row sees it. */
 const char *row_view_hider(const struct row_view *view, size_t j);
 
-/* What is added to the score of key j: ALiBi and bias. */
+/* The terms added to the score of key j: ALiBi and bias. */
 double row_view_term(const struct row_view *view, size_t j);
 
-/* Keys of the sequence that exist in memory, those behind its end included; row_view_reach(): as many of
- * them as masks, biases and scales have, at most kv_len. */
+/* Number of the sequence's keys that exist in memory, including those behind its end; row_view_reach():
+ * how many of them masks, biases and scales cover, at most kv_len. */
 size_t row_view_rows(const struct row_view *view);
 size_t row_view_reach(const struct row_view *view);
 

@@ -6,8 +6,8 @@
 #include "adversary.h"
 #include "trial.h"
 
-/* Making, laying out and checksumming an element of K or V costs about as much as this many
- * multiply-adds: decode has many elements and few queries.  Pages are filled whole. */
+/* To make, lay out and checksum an element of K or V takes about as long as this many multiply-adds, which
+ * matters for decode, with many keys and few queries.  Pages are filled whole. */
 #define FILLING 32
 
 static double multiply_adds(const struct attn_problem *p)
@@ -25,7 +25,7 @@ static size_t shorten(size_t n, size_t base)
     return n <= 2 * base ? n : base + n % base;
 }
 
-/* As many of n as are needed, but no fewer than `least`. */
+/* The smaller of n and `needed`, but at least `least`. */
 static size_t fewer(size_t n, size_t least, size_t needed)
 {
     const size_t enough = needed > least ? needed : least;
@@ -66,7 +66,7 @@ struct attn_problem check_shrink(const struct attn_problem *problem, double limi
             p.q_len = p.kv_len + shorten(problem->q_len - problem->kv_len, base);
         }
     }
-    if (p.kv_len < problem->kv_len) /* lists name the same part of the keys */
+    if (p.kv_len < problem->kv_len) /* lists keep the same share of the keys */
         p.index_count = (p.index_count * p.kv_len + problem->kv_len - 1) / problem->kv_len;
     return p;
 }

@@ -28,7 +28,7 @@ void single_close(struct single *single)
     single->block = NULL;
 }
 
-/* n elements as f32, or f64 where the problem has that, without scales. */
+/* Converts n elements to f32, or to f64 for a problem in f64, without applying scales. */
 static void widen(const void *row, enum attn_dtype dtype, size_t n, enum attn_dtype type, void *to)
 {
     const uint8_t *bytes = row;
@@ -44,7 +44,7 @@ static void widen(const void *row, enum attn_dtype dtype, size_t n, enum attn_dt
         floats[d] = dtype == ATTN_BF16         ? attn_bf16_to_f32(((const uint16_t *)row)[d])
                     : dtype == ATTN_F16        ? attn_f16_to_f32(((const uint16_t *)row)[d])
                     : attn_dtype_scaled(dtype) ? attn_scaled_element(dtype, row, d)
-                                               : (float)bytes[d]; /* supposed instead of i8 */
+                                               : (float)bytes[d]; /* hypothesis: unsigned, not i8 */
 }
 
 static void copy_key(const struct row_view *s, enum kv_operand operand, size_t j, void *to)
@@ -85,7 +85,7 @@ static void lay_out(struct single *single, const struct row_view *s, size_t n)
     one->kv_len = n;
     one->qk_dim = p->qk_dim;
     one->v_dim = p->v_dim;
-    one->scale = p->scale; /* of 0 and the same D comes the same */
+    one->scale = p->scale; /* 0 means 1/sqrt(D), and D is the same */
     one->softcap = p->softcap;
     one->options = p->options & (ATTN_OPTION_SOFTCAP | ATTN_OPTION_SINKS);
     one->mask = terms ? ATTN_MASK_BIAS : ATTN_MASK_NONE;

@@ -1,11 +1,11 @@
 /*
  * stored_reference: the reference of a case's own input, kept in a memory file.
  *
- * How a row and its bound are computed stands in kernels/reference.c.
+ * kernels/reference.c explains how a row and its bound are computed.
  *
- * The file: a header, the numbers of the rows that it has (all, or a sample where all would take
- * too long), and per row LSE with its bound, O, and for each element of O the bound of an f32
- * kernel and the magnitude that a bf16 kernel's bound adds to.
+ * The file has a header, the numbers of its rows (all, or a sample where all would take too long), and for
+ * each row LSE with its bound, O, and for each element of O the bound of an f32 kernel and the magnitude from
+ * which the additional bound of a bf16 kernel follows.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +25,7 @@ struct header {
     struct attn_problem problem;
     struct input input;
     size_t rows;
-    size_t complete; /* set last: the writer was not killed on the way */
+    size_t complete; /* set last, to detect a writer that was killed */
 };
 
 /* One stored row; o, bound and magnitude follow it. */
@@ -165,7 +165,7 @@ void check_reference_use(int fd)
         check_reference_use(-1);
 }
 
-/* The same operands: outputs and layout do not matter. */
+/* Whether the case has the same operands; outputs and layout do not matter. */
 static bool same_case(const struct problem_case *c, const struct header *header)
 {
     struct problem_case stored = *c;

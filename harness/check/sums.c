@@ -1,7 +1,7 @@
 /*
- * sums: reasons that leave every weight's share as it is: the sum of the weights, or what is made of it.
+ * sums: reasons that leave the ratios of weights as they are: a wrong sum of the weights, or a wrong LSE.
  *
- * Where the sum alone is wrong, all elements of a row are the same multiple of what is right.
+ * If only the sum is wrong, all elements of O are the same multiple of the right ones.
  */
 #include <math.h>
 #include <stdio.h>
@@ -19,7 +19,8 @@ static bool all_are(const struct evidence *e, double ratio)
     return true;
 }
 
-/* What all elements are times what is right, of which e->row has the largest; NaN where none. */
+/* The factor between the kernel's row and the right one, from its largest element; NaN where elements
+ * differ. */
 static double common_ratio(const struct evidence *e)
 {
     const size_t v_dim = e->trial->problem.v_dim;
@@ -31,8 +32,8 @@ static double common_ratio(const struct evidence *e)
     return v_dim > 1 && isfinite(ratio) && ratio != 0 && all_are(e, ratio) ? ratio : NAN;
 }
 
-/* Keys of zeros have the score 0 and add e^0 each to the sum, nothing to O: O = r O_right with
- * r = 1 / (1 + n e^-LSE).  A whole n that fits all elements tells how many there were. */
+/* Keys of zeros have score 0 and add e^0 = 1 each to the sum, nothing to O: O = r O_right with r = 1 / (1
+ * + n e^-LSE).  If r gives a whole n, the kernel has read n keys of zeros. */
 static bool zero_keys(const struct evidence *e, double ratio, char *text, size_t size)
 {
     const double n = round((1 / ratio - 1) * exp(e->row.lse));
@@ -52,7 +53,7 @@ static float in_f16(float x)
     return attn_f16_to_f32(attn_f32_to_f16(x));
 }
 
-/* By how much more than a sum, added key by key, one comes out that is rounded each time. */
+/* The sum of the weights, rounded after each key, over the exact sum. */
 static double gain_of(const struct evidence *e, float (*rounded)(float))
 {
     double largest = 0, exact = 0;
@@ -67,11 +68,11 @@ static double gain_of(const struct evidence *e, float (*rounded)(float))
     return (double)sum / exact;
 }
 
-/* Parts of what is off that a sum which is rounded may be off otherwise, as it has its keys in another
- * order or its exponentials another last bit. */
+/* Relative tolerance for that explanation: the kernel may add keys in another order, or its exponentials
+ * may differ in the last bit. */
 #define OF_ROUNDING 0.1
 
-/* A ratio of less may be anything. */
+/* A ratio nearer to 1 than this is not explained. */
 #define TELLING 1e-4
 
 static bool short_sum(const struct evidence *e, double ratio, char *text, size_t size)
@@ -102,13 +103,13 @@ bool sums_reason(struct evidence *e, char *text, size_t size)
 
 /* ---- LSE ----------------------------------------------------------------------------------- */
 
-/* Above it the bound is so large that anything fits. */
+/* Above this LSE the bound is so large that any explanation fits. */
 #define LARGEST_LSE 1e4
 
-/* In multiples of the bound: what lies nearer to what is right is not it by accident. */
+/* A difference from the right LSE of fewer multiples of its bound is not explained. */
 #define TELLING_LSE 16
 
-/* In another base, or a part of it. */
+/* LSE in another base, or only a part of it. */
 bool lse_reason(struct evidence *e, char *text, size_t size)
 {
     if (e->wrong.tensor[0] != 'l' || !evidence_right(e))

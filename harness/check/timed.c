@@ -1,5 +1,5 @@
 /*
- * timed: every sample of a launch judged.
+ * timed: judges the outputs of every sample of a launch.
  */
 #include "timed.h"
 
@@ -25,7 +25,7 @@ struct check_timed_output {
 
 bool check_timed_open(struct check_timed *timed)
 {
-    /* Only some rows of a kernel that varies are compared: any of them must show it. */
+    /* For a kernel that varies only some rows are compared, so each of them must show a change. */
     const bool all = timed->kernel->caps.varies;
     bool memory = (timed->outputs = calloc(timed->count, sizeof *timed->outputs));
     for (size_t n = 0; memory && n < timed->count; n++)
@@ -69,7 +69,7 @@ static uint64_t hash_of(const struct check_timed *timed, size_t set)
 
 /* ---- why ------------------------------------------------------------------------------------- */
 
-/* The sample in front of what is wrong with it. */
+/* Puts the number of the sample in front of the message. */
 static void name_sample(struct check_timed *timed)
 {
     char what[sizeof timed->result.why];
@@ -80,7 +80,7 @@ static void name_sample(struct check_timed *timed)
     timed->result.why[sizeof timed->result.why - 1] = '\0';
 }
 
-/* Where the spoiled output of a set differs from its first one, which a further call gives back. */
+/* Finds where a set's wrong output differs from its first one, which is computed again. */
 static bool locate(const struct check_timed *timed, size_t set, const struct check_kept *spoiled,
                    struct tensors_place *at, struct check_difference *d)
 {

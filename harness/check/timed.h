@@ -1,11 +1,11 @@
 /*
- * timed: every sample of a launch judged.
+ * timed: judges the outputs of every sample of a launch.
  *
- * Kernels give the same bits at every call unless their caps say that they vary.  So the first output
- * of each set of operands is compared with the reference by sampled rows and hashed, and after
- * every sample each output that it left behind must have that hash.  For a kernel that varies, rows are
- * compared after every sample.  Before each sample operands are negated such that the new outputs are
- * known (problem/negation.h): this finds a kernel that returns stored results.
+ * Kernels give the same bits in every call unless their caps say that they vary.  So sampled rows of the
+ * first output of each set of operands are compared with the reference, and the output is hashed; after every
+ * sample its outputs must have that hash.  For a kernel that varies, rows are compared after every sample.
+ * Before each sample some operands are negated, with a known effect on the outputs (problem/negation.h), so
+ * that a kernel which returns stored results fails.
  */
 #ifndef HARNESS_CHECK_TIMED_H
 #define HARNESS_CHECK_TIMED_H
@@ -15,7 +15,7 @@
 struct check_timed {
     const struct attn_kernel *kernel;
     const struct attn_problem *problem;
-    struct tensor_set *sets; /* those that the calls rotate over */
+    struct tensor_set *sets; /* the calls rotate through them */
     size_t count;
     size_t launch; /* its number from 1, for messages */
     uint64_t seed; /* picks rows */
@@ -23,25 +23,26 @@ struct check_timed {
     void (*call)(void *context, size_t set);
     void *call_context;
     size_t samples, mismatches;
-    size_t turns; /* of operands, so far */
+    size_t turns; /* changes of operands so far */
     struct check_result result;
-    struct check_timed_output *outputs; /* what is known of each set's; owned */
+    struct check_timed_output *outputs; /* of each set; owned */
 };
 
-/* Before the first sample, with the members above set; false without memory. */
+/* Call before the first sample, with the members up to call_context set; false without memory. */
 bool check_timed_open(struct check_timed *timed);
 void check_timed_close(struct check_timed *timed);
 
-/* Gives each set its own copy of what check_timed_renew() changes, where sets are mapped to be read. */
+/* Gives each set, if sets are mapped read-only, a private copy of the memory that check_timed_renew()
+ * changes. */
 bool check_timed_own(struct check_timed *timed, char *message, size_t message_size);
 
-/* Before a sample: new operands in `count` sets from number `first` on. */
+/* Changes the operands of `count` sets from number `first` on; call before a sample. */
 void check_timed_renew(struct check_timed *timed, size_t first, size_t count);
 
 /*
- * Judges a sample that has just ended: the outputs of `count` sets, from number `first` on and after
- * the last one from 0 again.  False: result.why says "sample 17 of launch 3 differs from its first
- * output at o (b 0, h 1, i 5) element 3: got 0.25, first 0.5".
+ * Judges a sample that has just ended: the outputs of `count` sets from number `first` on, in rotation.
+ * False: result.why says "sample 17 of launch 3 differs from its first output at o (b 0, h 1, i 5) element 3:
+ * got 0.25, first 0.5".
  */
 bool check_timed_sample(struct check_timed *timed, size_t first, size_t count);
 

@@ -30,7 +30,7 @@ bool check_trial_open(struct trial *trial, struct checker *checker, const char *
     const char *why;
     char message[256], problem[PARSE_TEXT];
     *trial = (struct trial){.checker = checker, .problem = c->problem, .input = c->input};
-    aftermath_settle(); /* after what the last trial's plans did when they were destroyed */
+    aftermath_settle(); /* the destroy functions of the last trial's plans may have changed it */
     parse_print_problem(&trial->problem, problem);
     snprintf(trial->of_problem, sizeof trial->of_problem, "; problem %s", problem);
     snprintf(trial->phase, sizeof trial->phase, "%s", phase);

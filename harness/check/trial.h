@@ -1,9 +1,8 @@
 /*
- * trial: one kernel on one problem, watched; for check*.c only.
+ * trial: runs one kernel on one problem and watches its side effects; for check*.c only.
  *
- * A trial places operands and workspace next to inaccessible pages, runs the kernel and checks that
- * it changed only its results and its workspace.  The first failure of a check ends up in the
- * check_result; later ones are ignored.
+ * A trial places operands and workspace next to inaccessible pages, runs the kernel and checks that it
+ * changed only its results and its workspace.  check_result keeps the first failure of a check.
  */
 #ifndef HARNESS_CHECK_TRIAL_H
 #define HARNESS_CHECK_TRIAL_H
@@ -18,12 +17,12 @@ struct checker {
     size_t count;
     int threads; /* the largest: for the reference, and for edges between threads' shares */
     enum check_depth depth;
-    double limit;                  /* multiply-adds of a made-up problem at most, check_shrink() */
+    double limit;                  /* most multiply-adds of a made-up problem, check_shrink() */
     struct check_result *result;   /* errors of all counts together; ok: of all */
-    struct check_result *results;  /* of each count: whether, and how, it failed */
+    struct check_result *results;  /* of each count: whether and how it failed */
     unsigned blamed;               /* bit k: a failure found now is recorded for counts[k] */
-    unsigned trials;               /* opened so far: layouts take turns */
-    struct check_earlier *earlier; /* results so far: earlier.c; owned */
+    unsigned trials;               /* opened so far; selects the layout */
+    struct check_earlier *earlier; /* hashes of earlier calls: earlier.c; owned */
     size_t earlier_count;
 };
 
@@ -40,29 +39,28 @@ struct trial_plan {
 
 struct trial {
     struct checker *checker;
-    char phase[64]; /* what check_result.phase says */
-    size_t
-        needles[CHECK_NEEDLES]; /* keys that are special, KV heads taking turns; 0 of them: none */
+    char phase[64];                /* what check_result.phase says */
+    size_t needles[CHECK_NEEDLES]; /* special keys, for the KV heads in turn */
     size_t needle_count;
     size_t heads_before; /* KV heads in earlier runs of the same input: adversary_kind() */
     struct attn_problem problem;
     char of_problem[PARSE_TEXT + 16]; /* "; problem b=1,..." */
     struct input input;
     struct tensor_set set;
-    struct trial_plan plans[CHECK_COUNTS + 1]; /* the last: check_trial_add() */
-    size_t plan_count, at;                     /* `at`: which one ran last */
-    bool refused; /* by the library that the kernel calls, in prepare */
+    struct trial_plan plans[CHECK_COUNTS + 1]; /* one more for check_trial_add() */
+    size_t plan_count, at;                     /* plans[at] ran last */
+    bool refused; /* prepare found that the kernel's library does not take the problem */
     unsigned runs;
 };
 
 /* For check_trial_open(): all thread counts of the checker. */
 #define CHECK_EVERY_COUNT 0
 
-/* Placement of a trial's operands: guard pages alternate between behind and in front; every other trial
- * has padded rows. */
+/* How the operands of trial number `turn` lie in memory: guard pages are behind or in front of them in
+ * turn, and every other trial has padded rows. */
 struct tensors_layout check_layout(unsigned turn);
 
-/* The special key of a KV head; where a sequence is shorter, as far from its end.  Only where
+/* The special key of a KV head; in a shorter sequence the key at the same distance from its end.  Needs
  * needle_count > 0. */
 static inline size_t check_needle(const struct trial *trial, size_t b, size_t g)
 {
@@ -71,43 +69,42 @@ static inline size_t check_needle(const struct trial *trial, size_t b, size_t g)
     return needle < keys || !keys ? needle : keys - 1 - (trial->problem.kv_len - 1 - needle) % keys;
 }
 
-/* Opens a problem, which may be smaller than the case's, with the lengths, masks and scales of the case's
- * input as far as they fit, and q, k and v from N(0, 1). */
+/* A case of a problem, which may be smaller than the checker's own: lengths, masks and scales are those of
+ * the checker's input as far as they fit, q, k and v are N(0, 1). */
 struct problem_case check_case_of(const struct checker *checker,
                                   const struct attn_problem *problem);
 
-/* Sets up for CHECK_EVERY_COUNT or for one thread count; the caller then fills (and seals) the
- * operands.  False: a failure is noted, or *unsupported is set where the kernel does not compute
- * this problem. */
+/* Opens a trial for one thread count or CHECK_EVERY_COUNT; the caller then fills and seals the operands.
+ * False where the kernel does not compute this problem, *unsupported, or where a failure was noted. */
 bool check_trial_open(struct trial *trial, struct checker *checker, const char *phase,
                       const struct problem_case *c, struct tensors_layout layout, int threads,
                       bool *unsupported);
 void check_trial_close(struct trial *trial);
 
-/* One more plan behind the others, once; its number becomes trial->at. */
+/* Adds one plan behind the others, at most once; its number becomes trial->at. */
 bool check_trial_add(struct trial *trial, int threads);
 
-/* Notes for the crash report what the trial is doing on how many threads. */
+/* Notes phase and threads of the trial for the crash report. */
 void check_trial_stage(const struct trial *trial, int threads);
 
-/* Notes what the call must leave behind as it is (system/aftermath.h), and tells fault.h the
- * numbers of `threads` threads and the trial's memory, for the report of a fault. */
+/* Records the state that the call must not change (system/aftermath.h), and tells fault.h the trial's
+ * memory and the numbers of its threads, for the report of a fault. */
 void check_watch_begin(const struct trial *trial, int threads);
 
-/* Restores it for the reference and later calls; false, with a failure noted, where `who` had changed
- * it. */
+/* Restores that state for the reference and later calls; false, with a failure noted, where `who` had
+ * changed it. */
 bool check_watch_end(struct trial *trial, int threads, const char *who);
 
-/* Runs a plan once more for a diagnosis: on what the operands hold now, with nothing watched. */
+/* Runs a plan once more for a diagnosis: on the present contents of the operands, without any check. */
 void check_trial_call(struct trial *trial, size_t plan);
 
-/* Poisons the results and runs the kernel once on each thread count, a different one first each
- * time; false where it touched what it must not or left results unwritten, or where the results of
- * two counts differ.  What is judged afterwards is judged for all of them. */
+/* Poisons the results and runs the kernel once on each thread count, each time with another one first.
+ * False where it wrote outside of its results or left some unwritten, or where the results of two counts
+ * differ.  Otherwise what is judged afterwards holds for all counts. */
 bool check_trial_run(struct trial *trial);
 
-/* Compares up to `rows` rows of the last run with the reference; check_trial_judge() runs the
- * kernel first. */
+/* Compares up to `rows` rows of the last run with the reference; check_trial_judge() runs the kernel
+ * before. */
 bool check_trial_look(struct trial *trial, size_t rows);
 bool check_trial_judge(struct trial *trial, size_t rows);
 
@@ -115,11 +112,11 @@ bool check_trial_judge(struct trial *trial, size_t rows);
 bool check_trial_judge_rows(struct trial *trial, const size_t *rows, size_t count, bool stored,
                             struct check_comparison *comparison);
 
-/* Bits of the thread counts that fail if a run on `threads` fails: that count's, or all bits where
- * it is none of the counts. */
+/* Bits of the thread counts that are blamed for a failure on `threads` threads: that count's, or all if it
+ * is not one of them. */
 unsigned check_blame(const struct checker *checker, int threads);
 
-/* Remembers the last call's O, to recognise it if it comes back for other operands. */
+/* Remembers the last call's O, to recognise it if a later call returns it for other operands. */
 void check_earlier_note(const struct trial *trial);
 
 /* Notes a failure of the blamed counts: "PHASE: ...; problem ...". Always false. */
@@ -136,13 +133,13 @@ bool check_fail_element(struct trial *trial, const struct check_mismatch *wrong,
 /* The failure that a comparison found, in words, with what the kernel seems to do. */
 bool check_fail_mismatch(struct trial *trial, const struct check_comparison *comparison);
 
-/* A diagnosis' second step: finds a key to which the wrong row gives a wrong weight. */
+/* The second step of a diagnosis: finds a key to which the wrong row gives a wrong weight. */
 bool check_ask(struct trial *trial, const struct check_mismatch *wrong, char *text, size_t size);
 
 /* ---- kernels that are less precise than they claim (precision.c) ----------------------------- */
 
-/* For a trial on an input with random errors, such as N(0, 1).  Sets the ratio of O's RMS error to that
- * of the plain f32 kernel, and fails above 8; the same for LSE. */
+/* Sets *ratio to O's RMS error over that of the plain f32 kernel, and fails above 8; the same for LSE.
+ * For inputs whose rounding errors are random, such as N(0, 1). */
 bool check_precision(struct trial *trial, double *ratio);
 
 #endif

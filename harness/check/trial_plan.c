@@ -1,5 +1,6 @@
 /*
- * trial_plan: the plans of a trial: a workspace between inaccessible pages, and what kernels leave alone.
+ * trial_plan: the plans of a trial, their workspace between inaccessible pages, and the state that calls must
+ * not change.
  */
 #include "trial.h"
 
@@ -12,7 +13,7 @@
 #include "system/fault.h"
 #include "system/machine.h"
 
-/* The workspace ends (to its alignment) where inaccessible pages begin, and holds NaN. */
+/* Maps a workspace filled with NaN.  It ends, up to alignment, where inaccessible pages begin. */
 static bool map_workspace(struct trial_plan *p, size_t bytes)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -100,7 +101,7 @@ bool check_trial_add(struct trial *trial, int threads)
     const size_t bytes = attn_workspace_size(kernel, &trial->problem, threads);
     if (!map_workspace(p, bytes))
         return check_give_up(trial, "no memory for a workspace of %zu bytes", bytes);
-    /* Without prepare only this thread runs; to wake the others would be most of a small trial. */
+    /* Without prepare only this thread runs; waking the others would take most of a small trial's time. */
     const int watched = kernel->prepare ? threads : 1;
     check_watch_begin(trial, watched);
     if (attn_plan_init(&p->plan, kernel, &trial->problem, threads, p->workspace, bytes, &why))

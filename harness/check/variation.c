@@ -1,9 +1,9 @@
 /*
- * variation: options that the problem leaves at their defaults and the kernel says it supports.
+ * variation: tests options that the problem does not use and the kernel says it supports.
  *
- * A kernel that ignores the scale is right wherever the scale is 1/sqrt(D).  So each variation
- * changes a small problem in one place, and the kernel is judged on all rows of it.  Values are
- * such that the default, or the nearest other setting, would give a different result.
+ * A kernel that ignores the scale is right wherever the scale is 1/sqrt(D).  So each variation changes one
+ * thing of a small problem, and the kernel is judged on all of its rows.  Values are such that the default,
+ * or the nearest other setting, would give a different result.
  */
 
 #include "adversary.h"
@@ -11,11 +11,11 @@
 #include "problem/patterns.h"
 #include "base/random.h"
 
-/* Multiply-adds of a variation: milliseconds of reference; there are about 110. */
+/* Multiply-adds of a variation, milliseconds of reference; there are about 110 variations. */
 #define LIMIT 1e6
 
-/* What changes: sizes, options and types as the text of a problem says them, which adds to what the
- * problem has; a mask or a window takes the place of both.  Members that are 0 stay as they are. */
+/* What a variation changes: keys of a problem's text, which are added to the problem's; a mask or a window
+ * replaces both.  Members that are 0 change nothing. */
 static const struct variation {
     const char *phase, *text;
     bool other_layout, full_mask;
@@ -192,7 +192,8 @@ static void vary(struct problem_case *c, const struct variation *v)
     c->input.bias = v->bias ? v->bias : c->input.bias;
 }
 
-/* Whether O may stay where all scores of a row change, as slopes may make them. */
+/* Whether LSE must be compared, too: slopes may change all scores of a row equally, which leaves O as it
+ * is. */
 static bool needs_lse(const struct variation *v)
 {
     struct attn_problem alone;
@@ -217,7 +218,8 @@ static bool run(struct checker *checker, const char *phase, const struct problem
     return right;
 }
 
-/* Where variations start from: few heads, since shorter lengths do not make up for many heads. */
+/* The problem from which variations start: with few heads, because shorter lengths do not make up for
+ * many. */
 static struct attn_problem fewer_heads(const struct attn_problem *small)
 {
     struct attn_problem p = *small;
