@@ -60,7 +60,7 @@ bool earlier_reason(struct evidence *e, char *text, size_t size)
     const struct trial *trial = e->trial;
     const struct checker *checker = trial->checker;
     if (e->wrong.tensor[0] != 'o' || isnan(e->wrong.got) || e->wrong.got == 0)
-        return false; /* many wrong results are */
+        return false; /* many wrong results are NaN or 0 */
     const uint64_t operands = hash_operands(trial), o = hash_o(trial);
     for (size_t n = 0; n < checker->earlier_count; n++) {
         const struct check_earlier *earlier = &checker->earlier[n];
