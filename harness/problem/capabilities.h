@@ -14,8 +14,8 @@
 
 json_t *capabilities_json(const struct attn_caps *caps);
 
-/* What is left out is none, or false; passes: forward; compute: f32.  False fills message with the key
- * that is wrong.  bound_reason stays the object's. */
+/* Keys that are left out mean none or false; passes: forward; compute: f32.  False fills message with the
+ * key that is wrong.  caps->bound_reason points into the object. */
 bool capabilities_parse(const json_t *object, struct attn_caps *caps, char *message,
                         size_t message_size);
 

@@ -24,11 +24,11 @@ struct guest {
     bool rivals;               /* its kernels stand in the group of rivals, and not in `all` */
 };
 
-/* What its cells have in `plugin`: the digest, and the arguments behind it.  "" of the rivals. */
+/* The member `plugin` of its cells: the digest, then the arguments; "" for the rivals. */
 #define GUEST_IDENTITY (GUEST_DIGEST + 1 + GUEST_ARGUMENTS)
 void guest_identity(const struct guest *guest, char text[GUEST_IDENTITY]);
 
-/* What --plugin takes for it: the path, which is quoted where arguments follow. */
+/* The value of --plugin that names it: the path, quoted where arguments follow, and these. */
 #define GUEST_TEXT (4096 + 16 + GUEST_ARGUMENTS)
 const char *guest_text(const struct guest *guest, char text[GUEST_TEXT]);
 

@@ -1,6 +1,5 @@
 /*
- * clause: what an input may say about an operand, `+name:value`, and what the clauses share.  Internal to
- * parse.
+ * clause: the clauses of an input, `+name:value`, each about one operand.  Internal to parse.
  */
 #ifndef HARNESS_PROBLEM_CLAUSE_H
 #define HARNESS_PROBLEM_CLAUSE_H
@@ -12,7 +11,7 @@ struct clause {
     const char *name;
     const char *form; /* for messages */
     bool (*read)(struct piece value, struct input *input, const char **why);
-    /* What stands behind the colon; false: left out. */
+    /* Prints the value behind the colon; false where the input has no such clause. */
     bool (*print)(const struct input *input, char text[PARSE_TEXT]);
     /* Why a problem has no use for it; NULL where it has. */
     const char *(*misfit)(const struct input *input, const struct attn_problem *problem);

@@ -1,9 +1,9 @@
 /*
  * draw: random problems, for errors that only some shapes show.
  *
- * Every second one is plain: f32, a causal mask or none, no other option, so that a kernel that can do
- * nothing else meets many.  Lengths lie around powers of two up to 8192, dimensions are those that
- * models have and odd ones; what a problem costs is limited, so that long sequences have few heads.
+ * Every second problem is plain: f32, a causal mask or none, no other option, so that a kernel which supports
+ * nothing else still computes many.  Lengths are near powers of two up to 8192; dimensions are those of
+ * models, and odd ones.  The work of a problem is limited, so that long sequences have few heads.
  */
 #ifndef HARNESS_PROBLEM_DRAW_H
 #define HARNESS_PROBLEM_DRAW_H
@@ -16,7 +16,7 @@
 /* Problem number n of a seed, with its input, of so much work at most; named draw-1 for n = 0. */
 void draw_case(struct problem_case *c, uint64_t seed, size_t n, double most_work);
 
-/* Whether something fails on a case, with its input or with another one, which the case then has. */
+/* Whether something fails on a case.  The function may replace the case's input by one on which it fails. */
 typedef bool draw_fails(const void *context, struct problem_case *c);
 
 /* Simplifies a case on which something fails until no known simplification still fails, or for so many

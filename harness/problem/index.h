@@ -10,10 +10,11 @@
 void index_fill(const struct input *input, const struct attn_problem *problem,
                 const struct attn_tensors *tensors);
 
-/* Lists of a KV head that operands have in a row: of all sequences where they are packed, else of one. */
+/* Number of lists of a KV head that are contiguous: those of all sequences where these are packed, else of
+ * one. */
 size_t index_lists(const struct attn_problem *problem, const struct attn_tensors *tensors);
 
-/* Lets a problem's queries see all keys. */
+/* Removes the lists: the problem's queries see all keys. */
 void index_drop(struct attn_problem *problem);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * kv: K and V by sequence, KV head and key, wherever they lie (dense, packed, in pages) and whatever
- * their type.
+ * kv: K and V by sequence, KV head and key, wherever they lie (dense, packed, in pages) and whatever their
+ * type.
  *
- * Values are those that a kernel computes with: of 8 bits, the scale times the element; of 4 bits, the scale
- * times what the element is above its zero point.
+ * Values are those that a kernel computes with: scale * element for 8 bits, scale * (element - zero point)
+ * for 4 bits.
  */
 #ifndef HARNESS_PROBLEM_KV_H
 #define HARNESS_PROBLEM_KV_H
@@ -23,13 +23,13 @@ static inline bool kv_integers(enum attn_dtype dtype)
     return dtype == ATTN_I8 || dtype == ATTN_I4;
 }
 
-/* Dimensions that share a scale of a key: of 4 bits its group, of others all or one. */
+/* Number of dimensions that share a zero point and scale of a key: a group of i4, else 1. */
 static inline size_t kv_step(const struct attn_problem *problem)
 {
     return problem->kv_dtype == ATTN_I4 ? problem->kv_group : 1;
 }
 
-/* Scales of a row of `dim` elements of K or V: of i4 its groups, else 1. */
+/* Number of scales of a row of `dim` elements of K or V: its groups for i4, else 1. */
 static inline size_t kv_groups(const struct attn_problem *problem, size_t dim)
 {
     return problem->kv_dtype == ATTN_I4 ? (dim - 1) / problem->kv_group + 1 : 1;
@@ -38,8 +38,8 @@ static inline size_t kv_groups(const struct attn_problem *problem, size_t dim)
 double kv_get(const struct attn_problem *problem, const struct attn_tensors *tensors,
               enum kv_operand operand, struct kv_place at, size_t d);
 
-/* In 8 and 4 bits x becomes the nearest value that the element's scale can give.  Integers have no NaN or
- * infinity: these go into the scale; in f8e4m3 both become NaN. */
+/* Stores x; in 8 and 4 bits the nearest value possible with the element's scale.  For integers NaN and
+ * infinity are stored in the scale; in f8e4m3 both become NaN. */
 void kv_set(const struct attn_problem *problem, const struct attn_tensors *tensors,
             enum kv_operand operand, struct kv_place at, size_t d, double x);
 
@@ -50,7 +50,7 @@ void kv_set_type(struct attn_problem *problem, enum attn_dtype dtype);
 float *kv_zero(const struct attn_problem *problem, const struct attn_tensors *tensors,
                enum kv_operand operand, struct kv_place at, size_t d);
 
-/* Gives every element of a row that scale, and of i4 the zero point 8. */
+/* Sets the scale of every element of a row, and for i4 its zero point to 8. */
 void kv_rescale(const struct attn_problem *problem, const struct attn_tensors *tensors,
                 enum kv_operand operand, struct kv_place at, float scale);
 
@@ -63,10 +63,10 @@ typedef void kv_generate(const void *context, struct kv_place at, size_t first, 
                          double *x);
 #define KV_CHUNK ((size_t)256) /* n at most */
 
-/* Fills all rows of K or V on all threads.  8 bits: each scale is such that the largest element that
- * it belongs to becomes the largest of the type (of int8, 127); of 4 bits, so that the smallest and the
- * largest of a group become 0 and 15, or without zero points the larger of both 7 below or above 8.  A V that
- * is part of K stays what K made it. */
+/* Fills all rows of K or V on all threads.  In 8 bits a scale maps the largest of its elements to the
+ * largest number of the type (127 for int8).  In 4 bits scale and zero point map the smallest and the
+ * largest element of a group to 0 and 15; without zero points the larger of both sizes is mapped to 1 or
+ * 15.  A V that is part of K is left as it is. */
 void kv_fill(struct tensor_set *set, const struct attn_problem *problem, enum kv_operand operand,
              kv_generate *generate, const void *context);
 

@@ -8,8 +8,8 @@
 #include "cases.h"
 #include "models.h"
 
-/* A pass over `length` tokens of each sequence, or a token on that many keys; or, if `runs` has some, these
- * sequences, with pages of page_size keys if that is not 0. */
+/* A pass over `length` tokens of each sequence, or one token on that many keys; or, if `runs` is not
+ * empty, its sequences, in pages of page_size keys if that is not 0. */
 struct model_size {
     bool prefill;
     size_t length, batch;
@@ -21,7 +21,7 @@ struct model_size {
 bool model_size_read(struct piece text, struct model_size *size, char *message,
                      size_t message_size);
 
-/* Whether layers of that kind compute. */
+/* Whether layers of that kind compute at this size: encoders, say, have no decode. */
 bool model_size_has(const struct model_size *size, const struct model_kind *kind);
 
 /* The problem and the input of such a layer; NULL, or why there is none. */

@@ -1,12 +1,12 @@
 /*
  * negation: changes operands in place before the next call, with a known effect on the results.
  *
- * Some columns of V of a head are negated: those columns of O come out negated to the last bit, because
- * rounding to nearest is symmetric, and nothing else changes.  So a call on operands that the kernel has
- * not seen needs no new reference and no tolerance.  Zeros of these heads may have either sign.
+ * Some columns of a head's V are negated.  Then the same columns of O are negated, to the last bit, because
+ * rounding to nearest is symmetric, and nothing else changes: a call on operands that the kernel has not seen
+ * before needs neither a new reference nor a tolerance.  Zeros of these heads may have either sign.
  *
- * Where V is part of K, these columns of K and of Q are negated together, which leaves every score as it
- * was.  For int8, whose -128 has no opposite, all scales of V are negated instead.
+ * Where V is part of K, these columns of K and of Q are negated together, which leaves every score as it was.
+ * For int8, whose -128 has no opposite, all scales of V are negated instead.
  */
 #ifndef HARNESS_PROBLEM_NEGATION_H
 #define HARNESS_PROBLEM_NEGATION_H
@@ -25,16 +25,16 @@ bool negation_open(struct negation *negation, const struct attn_problem *problem
                    uint64_t random);
 void negation_close(struct negation *negation);
 
-/* Gives a set that is mapped to be read its own copy of the pages that will change.  The rest stays
- * shared, and the copy can be read alone.  False fills message. */
+/* Gives a set that is mapped read-only a private copy of the pages that will change; the other pages stay
+ * shared.  The copy is read-only, too, except while it is changed.  False fills message. */
 bool negation_own(const struct negation *negation, struct tensor_set *set,
                   const struct attn_problem *problem, char *message, size_t message_size);
 
-/* Negates other columns than now, by `random`: one at least differs. */
+/* Chooses the negated columns anew, by `random`; at least one changes. */
 void negation_turn(struct negation *negation, const struct tensor_set *set,
                    const struct attn_problem *problem, uint64_t random);
 
-/* Makes O what it would be if nothing were negated; without the signs of zeros and NaN. */
+/* Restores the O of operands without negation, and clears the signs of zeros and NaN. */
 void negation_undo(const struct negation *negation, const struct tensor_set *set,
                    const struct attn_problem *problem);
 

@@ -1,9 +1,8 @@
 /*
  * operands: the table of operands, from which their memory, their files and messages about them follow.
  *
- * A new operand is a row.  If it is of no kind that there is, tensors_view.c says what it is as a block of
- * memory and operands_locate.c which shapes a file may give it.  tensors_fill.c and its parts draw its
- * elements.
+ * A new operand is a new row of the table.  If it needs a new kind, tensors_view.c gets its layout in memory
+ * and operands_locate.c the shapes that a file may have.  tensors_fill.c and its parts fill its elements.
  */
 #ifndef HARNESS_PROBLEM_OPERANDS_H
 #define HARNESS_PROBLEM_OPERANDS_H
@@ -58,7 +57,7 @@ struct operand {
 
 extern const struct operand operand_table[OPERANDS];
 
-/* Whether the problem has an operand that has memory of its own: not V where it is part of K. */
+/* Whether the problem has this operand, with memory of its own: not a V that is part of K. */
 bool operands_has(const struct attn_problem *problem, enum operand_id id);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * operands_unread: tensors of a file that no operand is read from, though they seem meant to be.  Internal to
+ * operands_unread: refuses files with tensors that look like operands but are not read.  Internal to
  * operands_file.
  */
 #ifndef HARNESS_PROBLEM_OPERANDS_UNREAD_H
@@ -7,12 +7,12 @@
 
 #include "operands_file.h"
 
-/* False fills message: a tensor that nobody reads has a name that means or nearly is an operand's. */
+/* False fills message: a tensor that is not read has a synonym or a misspelling of an operand's name. */
 bool operands_none_is_misnamed(const struct operands_file *file, char *message,
                                size_t message_size);
 
-/* False fills message: the problem has no use for an operand in the file.  Whoever stored a mask did not
- * mean that none is applied. */
+/* False fills message: the problem does not use an operand of the file.  A stored mask, say, is meant to
+ * be applied. */
 bool operands_all_are_used(const struct operands_file *file, const struct attn_problem *problem,
                            char *message, size_t message_size);
 

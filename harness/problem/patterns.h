@@ -1,7 +1,7 @@
 /*
- * patterns: contents of Q, K and V that random numbers do not give.
+ * patterns: fills Q, K and V with prescribed scores and other contents that random numbers seldom have.
  *
- * Where V is part of K, what is written to V alone is not written.
+ * A V that is part of K is not written.
  */
 #ifndef HARNESS_PROBLEM_PATTERNS_H
 #define HARNESS_PROBLEM_PATTERNS_H
@@ -28,7 +28,8 @@ void patterns_normal(struct tensor_set *set, const struct attn_problem *problem,
 void patterns_uniform(struct tensor_set *set, const struct attn_problem *problem,
                       enum patterns_operand operand, uint64_t key);
 
-/* V says which key it is: row j is one-hot at j mod Dv, 1 in a needle, -1 elsewhere. */
+/* Fills V so that O shows which keys have weight: row j is one-hot at j mod Dv, 1 in a needle, -1
+ * elsewhere. */
 typedef bool patterns_needle(const void *context, struct kv_place at);
 void patterns_one_hot(struct tensor_set *set, const struct attn_problem *problem,
                       patterns_needle *is_needle, const void *context);

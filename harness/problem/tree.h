@@ -6,8 +6,8 @@
 
 #include "parse.h"
 
-/* Parents of the first n drafts of sequence b: the tree of the input, or each drawn from -1 and all drafts
- * before it. */
+/* Parents of the first n drafts of sequence b: those of the input's tree; without one, each is drawn from
+ * -1 and all earlier drafts. */
 void tree_make(const struct input *input, size_t b, int32_t *parents, size_t n);
 
 #endif
