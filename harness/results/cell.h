@@ -62,12 +62,12 @@ struct cell {
 
 void cell_init(struct cell *cell, const struct problem_case *c, const char *kernel_name,
                enum attn_isa isa);
-/* The same variant in the same place, on a case that may be another. */
+/* The same variant, threads and setting as those of `like`, on another case. */
 void cell_init_like(struct cell *cell, const struct problem_case *c, const struct cell *like);
 void cell_free(struct cell *cell);
 
-/* Whether kernel, instruction set and plug-in are the same, and the setting of a session that has two: what
- * the environment changes may make a kernel wrong. */
+/* Whether kernel, instruction set and plug-in are the same; in a session of two settings the setting must
+ * be the same, too, because another environment may make a kernel wrong. */
 bool cell_same_variant(const struct cell *a, const struct cell *b);
 
 /* Whether they differ only in the setting of a session that has two. */
@@ -76,7 +76,7 @@ bool cell_is_partner(const struct cell *a, const struct cell *b);
 /* Flops and bytes of a call: counted in the operands, or by the problem alone. */
 struct attn_work cell_work(const struct cell *cell);
 
-/* Takes "useful_flops" and "compulsory_bytes" of a row, a launch or an answer, where they are there. */
+/* Reads "useful_flops" and "compulsory_bytes" of a row, a launch or an answer, if it has them. */
 void cell_set_work(struct cell *cell, const json_t *counted);
 
 /* Makes a state final. */

@@ -47,7 +47,7 @@ void launches_dependence(const struct cell *cell, struct stats_dependence *pool)
 /* Whether every launch found its memory where the policy puts it. */
 bool launches_in_place(const struct cell *cell);
 
-/* What disturbed a launch, beside those that the cell has; and the flags of the cell. */
+/* The flags of a launch, compared with the cell's earlier launches; and those of the cell. */
 unsigned launches_noise_of(const struct cell *cell, const json_t *record);
 unsigned launches_noise(const struct cell *cell);
 

@@ -6,8 +6,8 @@
 
 #include "cell.h"
 
-/* Sums the launches up into cell->row, which the journal and the report take; an ok cell that is
- * faster than its ceiling becomes implausible.  `command` is for the repro line. */
+/* Computes cell->row, for the journal and the tables, from the launches; an ok cell that is faster than
+ * its ceiling becomes implausible.  `command` is for the repro line. */
 bool row_finish(struct cell *cell, const char *command, uint64_t seed);
 
 #endif

@@ -27,7 +27,7 @@ bool record_begin(struct record *record, const struct session *session, json_t *
 bool record_write(struct record *record, json_t *line);
 bool record_note(struct record *record, json_t *line);
 
-/* What a cell's state makes of the exit code. */
+/* The exit code that a cell's state leads to. */
 int record_code(enum cell_state state);
 
 /* The worse of two exit codes: EXIT_KERNEL, else one that is not EXIT_AS_ASKED. */

@@ -1,17 +1,17 @@
 /*
- * resume: going on with the session that a results file holds.
+ * resume: continues the session of a results file.
  */
 #ifndef HARNESS_SESSION_RESUME_H
 #define HARNESS_SESSION_RESUME_H
 
 #include "session.h"
 
-/* Parses again: the arguments of the file's session, then those of the options.  *command becomes the whole
- * list, owned by the caller; the options' strings are its.  False fills message. */
+/* Parses the arguments of the file's session again, then those of the options.  *command becomes the list
+ * of both, owned by the caller; the strings of the options point into it.  False fills message. */
 bool resume_options(const struct journal *journal, struct options *options, json_t **command,
                     char *message, size_t message_size);
 
-/* Whether the file is of this machine; false fills message. */
+/* Whether the file was written on this machine; false fills message. */
 bool resume_same_machine(const struct journal *journal, const struct session *session,
                          char *message, size_t message_size);
 

@@ -24,7 +24,7 @@ static inline const char *rounds_core(const struct cell *cell)
     return json_string_value(json_object_get(cell->blas, "core"));
 }
 
-/* Names the cell's kernel in a request, the core type that its library runs as, and the cell's setting. */
+/* Stores the cell's kernel, the core type of its BLAS library, and its setting in a request. */
 void rounds_name(const struct cell *cell, struct protocol_request *request);
 
 /* A worker's deadline for a request, in seconds: longer where a program has a library to load. */
@@ -60,8 +60,7 @@ bool rounds_is_wrong(const struct cell *cell);
  * already; false where the journal failed. */
 bool rounds_spread(struct rounds *rounds);
 
-/* Tells the rounds' events, where there are any, that a worker is about to begin, or gives them a record;
- * false where the journal failed. */
+/* Calls the events' launching() or launched(), if there are events; false where the journal failed. */
 void rounds_say(const struct rounds *rounds, const struct cell *cell, const char *what);
 bool rounds_record(const struct rounds *rounds, json_t *record);
 

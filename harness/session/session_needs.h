@@ -37,9 +37,9 @@ struct session_needs session_needs(const struct session *session);
 /* Bytes that a cell needs, in all processes: its kernel is not NULL. */
 double session_cell_bytes(const struct cell *cell);
 
-/* Seconds for the `count` cells from number `first` on, of `left` that remain for them and all
- * later ones: each cell gets what an interval needs, or its max-min fair share if there is too
- * little time; time beyond the needs is shared in proportion to them. */
+/* Seconds for the `count` cells from number `first` on, of the `left` seconds for them and all later
+ * cells.  Each cell gets what an interval needs, or its max-min fair share if there is too little time;
+ * time beyond the needs is shared in proportion to them. */
 double session_share(const struct session *session, size_t first, size_t count, double left);
 
 #endif

@@ -7,9 +7,9 @@
 #include <stddef.h>
 
 /*
- * The most that any need may take of `total`: smaller needs are met in full, all others get this
- * much, which uses up the total.  (Fill the smallest needs first.)  Where all needs can be met it
- * is what the largest could have after the others.  Sorts the needs.  0 where there are none.
+ * The max-min fair level: needs up to it are met in full, every larger one gets exactly this much, and
+ * together they use up `total`.  Where all needs can be met, it is what remains for the largest after all
+ * others.  Sorts the needs.  0 where there are none.
  */
 double share_level(double *needs, size_t count, double total);
 

@@ -1,5 +1,5 @@
 /*
- * plan: a plan with the workspace that it asked for.
+ * plan: a kernel's plan with its workspace.
  */
 #ifndef HARNESS_WORKER_PLAN_H
 #define HARNESS_WORKER_PLAN_H
@@ -17,7 +17,8 @@ struct worker_plan {
 /* CELL_OK where the kernel computes the problem; else why not. */
 enum cell_state worker_takes(const struct worker *worker, char *why, size_t why_size);
 
-/* The same on so many threads: only a plan tells what a library or a program takes.  CELL_OK: close it. */
+/* Makes a plan for so many threads: only a plan tells whether a library or a program computes the problem.
+ * CELL_OK: the caller closes it; else why not. */
 enum cell_state worker_plan_make(const struct worker *worker, int threads, struct worker_plan *plan,
                                  char *why, size_t why_size);
 

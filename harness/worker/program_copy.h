@@ -35,8 +35,8 @@ struct program_copy {
 /* The arguments that a request's program is started with; they stay until the next call. */
 const char *const *program_arguments(const struct protocol_request *request);
 
-/* The answer of a copy to a request, which is used up.  One that is not "ok" ends the launch, but for
- * "unsupported" where there is room for its reason: NULL fills refusal. */
+/* Sends a request, which is freed, to a copy and returns its answer.  A state other than "ok" ends the
+ * launch; only "unsupported" returns NULL with the reason in `refusal`, if that is not NULL. */
 json_t *program_demand(struct worker *worker, struct program_copy *copy, json_t *request,
                        double deadline_s, char *refusal, size_t refusal_size);
 
