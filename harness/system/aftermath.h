@@ -1,9 +1,9 @@
 /*
  * aftermath: state that a kernel's call changes in its threads and its process.
  *
- * The threads of a team outlive a parallel region, and so does what a kernel does to them.
- * Later calls and other code would run with the change.  The process's locale, which formats numbers, and
- * its working directory are restored silently.
+ * The threads of a team outlive a parallel region, and so do changes that a kernel makes to them: later calls
+ * and other code would run with these.  The locale, which formats numbers, and the working directory are
+ * restored silently.
  */
 #ifndef HARNESS_SYSTEM_AFTERMATH_H
 #define HARNESS_SYSTEM_AFTERMATH_H

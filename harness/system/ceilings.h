@@ -11,8 +11,9 @@
 #include "attention.h"
 #include "machine.h"
 
-/* A rate so far above the best ceiling measured beside it is not noise: the clock changes by up to 8 %
- * between a probe and the samples (3.5 to 3.8 GHz on one machine), hardly ever by more. */
+/* A rate that exceeds the best ceiling measured beside it by more than this factor is not noise: between a
+ * probe and the samples the clock changes by up to 8 % (3.5 to 3.8 GHz on one machine), hardly ever by
+ * more. */
 #define CEILINGS_TOLERANCE 1.1
 
 /* Whether a rate per second exceeds a ceiling, in 1e9 per second, and the tolerance; false for an unknown
@@ -68,8 +69,8 @@ double ceilings_read_once(const void *k, const void *v, size_t bytes);
 /* Copy within a footprint of `bytes`, half of it written; GB/s read plus written. */
 double ceilings_copy(size_t bytes, int threads, double seconds);
 
-/* A smaller footprint with the same read rate: from some multiple of the last-level cache on
- * everything comes from memory, and touching less of it costs less time. */
+/* A smaller footprint with the same read rate: beyond some multiple of the last-level cache everything
+ * comes from memory, and a smaller footprint takes less time to touch. */
 size_t ceilings_footprint(const struct machine *machine, size_t bytes);
 
 /* exp2 evaluations a second (1e9), as softmax needs them, by the widest vectors of `isa`. */

@@ -11,11 +11,11 @@
 
 #define FLOAT_ENV_TEXT 160
 
-/* Whether the calling thread's is not what a program starts with; says what: "flush-to-zero set,
- * rounding upward". */
+/* Whether the calling thread's environment differs from that of a new program; `text` says how:
+ * "flush-to-zero set, rounding upward". */
 bool float_env_changed(char text[FLOAT_ENV_TEXT]);
 
-/* Makes it what a program starts with, in the calling thread. */
+/* Resets the calling thread's environment to that of a new program. */
 void float_env_reset(void);
 
 #endif

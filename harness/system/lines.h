@@ -1,5 +1,5 @@
 /*
- * lines: into files and pipes, and out of pipes.
+ * lines: writes lines to files and pipes, and reads them from pipes.
  */
 #ifndef HARNESS_SYSTEM_LINES_H
 #define HARNESS_SYSTEM_LINES_H
@@ -14,7 +14,7 @@ struct lines {
     size_t searched; /* bytes in which no line ends */
 };
 
-/* Forgets the line before and gives the next one, terminated; NULL where it is not whole yet. */
+/* Returns the next line, terminated, and drops the previous one; NULL while the line is incomplete. */
 char *lines_next(struct lines *lines);
 
 enum lines_end {
@@ -24,7 +24,7 @@ enum lines_end {
     LINES_FAILED,  /* errno */
 };
 
-/* Reads what is there. */
+/* Reads the bytes that are available. */
 enum lines_end lines_read(struct lines *lines, int fd);
 
 /* Writes all of it; false leaves errno. */

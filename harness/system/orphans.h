@@ -6,8 +6,8 @@
 
 #include <sys/types.h>
 
-/* From now on processes whose parent dies become children of this one, so that a child cannot leave
- * any behind, whatever session they went into. */
+/* From now on descendants whose parent dies become children of this process, even in a session of their
+ * own, so that they can be found and ended. */
 void orphans_adopt(void);
 
 /* When a process was started, in ticks since boot; 0 where it is none of this process's children. */

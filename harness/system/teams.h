@@ -1,10 +1,10 @@
 /*
  * teams: how long each thread of OpenMP teams worked, and how long it waited for the others.
  *
- * The OpenMP runtime is listened to, so kernels need not cooperate, and a library that uses the
- * same runtime (OpenBLAS) is heard too: teams_gomp.c stands between the program and libgomp,
- * teams_ompt.c is a tool of runtimes that have the OMPT interface (libomp).  While nothing is
- * recorded this costs one test per parallel region.
+ * The times come from hooks into the OpenMP runtime, so kernels need not cooperate, and a library on the same
+ * runtime (OpenBLAS) is recorded, too: teams_gomp.c interposes libgomp's entry points, teams_ompt.c is an
+ * OMPT tool for runtimes that have this interface (libomp).  While nothing is recorded, this costs one test
+ * per parallel region.
  */
 #ifndef HARNESS_SYSTEM_TEAMS_H
 #define HARNESS_SYSTEM_TEAMS_H
@@ -17,9 +17,8 @@
 void teams_start(void);
 void teams_stop(void);
 
-/* Thread t of the teams since teams_start(): seconds of work, and of the rest until teams_stop().
- * What happens outside parallel regions is work of thread 0.  False where the runtime cannot be
- * heard. */
+/* Seconds that a thread number of the teams worked between teams_start() and teams_stop(), and the rest of
+ * that time.  Time outside of parallel regions is work of thread 0.  False where the runtime has no hooks. */
 bool teams_times(int thread, double *busy_s, double *waiting_s);
 
 /* ---- for the listeners --------------------------------------------------------------------- */
