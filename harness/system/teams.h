@@ -17,7 +17,7 @@
 void teams_start(void);
 void teams_stop(void);
 
-/* Seconds that a thread number of the teams worked between teams_start() and teams_stop(), and the rest of
+/* Seconds that thread number `thread` of a team worked between teams_start() and teams_stop(), and the rest of
  * that time.  Time outside of parallel regions is work of thread 0.  False where the runtime has no hooks. */
 bool teams_times(int thread, double *busy_s, double *waiting_s);
 
