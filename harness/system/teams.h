@@ -17,8 +17,9 @@
 void teams_start(void);
 void teams_stop(void);
 
-/* Seconds that thread number `thread` of a team worked between teams_start() and teams_stop(), and the rest of
- * that time.  Time outside of parallel regions is work of thread 0.  False where the runtime has no hooks. */
+/* Seconds that thread number `thread` of a team worked between teams_start() and teams_stop(), and the
+ * rest of that time.  Time outside of parallel regions is work of thread 0.  False where the runtime has
+ * no hooks. */
 bool teams_times(int thread, double *busy_s, double *waiting_s);
 
 /* ---- for the listeners --------------------------------------------------------------------- */
