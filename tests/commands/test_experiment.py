@@ -11,6 +11,7 @@ from typing import Any
 from command import BESIDE, HANGS, HOST, PROGRAM, SCHEMA, lines, run
 from experiments import Experiments
 from json_schema import Validator
+from sessions import hears_interrupts
 
 
 class Command(Experiments):
@@ -60,7 +61,7 @@ class Command(Experiments):
         """What an experiment prints that is interrupted after so many rows, which are kept."""
         with subprocess.Popen(
             [PROGRAM, "experiment", *arguments, "--output", self.output, *BESIDE],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=hears_interrupts,
         ) as process:  # fmt: skip
             path = pathlib.Path(self.output)
             while not path.exists() or path.read_text().count('"type":"experiment"') < rows:
