@@ -6,27 +6,29 @@ import unittest
 
 from command import PATIENCE, CommandTest, Row, launches, run, safetensors
 
-# One of each, and some of them together.
+SANITIZED = os.environ["ATTNBENCH_SANITIZED"] == "ON"
+# One of each, and some of them together: several pages, blocks and sequences, no larger.
 PROBLEMS = (
-    "b=3,hq=4,hkv=2,s=40,d=16,packed=1",
-    "b=3,hq=4,hkv=2,s=40,d=16,packed=1,mask=causal,layout=bshd input=normal:2+qlens:0:40",
-    "b=3,hq=4,hkv=2,sq=20,skv=60,d=16,packed=1,ragged=1 input=normal:2+lens:0:60:9+decode:2",
-    "b=3,hq=4,hkv=2,sq=7,skv=90,d=16,ragged=1,page=16,mask=causal",
-    "b=3,hq=4,hkv=2,sq=7,skv=90,d=16,page=64,packed=1,dtype=bf16,outputs=o+lse+weights",
-    "b=3,hq=4,hkv=2,sq=7,skv=90,d=16,kv_dtype=i8,ragged=1,page=8 input=uniform+scales:channel",
-    "b=3,hq=4,hkv=2,sq=7,skv=90,d=16,kv_dtype=i8,packed=1 input=needle:3",
-    "b=3,hq=4,hkv=2,sq=7,skv=90,d=35,kv_dtype=i4,kv_zeros=1,page=8 input=uniform+scales:head",
-    "b=2,h=2,sq=30,skv=90,d=16,mask=bool+causal,ragged=1 input=normal+mask:blocks:16:0.3:full",
-    "b=2,h=2,sq=30,skv=90,d=16,mask=bias,packed=1,dtype=f16 input=negative+bias:causal",
-    "b=2,h=2,sq=30,skv=90,d=16,sinks=1,alibi=1,softcap=5,window=20:3",
-    "b=2,hq=8,hkv=1,sq=1,skv=90,d=48,dv=32,shared_kv=1,kv_dtype=i8,page=4",
+    "b=3,hq=4,hkv=2,s=20,d=16,packed=1",
+    "b=3,hq=4,hkv=2,s=20,d=16,packed=1,mask=causal,layout=bshd input=normal:2+qlens:0:20",
+    "b=3,hq=4,hkv=2,sq=10,skv=30,d=16,packed=1,ragged=1 input=normal:2+lens:0:30:9+decode:2",
+    "b=3,hq=4,hkv=2,sq=4,skv=45,d=16,ragged=1,page=16,mask=causal",
+    "b=3,hq=4,hkv=2,sq=4,skv=70,d=16,page=64,packed=1,dtype=bf16,outputs=o+lse+weights",
+    "b=3,hq=4,hkv=2,sq=4,skv=45,d=16,kv_dtype=i8,ragged=1,page=8 input=uniform+scales:channel",
+    "b=3,hq=4,hkv=2,sq=4,skv=45,d=16,kv_dtype=i8,packed=1 input=needle:3",
+    "b=3,hq=4,hkv=2,sq=2,skv=30,d=19,kv_dtype=i4,kv_zeros=1,page=8 input=uniform+scales:head",
+    "b=2,h=2,sq=15,skv=45,d=16,mask=bool+causal,ragged=1 input=normal+mask:blocks:8:0.3:full",
+    "b=2,h=2,sq=15,skv=45,d=16,mask=bias,packed=1,dtype=f16 input=negative+bias:causal",
+    "b=2,h=2,sq=15,skv=45,d=16,sinks=1,alibi=1,softcap=5,window=10:3",
+    "b=2,hq=8,hkv=1,sq=1,skv=30,d=24,dv=16,shared_kv=1,kv_dtype=i8,page=4",
 )
 
 
 class Operands(CommandTest):
     def row(self, command: str, problem: str) -> Row:
-        """The row of the plainest kernel that there is for the type, on one thread."""
-        kernel = "gemm" if "f16" in problem else "naive"
+        """The row of a plain kernel that takes the types, on one thread."""
+        # naive widens quantised elements once for each pair, which takes the sanitizers minutes.
+        kernel = "gemm" if "f16" in problem or "kv_dtype" in problem else "naive"
         return self.cell_of(command, "--kernel", kernel, "--problem", problem)
 
     def test_every_operand_is_made_and_checked(self) -> None:
@@ -36,6 +38,7 @@ class Operands(CommandTest):
                 self.assertEqual(row["state"], "ok")
                 self.assertGreater(row["check"]["rows"], 1000)
 
+    @unittest.skipIf(SANITIZED, "bits do not depend on the sanitizers")
     def test_where_tasks_end_changes_no_bit(self) -> None:
         """A tile of queries of one position is the last of its task or not, as threads are."""
         problem = "hq=32,hkv=1,sq=24,skv=72,d=16,mask=causal"
@@ -57,9 +60,9 @@ class Operands(CommandTest):
         }
         for problem, count in pairs.items():
             with self.subTest(problem):
-                row = self.row("check", problem)
+                row = self.row("run", problem)
                 self.assertEqual(row["useful_flops"], 32 * count)
-                self.assertEqual(row["gflops"], None)
+        self.assertIsNone(self.row("check", f"{plain},mask=causal")["gflops"])
 
     def mask(self, shape: list[int], visible: list[int]) -> str:
         """A file beside the results with a boolean mask; its path."""
@@ -70,17 +73,17 @@ class Operands(CommandTest):
     def test_a_mask_from_a_file_hides_what_it_says(self) -> None:
         problem = "b=2,h=2,sq=2,skv=3,d=8,mask=bool input=normal+mask:file:"
         path = self.mask([2, 3], [1, 0, 1, 0, 0, 1])  # 3 of 6 pairs, for all heads and sequences
-        row = self.row("check", problem + path)
+        row = self.row("run", problem + path)
         self.assertEqual((row["state"], row["useful_flops"]), ("ok", 2 * 3 * 4 * (8 + 8)))
         self.assertEqual(row["input"], f"normal:1+mask:file:{path}")
         path = self.mask(
             [2, 1, 1, 3], [1, 0, 0, 1, 1, 1]
         )  # a key for one sequence, all for the other
-        row = self.row("check", f"{problem}{path}:full")
+        row = self.row("run", f"{problem}{path}:full")
         self.assertEqual((row["state"], row["useful_flops"]), ("ok", 2 * 2 * (2 + 6) * (8 + 8)))
         suite = self.directory / "one.suite"
         suite.write_text(f"one: {problem}m.safetensors:full\n", encoding="utf-8")
-        self.cell_of("check", "--suite", str(suite), "--kernel", "naive")
+        self.cell_of("run", "--suite", str(suite), "--kernel", "naive")
 
     def test_a_mask_that_does_not_suit_is_why_its_row_is_skipped(self) -> None:
         problem = "b=2,h=2,sq=2,skv=3,d=8,mask=bool input=normal+mask:file:"

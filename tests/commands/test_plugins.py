@@ -77,7 +77,7 @@ class Plugins(PluginTest):
                          {"naive": "ok", "right": "ok", "first": "ok"})  # fmt: skip
 
     def test_all_has_it(self) -> None:
-        rows = self.session("--plugin", self.plugin("right"), kernels="all", command="check")
+        rows = self.session("--plugin", self.plugin("right"), kernels="all")
         self.assertIn("flash", rows)
         self.assertEqual(rows["right"]["state"], "ok")
 

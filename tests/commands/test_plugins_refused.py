@@ -154,7 +154,7 @@ class Refused(PluginTest):
         program.write_text("#!/bin/sh\nexit 1\n")
         program.chmod(0o755)
         with unittest.mock.patch.dict(os.environ, {"ATTNBENCH_RIVALS": str(program)}):
-            rows = self.session(kernels="all", command="check")
+            rows = self.session(kernels="all")
             self.assertNotIn("rivals", rows)
             self.assertNotIn("plug-in", self.done.stderr)
             done = run("list")
