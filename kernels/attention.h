@@ -139,7 +139,7 @@ enum attn_option {
     ATTN_OPTION_SHARED_KV = 1 << 7, /* V is the first v_dim elements of each row of K */
     /* tensors.k_zero, v_zero: zero points of ATTN_I4; without them all are 8 */
     ATTN_OPTION_ZERO_POINTS = 1 << 8,
-    /* index_count, index_block, tensors.indices: queries see keys of a list alone, as sparse attention
+    /* index_count, index_block, tensors.indices: queries see only keys of a list, as sparse attention
      * chooses them */
     ATTN_OPTION_INDEX = 1 << 9
 };

@@ -71,8 +71,8 @@ double attn_compulsory_bytes(const struct attn_problem *p)
 
 /* ---- with operands -------------------------------------------------------------------------- */
 
-/* Elements of an operand, of the sequences so far.  Where sequences (in scales() KV heads) share it,
- * those of the one that reads the most, nearly all of which the others read, too: never too many. */
+/* Elements of an operand that the sequences so far read.  Where sequences (in scales(): KV heads) share the
+ * operand, those of the one that reads the most, so that none is counted twice. */
 struct elements {
     bool shared;
     double count;
@@ -146,8 +146,8 @@ static double terms(const struct attn_problem *p, const struct attn_tensors *ten
            (t->stride[2] ? pairs_placed(p, tensors, b, s) : keys_left(p, s->q_len, s->kv_len));
 }
 
-/* Keys that a head of sequence b sees in pages that an earlier sequence begins with, too, and sees.  As if no
- * mask of elements hid any of them, so that bytes are never too many. */
+/* Keys that a head of sequence b sees in leading pages that an earlier sequence shares and sees.  Masks of
+ * elements are taken to hide none of them, so that bytes are never too many. */
 static double keys_before(const struct attn_problem *p, const struct attn_tensors *t, size_t b,
                           const struct attn_sequence *s)
 {

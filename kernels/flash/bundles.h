@@ -18,7 +18,7 @@ static bool bundles_possible(const struct attn_problem *p)
     return p->options & ATTN_OPTION_PAGED && !(p->options & ATTN_OPTION_INDEX) && p->batch > 1;
 }
 
-/* Floats that the order of tasks takes, and what sequences share with the one before. */
+/* Floats for the order of tasks, and for the count of keys that each sequence shares with the one before. */
 static size_t order_floats(const struct attn_problem *p)
 {
     const size_t turns = (p->batch + 1) * (sizeof(struct turn) / sizeof(float));
@@ -88,8 +88,9 @@ static size_t padded_rows(const struct job *job, size_t b)
     return rows - rows % FLASH_TILE;
 }
 
-/* How many sequences from b on a task of so many rows takes; *keys, not NULL: the keys that they share, in
- * whole blocks.  One more must save more keys than it makes the others share less. */
+/* How many sequences from b on are one task of at most `most_rows` rows; *keys, unless NULL: the keys that
+ * they share, in whole blocks.  A sequence is added if it saves more reads than the others lose by sharing
+ * fewer keys. */
 static size_t bundle_count(const struct job *job, size_t b, size_t most_rows, size_t *keys)
 {
     size_t n = 1, common = 0, rows = job->shared ? padded_rows(job, b) : 0;

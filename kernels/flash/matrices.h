@@ -25,8 +25,8 @@ typedef uint16_t key_element; /* of K, as it is multiplied */
 #define SUMS_ROWS ((FLASH_ROWS + 1) / 2)
 #define SUMS_COLS (2 * FLASH_COLS)
 
-/* Adds the products of matrices `rows` at a, one behind `stride` elements each, and of those of the columns
- * at b. */
+/* Adds the products of `rows` matrices from a on, `stride` elements from one to the next, and those of the
+ * columns at b. */
 VF_INLINE void multiply(const int rows, const int cols, const uint16_t *a, ptrdiff_t stride,
                         const float *b, vf acc[SUMS_ROWS][SUMS_COLS])
 {

@@ -46,8 +46,9 @@ static bool packs(const struct attn_problem *problem)
 }
 
 #if F16_PRODUCTS
-/* A column of queries in lane-wise float32 becomes what f16_fma_lane() reads: a dimension is 16 halves, eight
- * for both columns and again, where a tile of one column begins, those of the second. */
+/* Stores a column of queries, float32 in lanes, as f16_fma_lane() reads it: 16 halves for a dimension, of
+ * which the first eight are both columns, and the others repeat the second, where a tile of that column alone
+ * begins. */
 #define QUERY_SCALE(job) 1.0f /* scores are scaled instead */
 
 VF_INLINE void store_query(float *q, vf x)

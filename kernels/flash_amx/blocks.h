@@ -178,7 +178,7 @@ struct left {
         *bits)[BLOCK_ROWS]; /* by strip, a bit for each key; room for an even number of strips */
 };
 
-/* To row i, of keys up to `to`, as far as its mask and bias leave them. */
+/* Writes the bits of row i: which keys up to `to` its mask and bias leave. */
 static void look_at_row(const struct terms *t, ptrdiff_t kv_len, ptrdiff_t to, size_t i,
                         const struct left *left)
 {

@@ -119,9 +119,10 @@ static bool next_task(struct jobs *jobs)
 
 /* ---- what is fetched ------------------------------------------------------------------------- */
 
-/* Plans a share of the next task's keys where they are packed at once, that of a block's rows in those of
- * its task but the last block's, in whose time they are packed.  Longer ones are read in a stream, which
- * the processor fetches by itself: there more requests made D = 576 a fifth slower. */
+/* Plans which keys of the next task are fetched during this block: as large a share of them as the block has
+ * of its task's rows, the last block left out, during which they are packed.  Only if they are packed as one
+ * part: longer ones are read as a stream, which the processor fetches by itself, and more requests made
+ * D = 576 a fifth slower. */
 static void prefetch_after(struct jobs *jobs, const struct group_block *block)
 {
     const struct call *call = jobs->call;

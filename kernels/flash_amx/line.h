@@ -167,7 +167,7 @@ static bool all_finite(const struct scratch *scratch, const struct job *job)
     return finite;
 }
 
-/* The next job where a turn has nothing in its way: the scores of its first strips are the last to make. */
+/* The next job if the turn can be computed whole; its first strips' scores are computed last. */
 static const struct job *whole_next(struct line *line, int turn, enum weigh_kind kind,
                                     const struct job *job, const struct job *before)
 {

@@ -54,7 +54,7 @@ struct product {
             TILE_ZERO(tile);                                                        \
     } while (0)
 
-/* Rows [from, to) of those that a step has, where their scores are there. */
+/* Weighs rows [from, to) of those of a step, if their scores have been computed. */
 #define WEIGH_SOME(from, to)                          \
     do {                                              \
         if (go)                                       \
@@ -177,7 +177,7 @@ MULTIPLY_EACH(8)
 MULTIPLY_EACH(4)
 MULTIPLY_EACH(2)
 
-/* With so many rows of the softmax a step that they end about when the products do, `steps` for a whole
+/* Multiplies, and weighs as many rows in each step as make both end together; `steps` are those of a whole
  * job. */
 static void multiply(int steps, enum weigh_kind kind, const struct product *list, int n,
                      const struct weighing *w, struct progress *at, struct product *pending)

@@ -16,8 +16,8 @@
 
 /* ---- scales ---------------------------------------------------------------------------------- */
 
-/* Whether weights take the scales of values: each has its own, or one of a head is not finite.  A sum of
- * values of both signs, which that makes NaN, may be of one. */
+/* Whether weights take the scales of values: where each value has its own, and where that of a head is not
+ * finite.  Times an infinite scale, values of both signs add up to NaN; their finished sum has one sign. */
 static inline bool scales_values(const struct attn_problem *p, const struct attn_tensor *scales)
 {
     if (!attn_dtype_scaled(p->kv_dtype) || !(p->outputs & ATTN_OUTPUT_O))

@@ -151,7 +151,8 @@ static inline void prefetch_divide_lines(struct prefetch *prefetch, size_t calls
     prefetch->share = lines / calls + 1;
 }
 
-/* What a loop fetches, a line of each of so many rows, as soon as shares come to so many lines. */
+/* A line of each of the next `lines` rows, for a loop to fetch, once the shares of its calls add up to so
+ * many; else none. */
 static inline struct fetch prefetch_lines(struct prefetch *prefetch, size_t lines)
 {
     prefetch->due += prefetch->share;

@@ -9,8 +9,8 @@
 #include "shared/softmax.h"
 #include "mask_bits.h"
 
-/* What numbers of 8 bits are parts of: in vectors f8e4m3 is read as 256ths (simd16.h), and all for a matrix
- * unit as bfloat16 of at most 1 (tile_bytes.h). */
+/* The unit of numbers of 8 bits: vectors read f8e4m3 as 256ths (simd16.h), and a matrix unit reads all as
+ * bfloat16 of at most 1 (tile_bytes.h). */
 #if MATRIX_UNIT
 #define SCALING_UNIT(problem) bytes_unit((problem)->kv_dtype)
 #define VALUES_UNIT(problem) SCALING_UNIT(problem) /* weights that have scales take it, too */

@@ -73,7 +73,7 @@ static void row_values(const struct unit *u, const struct tile *t, int row, uint
 }
 
 /* O += P V of a tile whose rows see what `bits` say.  Where not all see the same the weights of the
- * others are 0, which is harmless beside values that are finite; `unsafe` are those that are not. */
+ * others are 0, which is harmless beside finite values; `unsafe` marks keys whose values are not finite. */
 static void tile_values(const struct unit *u, const struct tile *t, const uint64_t *bits,
                         uint64_t unsafe, struct rows v, const struct axis *axis,
                         struct cursor *next)
