@@ -76,7 +76,7 @@ class Settings(PluginTest):
         self.assertIsNone(rows["new"]["time"])
         self.assertNotIn("against base", out)
 
-    @unittest.skipIf(SANITIZED, "18 s of operands for the caches of a server")
+    @unittest.skipIf(SANITIZED, "operands take 18 s; bench/conditions has cold mode")
     def test_one_cold_and_one_warm(self) -> None:
         _, rows = self.measured("--cold", "", "h=1,sq=1,skv=2k,d=64", ("--launches", "1"))
         self.assertEqual((rows["base"]["cache"], rows["new"]["cache"]), ("cold", "warm"))
