@@ -27,7 +27,7 @@ PROBLEMS = (
 class Operands(CommandTest):
     def row(self, command: str, problem: str) -> Row:
         """The row of a plain kernel that takes the types, on one thread."""
-        # naive widens quantised elements once for each pair, which takes the sanitizers minutes.
+        # naive widens quantised elements once for each pair, which is slow under the sanitizers.
         kernel = "gemm" if "f16" in problem or "kv_dtype" in problem else "naive"
         return self.cell_of(command, "--kernel", kernel, "--problem", problem)
 

@@ -1,7 +1,6 @@
 """Two settings of one build in one session, and the environment of workers."""
 
 import json
-import os
 import pathlib
 import shlex
 import unittest
@@ -10,7 +9,6 @@ from collections.abc import Sequence
 from command import TINY, Row, launches, lines, run
 from plugins import PluginTest
 
-SANITIZED = os.environ["ATTNBENCH_SANITIZED"] == "ON"
 SIX = ("--launches", "6")
 
 
@@ -76,7 +74,6 @@ class Settings(PluginTest):
         self.assertIsNone(rows["new"]["time"])
         self.assertNotIn("against base", out)
 
-    @unittest.skipIf(SANITIZED, "operands take 18 s; bench/conditions has cold mode")
     def test_one_cold_and_one_warm(self) -> None:
         _, rows = self.measured("--cold", "", "h=1,sq=1,skv=2k,d=64", ("--launches", "1"))
         self.assertEqual((rows["base"]["cache"], rows["new"]["cache"]), ("cold", "warm"))
