@@ -23,7 +23,6 @@ struct cache {
     struct keys keys;
     const struct attn_tensor *kv;
     bool scattered;   /* rows lie in pages, or where a list says */
-    ptrdiff_t listed; /* entries of the list; 0: there is none */
     const char *data; /* row 0, where all rows follow each other */
     ptrdiff_t stride; /* bytes from row to row */
 };
@@ -34,7 +33,6 @@ static inline void cache_start(struct cache *c, const struct keys *keys,
     c->keys = *keys;
     c->kv = kv;
     c->scattered = keys->problem->options & ATTN_OPTION_PAGED || keys->list;
-    c->listed = keys->list ? (ptrdiff_t)keys->problem->index_count : 0;
     c->data = c->scattered ? NULL : keys_row(keys, kv, 0);
     c->stride = attn_elements_bytes(kv->dtype, kv->stride[2]);
 }

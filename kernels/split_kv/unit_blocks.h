@@ -134,9 +134,10 @@ VF_NOINLINE void block_cut(const struct unit *u, const struct block *b, struct r
 }
 
 /* Fetches rows [j, j + n) of a list, if it has so many. */
-static void cache_fetch_listed(const struct cache *c, ptrdiff_t j, ptrdiff_t n, ptrdiff_t bytes)
+static void fetch_listed(const struct unit *u, const struct cache *c, ptrdiff_t j, ptrdiff_t n,
+                         ptrdiff_t bytes)
 {
-    const ptrdiff_t end = j + n < c->listed ? j + n : c->listed;
+    const ptrdiff_t all = (ptrdiff_t)u->g->listed, end = j + n < all ? j + n : all;
     for (; j < end; j++) {
         const char *row = cache_rows(c, j).data;
         for (ptrdiff_t at = 0; row && at < bytes; at += 64)
@@ -150,12 +151,12 @@ VF_NOINLINE void copy_rows(const struct unit *u, const struct block *b, struct r
 {
     const ptrdiff_t n = b->end - b->j, total = (n + GROUP_KEYS - 1) / GROUP_KEYS * GROUP_KEYS;
     const ptrdiff_t k_row = u->g->qk.bytes, v_row = u->g->v.bytes;
-    cache_fetch_listed(&u->k, b->end, n, k_row);
+    fetch_listed(u, &u->k, b->end, n, k_row);
     *k = cache_copy(&u->k, b->j, n, total, k_row, k_row, u->k_copy);
     if (u->g->shared) {
         *v = *k;
     } else if (u->v.scattered) {
-        cache_fetch_listed(&u->v, b->end, n, v_row);
+        fetch_listed(u, &u->v, b->end, n, v_row);
         *v = cache_copy(&u->v, b->j, n, n, v_row, v_row, u->v_copy);
     }
 }
