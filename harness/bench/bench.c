@@ -20,6 +20,9 @@
 /* Samples' worth of time that one timed loop of the warm-up may take by this process's clock. */
 #define LONGEST_SAMPLES 100
 
+/* A loop of the warm-up that took this long, seconds, was not long because of one interruption only. */
+#define INTERRUPTION_S 0.1
+
 /* Samples after which verifying allocates no more: it takes some MB where sequences are long. */
 #define SETTLED 3
 
@@ -91,20 +94,25 @@ static double shortest_sample(const struct bench *bench)
     return fmax(bench->options->sample_s, STEPS_PER_SAMPLE * bench->result->clock_resolution_s);
 }
 
-/* Warms up for at least warmup_s; the calls per sample are those of its last loop.  None of its loops is a
- * sample. */
+/* Warms up for at least warmup_s; the calls per sample are those of its last loop.  That loop and the one
+ * before it were long enough with the same calls: an interruption makes one of too few calls look so.  None
+ * of its loops is a sample. */
 static void warm_up(struct bench *bench)
 {
     const double start = clock_now(), wanted = shortest_sample(bench);
     size_t calls = 1;
+    bool confirmed = false;
     for (;;) {
         const double begin = clock_now(), seconds = run_calls(bench, calls);
         const double elapsed = clock_now() - begin; /* `seconds` may be by a program's clock */
         if (seconds >= wanted) {
-            if (clock_now() - start >= bench->options->warmup_s)
+            confirmed = confirmed || seconds >= INTERRUPTION_S;
+            if (confirmed && clock_now() - start >= bench->options->warmup_s)
                 break;
+            confirmed = true;
             continue;
         }
+        confirmed = false;
         /* 5 % more than needed, because loops differ; at most 1000 times as many, because the first
          * call is the slowest; and by our clock no loop may become too long, whatever a program says */
         const double most = fmin(1000, LONGEST_SAMPLES * wanted / elapsed);

@@ -114,6 +114,28 @@ static void calls_elsewhere_are_timed_there(void **state)
     bench_free(&result);
 }
 
+/* A clock that an interruption of 5 ms meets in the first of its loops. */
+static double time_interrupted(void *context, size_t first, size_t calls)
+{
+    struct elsewhere *e = context;
+    return time_elsewhere(e, first, calls) + (e->n == 1 ? 5e-3 : 0);
+}
+
+static void an_interrupted_loop_is_not_believed(void **state)
+{
+    struct fixture *f = *state;
+    struct elsewhere e = {.n = 0};
+    const struct bench_options options = {.sample_s = 1e-3,
+                                          .budget_s = 60,
+                                          .max_samples = 1,
+                                          .timed = time_interrupted,
+                                          .timed_context = &e};
+    struct bench_result result;
+    assert_true(bench_run(&f->plan, f->sets, SETS, &options, &result));
+    assert_int_equal(result.calls_per_sample, 6);
+    bench_free(&result);
+}
+
 static void long_calls_are_samples_of_their_own(void **state)
 {
     struct fixture *f = *state;
@@ -277,6 +299,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(calls_rotate_over_the_sets, set_up, tear_down),
         cmocka_unit_test_setup_teardown(every_sample_is_its_calls, set_up, tear_down),
         cmocka_unit_test_setup_teardown(calls_elsewhere_are_timed_there, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_interrupted_loop_is_not_believed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(long_calls_are_samples_of_their_own, set_up, tear_down),
         cmocka_unit_test_setup_teardown(samples_outlast_the_clock, set_up, tear_down),
         cmocka_unit_test_setup_teardown(verifier_sees_the_last_outputs, set_up, tear_down),
