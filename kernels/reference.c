@@ -103,7 +103,7 @@ static const struct {
 #if defined ATTN_COMPUTE_F64 /* there are eight registers of 80 bits */
 enum { PART_OF_ONE = 4, PART_OF_THREE = 1 };
 #else
-enum { PART_OF_ONE = 8, PART_OF_THREE = 2 };
+enum { PART_OF_ONE = 32 / LANES, PART_OF_THREE = 2 };
 #endif
 
 static void add_products(const struct keys *keys, size_t from, size_t count, const struct sums *s)
