@@ -105,17 +105,14 @@ static bool find_room(struct job *job, size_t bytes, int threads)
     return job->half[0] != NULL;
 }
 
-static double read_rate(struct job *job, int threads, double seconds)
+static double read_rate(const struct job *job, int threads, double seconds)
 {
-    const struct probe *p = job->probe;
-    double (*const ways[])(const void *, const void *, size_t,
-                           uint32_t *) = {p->read, p->read_ahead, p->read_touched};
-    double best = 0;
-    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-        job->read = ways[i];
-        best = fmax(best, rate_together(run_read, job, threads, seconds / 3));
-    }
-    return best * 1e-9;
+    struct job plain = *job, ahead = *job, touched = *job;
+    const void *const ways[] = {&plain, &ahead, &touched};
+    plain.read = job->probe->read;
+    ahead.read = job->probe->read_ahead;
+    touched.read = job->probe->read_touched;
+    return rate_together(run_read, ways, 3, threads, seconds) * 1e-9;
 }
 
 double ceilings_read(size_t bytes, int threads, double seconds)
@@ -154,10 +151,11 @@ double ceilings_copy(size_t bytes, int threads, double seconds)
     struct job job = {.probe = probe_widest()};
     if (!find_room(&job, bytes, threads))
         return 0;
+    struct job stream = job;
+    const void *const ways[] = {&job, &stream};
     job.copy = job.probe->copy;
-    const double plain = rate_together(run_copy, &job, threads, seconds / 2);
-    job.copy = job.probe->stream;
-    return fmax(plain, rate_together(run_copy, &job, threads, seconds / 2)) * 1e-9;
+    stream.copy = job.probe->stream;
+    return rate_together(run_copy, ways, 2, threads, seconds) * 1e-9;
 }
 
 size_t ceilings_footprint(const struct machine *machine, size_t bytes)

@@ -31,11 +31,11 @@ static size_t calibrate(rate_work *work, const void *context, int threads, doubl
     }
 }
 
-double rate_together(rate_work *work, const void *context, int threads, double seconds)
+/* The best of `least` repeats, or of as many as begin before the deadline. */
+static double best_together(rate_work *work, const void *context, size_t amount, int threads,
+                            int least, double deadline)
 {
-    const double deadline = clock_now() + seconds;
-    int repeats = 0, least;
-    const size_t amount = calibrate(work, context, threads, seconds, &least);
+    int repeats = 0;
     double best = 0, sum = 0, first = INFINITY, last = 0;
     bool more = true;
 #pragma omp parallel num_threads(threads)
@@ -59,6 +59,19 @@ double rate_together(rate_work *work, const void *context, int threads, double s
             first = INFINITY;
         }
     }
+    return best;
+}
+
+double rate_together(rate_work *work, const void *const *contexts, int count, int threads,
+                     double seconds)
+{
+    const double share = seconds / count, start = clock_now();
+    int least;
+    const size_t amount = calibrate(work, contexts[0], threads, share, &least);
+    double best = 0;
+    for (int way = 0; way < count; way++)
+        best = fmax(best, best_together(work, contexts[way], amount, threads, least,
+                                        start + (way + 1) * share));
     return best;
 }
 

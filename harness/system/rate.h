@@ -16,8 +16,10 @@ static inline void rate_consume(double x)
 }
 
 /* Work per second where threads share what is measured (memory): of the best repeat that all begin
- * together, from the first thread's start to the last one's end. */
-double rate_together(rate_work *work, const void *context, int threads, double seconds);
+ * together, from the first thread's start to the last one's end.  Each of `count` contexts, which name ways to
+ * do the same work, gets its share of the seconds, and one repeat at least. */
+double rate_together(rate_work *work, const void *const *contexts, int count, int threads,
+                     double seconds);
 
 /* Work per second where each thread has units of its own (arithmetic): the sum of each one's best
  * repeat while all are at work.  A thread that loses its CPU for a while does not make the machine

@@ -287,15 +287,16 @@ static double waits_at_first(const void *context, size_t amount, int thread, int
 TEST(one_interruption_is_not_the_rate)
 {
     int calls, *counter = &calls;
+    const void *const ways[] = {&counter, &counter, &counter};
     calls = 0;
     rate_apart(waits_at_first, &counter, 1, 0.4);
     assert_int_equal(calls, 1 + 8); /* one to find out how long a repeat is */
     calls = 0;
-    rate_together(waits_at_first, &counter, 1, 0.4);
+    rate_together(waits_at_first, ways, 1, 1, 0.4);
     assert_int_equal(calls, 1 + 8);
     calls = 0;
-    rate_together(waits_at_first, &counter, 1, 1e-4); /* a long pass over memory is made once */
-    assert_int_equal(calls, 1 + 1);
+    rate_together(waits_at_first, ways, 3, 1, 1e-4); /* a long pass: once each way */
+    assert_int_equal(calls, 1 + 3);
 }
 
 static double no_pairs(size_t rounds, float a, float b, float *sink)
