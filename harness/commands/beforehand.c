@@ -1,5 +1,5 @@
 /*
- * beforehand: what is known of a session before anything is measured.
+ * beforehand: estimates of a session's time and memory, printed before it measures.
  */
 #include "commands.h"
 
@@ -11,9 +11,9 @@
 #include "base/stats.h"
 #include "base/units.h"
 
-#define LONG_S 60 /* from here on a user may want to know, and to do something else meanwhile */
+#define LONG_S 60 /* sessions from this length on are announced */
 
-/* "; 4 launches each, too few for intervals of their times", of a session that measures. */
+/* "; 4 launches each, too few for intervals of their times"; nothing for a check. */
 static void add_launches(const struct session *session, const struct session_needs *needs,
                          char text[BEFOREHAND_TEXT])
 {
@@ -56,7 +56,7 @@ void beforehand_tell(const struct session *session, const struct session_needs *
     if (least.checks)
         snprintf(variants, sizeof variants, " of %zu variant%s", least.checks,
                  least.checks == 1 ? "" : "s");
-    if (asked > 0 && rint(least_s) > asked) /* as it is printed */
+    if (asked > 0 && rint(least_s) > asked) /* compared as printed */
         progress_say("%g s asked; at least about %.0f s are needed: checks%s alone take about "
                      "%.0f s, one launch of each cell %.0f s",
                      asked, least_s, variants, least.checks_s, least.launches_s);

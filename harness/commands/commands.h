@@ -16,25 +16,25 @@ int experiment_command(const struct options *options);
 int help_command(const struct options *options);
 int completion_command(const struct options *options);
 
-/* The page of the options' command, and of their experiment. */
+/* Prints the help page of the command, or of the experiment, in the options. */
 void help_print_page(const struct options *options);
 
 /* ---- run ------------------------------------------------------------------------------------- */
 
-/* The share of finished cells. */
+/* The share of cells that are finished, 0 to 1. */
 double run_share_done(const struct session *session);
 
-/* Shows on the live display, or as progress, what a worker is about to do: for a cell, or where that is
- * NULL for case number `at`. */
+/* Shows what a worker is about to do, on the live display or as a progress line: for a cell, or for the whole
+ * case number `at` if cell is NULL. */
 void run_tell_launch(const struct session *session, size_t at, const struct cell *cell,
                      const char *what, double elapsed_s, double needed_s);
 
-/* Prints the table of a case.  A drawn case is shown only if a kernel fails on it, and the first of these
- * together with a simple problem on which that kernel fails, too. */
+/* Prints the table of a case.  A drawn case is shown only if a kernel fails on it; for the first few of them
+ * a simplified problem that fails, too, is printed below, and *simplified counts these. */
 void run_tell_case(const struct session *session, int topology, const struct cell *cells,
                    size_t count, size_t *simplified);
 
-/* Whether each kernel that was named computed something; else says why it did not. */
+/* Whether each kernel named on the command line computed a case; prints why for one that did not. */
 bool run_each_has_a_row(const struct session *session);
 
 /* ---- subjects -------------------------------------------------------------------------------- */
@@ -43,14 +43,14 @@ struct named {
     const char *name, *summary;
 };
 
-/* What may follow a command's name, by its place: an experiment or `all`, a topic of help or a command, a
- * shell.  For COMMAND_COUNT the commands themselves.  False past the last one. */
+/* Subject number `index` of a command: experiments and `all`, help topics and commands, or shells; for
+ * COMMAND_COUNT the commands themselves.  False past the last one. */
 bool subject_at(enum command command, size_t index, struct named *subject);
 
-/* Says, after `before`, that there is no subject of that name, and which is nearest; returns EXIT_USAGE. */
+/* Prints `before`, that no subject has this name, and the nearest name; returns EXIT_USAGE. */
 int subject_unknown(enum command command, const char *name, const char *before);
 
-/* The first subjects of `help`, and those of `completion`, in their order. */
+/* The topics of `help`, its first subjects, and the subjects of `completion`, in order. */
 enum topic {
     TOPIC_COLUMNS,
     TOPIC_FLAGS,
@@ -63,16 +63,16 @@ enum topic {
 };
 enum shell { SHELL_BASH, SHELL_ZSH, SHELL_FISH, SHELLS };
 
-/* The keys of a problem; the suites; the kinds of layer of the models: a line each. */
+/* Print one line for each key of a problem, each suite, each kind of layer of the models. */
 void list_keys(void);
 void list_suites(void);
 void list_models(void);
 
-/* A line for each experiment, wrapped to the width. */
+/* Prints the experiments' names and questions, wrapped to the width. */
 void list_experiments(FILE *out, size_t width);
 
-/* All that this build has, as JSON; the cases of a list; the instruction sets that some kernel is built
- * for, bits 1u << isa; those of them that this host has, the preferred first. */
+/* As JSON: everything that this build has, and the cases of a list.  Then the instruction sets of its
+ * kernels, as bits 1u << isa; and the names of those that this host has, preferred first. */
 json_t *list_json(void);
 json_t *list_cases_json(const struct case_list *list);
 unsigned list_built_isas(void);
@@ -80,23 +80,23 @@ json_t *list_preference(void);
 
 /* ---- experiments ----------------------------------------------------------------------------- */
 
-/* Gives options the parameters of the experiment that argv names, if any.  False: there is none of that name,
- * which it says. */
+/* Adds the parameters of the experiment that argv names, if any, to the options.  False, with a message
+ * printed, if no experiment has that name. */
 bool experiment_choose(struct options *options, int argc, const char *const *argv);
 
-/* Question, method and source of an experiment under their headings; the method alone. */
+/* Print an experiment's question, method and source under headings; its method alone. */
 void experiment_print_asked(FILE *out, const struct experiment *experiment);
 void experiment_print_method(FILE *out, const struct experiment *experiment);
 
-/* Runs one that is a session of `attnbench run`, with these arguments behind its name, or prints its page;
- * returns the exit code. */
+/* Runs an experiment that is a session of `attnbench run`, with the arguments after its name, or prints its
+ * page; returns the exit code. */
 int experiment_session(const struct experiment *experiment, int argc, const char *const *argv);
 
 /* ---- capabilities ---------------------------------------------------------------------------- */
 
-/* Which kernel has which feature: features are rows, kernels columns, in as many tables as the width needs;
- * below them the reasons why a kernel refuses a feature that its capabilities include, and what each variant
- * lacks that another one of its kernel has. */
+/* Prints which kernel (column) has which feature (row), in as many tables as the width needs; then why
+ * kernels refuse features that their capabilities include, and what a variant lacks that another variant of
+ * its kernel has. */
 void matrix_print(FILE *out, size_t width);
 
 /* {"features": [NAME, ...], "lacks": {NAME: why, ...}} of one variant. */
@@ -109,7 +109,7 @@ json_t *matrix_json(const struct attn_kernel *kernel);
 void beforehand_text(const struct session *session, const struct session_needs *needs,
                      char text[BEFOREHAND_TEXT]);
 
-/* Says so if a session is long, or if it will take longer than was asked, as nothing is timed unchecked. */
+/* Prints a note if a session is long, or if checks and one launch of each cell exceed the time asked for. */
 void beforehand_tell(const struct session *session, const struct session_needs *needs);
 
 /* ---- drawn problems -------------------------------------------------------------------------- */
@@ -117,29 +117,30 @@ void beforehand_tell(const struct session *session, const struct session_needs *
 /* Whether the cell's problem was drawn. */
 bool drawn_is(const struct session *session, const struct cell *cell);
 
-/* A problem on which the cell's kernel still fails, and which no known simplification makes simpler;
- * every attempt is a check in a worker of its own. */
+/* The simplest problem found on which the cell's kernel still fails; each attempt is a check in a worker of
+ * its own. */
 struct problem_case drawn_simplest(const struct session *session, int topology,
                                    const struct cell *failed);
 
 /* ---- completion, manual pages, tune ---------------------------------------------------------- */
 
-/* Prints a line for each word that may complete the last of `words`, which follow the program's name: the
- * word, a tab, what it is.  Returns the exit status; 1: a file belongs there. */
+/* Prints "WORD<tab>description" for each word that may complete the last of `words`, the command line without
+ * the program's name.  Returns the exit status; 1: a file name is expected. */
 int completion_print(int count, const char *const *words);
 
 /* Prints attnbench(1), or the manual page of the command that is the options' subject. */
 int man_print(const struct options *options);
 
-/* Turns the options into those of a run: which kernels compete, and that each is checked on its own case.
- * The path of --output goes to *path instead of to the run.  False fills message. */
+/* Turns the options of a tune into those of a run of the competing kernels, each checked on its own case.
+ * Moves the path of --output to *path.  False fills message. */
 bool tune_begin(struct options *options, const char **path, char *message, size_t message_size);
 
-/* Writes what won, for kernels/wisdom.h, and says how often the rules are overruled.  False fills message. */
+/* Writes the fastest variants as text for kernels/wisdom.h, and prints how often they differ from the rules'
+ * choice.  False fills message. */
 bool tune_write(const struct cell *cells, size_t count, const char *path, char *message,
                 size_t message_size);
 
-/* Makes attn_kernel_best() use such a file.  False fills message. */
+/* Makes attn_kernel_best() use a file that tune_write() wrote.  False fills message. */
 bool tune_load(const char *path, char *message, size_t message_size);
 
 #endif

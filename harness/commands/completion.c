@@ -1,9 +1,6 @@
 /*
- * completion: what the next word of a command line may be, from the tables of options and of kernels, and the
- * scripts by which shells ask.
- *
- * A script calls `attnbench complete WORD...`, whose last word is the one to complete, and gets a line for
- * each completion: the word, a tab, what it is.  Exit status 1: a file belongs there.
+ * completion: completes the last word of a command line from the tables of options and kernels, and prints
+ * the scripts by which shells call it, as `attnbench complete WORD...` (completion_print()).
  */
 #include "commands.h"
 
@@ -78,11 +75,11 @@ int completion_command(const struct options *options)
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
-/* The word to complete: its first bytes stay, what is behind them is the beginning of a name. */
+/* The word to complete: a part that stays, and behind it the beginning of a name. */
 struct place {
     const char *word;
     size_t kept, offered;
-    bool value; /* of a key of a problem, up to a comma */
+    bool value; /* the name is the value of a problem's key, up to a comma */
 };
 
 static void offer(struct place *at, const char *name, const char *what)
@@ -152,7 +149,7 @@ static void offer_keys(struct place *at)
     }
 }
 
-/* Values of options that are names of something, comma separated. */
+/* Options whose values are names, comma separated. */
 static const struct {
     const char *option;
     void (*offer)(struct place *at);
@@ -198,7 +195,7 @@ static void offer_subjects(struct place *at, enum command command)
 
 /* ---- the line -------------------------------------------------------------------------------- */
 
-/* The option that a word such as --kernel or --kernel=flash begins with; NULL where it is none. */
+/* The option of a word such as --kernel or --kernel=flash; NULL if it is none. */
 static const struct option *option_of(const char *word, enum command command,
                                       const struct option *own)
 {
@@ -212,8 +209,8 @@ static const struct option *option_of(const char *word, enum command command,
     return NULL;
 }
 
-/* The option whose value the last word is; bash has each = as a word of its own, also those between keys of a
- * problem and their values. */
+/* The option whose value the last word is.  In bash each = is a word of its own, also one between a key of a
+ * problem and its value. */
 static const struct option *option_before(int count, const char *const *words, struct place *at,
                                           enum command command, const struct option *own)
 {
@@ -255,7 +252,7 @@ int completion_print(int count, const char *const *words)
         command == COMMAND_EXPERIMENT ? experiment_find(words[1]) : NULL;
     if (experiment && experiment->calculation)
         own = experiment->calculation->parameters;
-    else if (experiment) /* a session of these options */
+    else if (experiment) /* takes the options of run */
         command = COMMAND_RUN;
     const struct option *option = option_before(count, words, &at, command, own);
     if (option && option->form)

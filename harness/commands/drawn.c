@@ -10,7 +10,7 @@
 #include "session/rounds.h"
 #include "system/process.h"
 
-#define MOST_TRIES 60 /* some hundredths of a second each */
+#define MOST_TRIES 60 /* each takes some 0.01 s */
 
 bool drawn_is(const struct session *session, const struct cell *cell)
 {
@@ -18,14 +18,14 @@ bool drawn_is(const struct session *session, const struct cell *cell)
     return cell->c >= items + session->first_drawn && cell->c < items + session->cases.count;
 }
 
-/* What fails, and where. */
+/* The cell that fails, and the session that it belongs to. */
 struct attempt {
     const struct session *session;
     int topology;
     const struct cell *like;
 };
 
-/* Whether the kernel of a cell fails on another problem, too. */
+/* Whether the cell's kernel fails on problem c, too. */
 static bool fails(const void *context, struct problem_case *c)
 {
     const struct attempt *attempt = context;

@@ -45,8 +45,8 @@ static bool pick(const struct options *options, const struct attn_problem *probl
     return true;
 }
 
-/* Parses --problem: what the file's tensors do not say, and sizes that they must match.  Without it the
- * problem is a plain forward pass. */
+/* Parses --problem: options that the file's tensors cannot express, and sizes that they must match.  Without
+ * it the problem is attention without mask or options. */
 static bool take_problem(const struct options *options, struct attn_problem *problem, char *message,
                          size_t size)
 {
@@ -73,12 +73,12 @@ static bool fill_request(const struct options *options, struct protocol_request 
 
 /* ---- the input ------------------------------------------------------------------------------- */
 
-/* A descriptor of this process by a name that another process, the worker, can open: its own stdout is not
- * ours. */
+/* Replaces /dev/stdout and its like, which would be the worker's own, by a name through which the worker
+ * opens this process's descriptor. */
 static int of_this_process(const char *path, char *named, size_t size)
 {
     static const struct {
-        const char *name, *descriptor; /* NULL: what follows the name */
+        const char *name, *descriptor; /* NULL: the rest of the path */
     } names[] = {{"/dev/stdout", "1"},
                  {"/dev/stderr", "2"},
                  {"/dev/fd/", NULL},
@@ -93,8 +93,8 @@ static int of_this_process(const char *path, char *named, size_t size)
     return snprintf(named, size, "%s", path);
 }
 
-/* Splits FILE:PREFIX at the last colon, unless there is a file of the whole name.  Files are
- * searched for where inputs of cases are. */
+/* Splits FILE:PREFIX at the last colon, unless a file has the whole name.  Searches the folders that inputs
+ * of cases are searched in. */
 static bool set_paths(const struct options *options, struct protocol_request *request,
                       char *message, size_t size)
 {
@@ -110,13 +110,13 @@ static bool set_paths(const struct options *options, struct protocol_request *re
         !piece_copy(piece_from(colon + (*colon == ':'), colon + strlen(colon)), input->prefix,
                     sizeof input->prefix))
         return false;
-    cases_find_file(path, request->path_in, message, size); /* read_problem() asks again */
+    cases_find_file(path, request->path_in, message, size); /* a failure is reported later */
     input->kind = INPUT_FILE;
     snprintf(input->path, sizeof input->path, "-"); /* path_in has more room */
     return true;
 }
 
-/* Whether the output would take the place of the input, by whatever names; devices do not. */
+/* Whether output and input are the same file, by whatever names; false for devices. */
 static bool writes_over(const struct protocol_request *request, char *message, size_t size)
 {
     struct stat in, out;
@@ -148,11 +148,11 @@ static int complete(const struct operands_file *file, const char *text, struct a
     return operands_file_shape(file, p, &shape, message, size) ? EXIT_AS_ASKED : EXIT_ENVIRONMENT;
 }
 
-/* ---- what a user may not have meant ---------------------------------------------------------- */
+/* ---- likely mistakes of a user --------------------------------------------------------------- */
 
-#define NAMES 256 /* of kernels, in a message */
+#define NAMES 256 /* bytes of a list of kernels */
 
-/* The kernels that compute in double, comma between. */
+/* The kernels that compute in double, separated by commas. */
 static void double_kernels(char names[NAMES])
 {
     const struct attn_kernel *kernel;
@@ -165,7 +165,7 @@ static void double_kernels(char names[NAMES])
         }
 }
 
-/* Whether there are no numbers but 0 and 1, and a 1. */
+/* Whether all numbers are 0 or 1, and some are 1. */
 static bool of_zeros_and_ones(const struct safetensor *t)
 {
     size_t count = 1;

@@ -17,22 +17,22 @@
 #include "session/record.h"
 #include "system/process.h"
 
-/* Steps are short; one that takes longer than this is taken to hang. */
+/* Steps are short; one that takes longer is stopped, as it probably hangs. */
 #define DEADLINE_S 900.0
 
-/* A worker's BLAS library is set up for the host's preferred instruction set and for products of this
- * many rows: projections of a layer, prefill. */
+/* A worker's BLAS library is configured for the host's preferred instruction set and for products of this
+ * many rows, as in prefill and in the projections of a layer. */
 #define USUAL_LENGTH 1024
 
 /* State of one call of experiment_command(). */
 struct running {
     const struct options *options;
-    struct session session; /* of no cells */
+    struct session session; /* without cells */
     struct record record;
     const struct experiment *experiment; /* the current one */
     json_t *rows;                        /* its rows so far */
-    size_t steps, step;                  /* how many it has, and the current one */
-    double started;                      /* the current one */
+    size_t steps, step;                  /* how many it has; the current one, from 0 */
+    double started;                      /* time at which the current step began */
     enum rounds_end end;
     int code;
 };
@@ -46,7 +46,7 @@ static void show_progress(const struct running *r)
     progress_show("", share, r->step ? elapsed * (1 - share) / share : 0, r->experiment->name);
 }
 
-/* Keeps a row for the report and writes it to the journal; takes ownership. */
+/* Keeps a row for the report and writes it to the journal; steals it. */
 static enum rounds_end keep(struct running *r, json_t *row)
 {
     json_object_set_new(row, "type", json_string("experiment"));
@@ -69,8 +69,8 @@ static const struct attn_kernel *guest_in(json_t *step)
     return NULL;
 }
 
-/* A step in a worker that calls the experiment's compute(), a core for each thread where there are enough;
- * "rows" of the answer has the rows. */
+/* Runs a step in a worker, by the experiment's compute(), each thread on a core of its own if there are
+ * enough. The answer's "rows" has the rows. */
 static struct launch run_step(const struct running *r, json_t *step)
 {
     const struct attn_kernel *guest = guest_in(step);
@@ -123,7 +123,7 @@ static enum rounds_end compute_step(struct running *r, json_t *step)
 
 /* ---- an experiment --------------------------------------------------------------------------- */
 
-/* All steps, until the session cannot go on. */
+/* Runs all steps, or up to the first after which the session cannot go on. */
 static void run_steps(struct running *r, const json_t *steps)
 {
     r->started = clock_now();
@@ -135,7 +135,7 @@ static void run_steps(struct running *r, const json_t *steps)
     }
 }
 
-/* All parameters of an experiment, given or standard, with the seed. */
+/* All parameters of an experiment, given or default, with the seed. */
 static json_t *asked_of(const struct options *options, const struct experiment *experiment)
 {
     json_t *all = options_standard(experiment->calculation->parameters, options->quick);
@@ -233,7 +233,7 @@ static int run(struct running *r)
     return r->code;
 }
 
-/* Checks of the arguments that only the experiment itself can make. */
+/* Has experiments check their own arguments. */
 static bool accepted(struct running *r)
 {
     const char *name = r->options->subject;

@@ -20,11 +20,11 @@
 #define WIDTH 90       /* of a page */
 #define MOST_BESIDE 24 /* plug-ins */
 
-/* What is wanted, and the command line that does it. */
+/* The session that is asked for, and the command line that runs it. */
 struct wanted {
     const struct experiment *experiment;
     bool quick, help;
-    struct options given; /* on the command line alone */
+    struct options given; /* those of the command line, without the experiment's own */
     const char *words[WORDS];
     size_t count;
     char plugins[MOST_BESIDE][sizeof "--plugin=" + GUEST_TEXT];
@@ -46,7 +46,7 @@ static bool chooses_cases(const char *word)
            strncmp(word, "--suite=", strlen("--suite=")) == 0;
 }
 
-/* A plug-in beside the program: its path for the name at the beginning of the text. */
+/* Adds a plug-in that lies beside the program, by its path; the text is its name and arguments. */
 static bool add_beside(struct wanted *w, const char *text)
 {
     struct guest guest = {.path = ""};
@@ -66,8 +66,8 @@ static bool add_beside(struct wanted *w, const char *text)
     return add(w, plugin);
 }
 
-/* The experiment's own options, where the command line does not say otherwise: cases are replaced together,
- * as are plug-ins. */
+/* Adds the experiment's own options that the command line does not replace.  Options of cases are replaced
+ * together, as are plug-ins. */
 static bool add_standard(struct wanted *w)
 {
     const struct experiment *e = w->experiment;
@@ -81,7 +81,7 @@ static bool add_standard(struct wanted *w)
     return added;
 }
 
-/* Reads what is given; EXIT_AS_ASKED or the code to end with. */
+/* Parses the command line; returns EXIT_AS_ASKED, or the code to end with. */
 static int read_arguments(struct wanted *w, int argc, const char *const *argv)
 {
     const char **given = calloc((size_t)argc + 1, sizeof *given);
@@ -132,7 +132,7 @@ static void print_page(const struct experiment *e)
            "file of --output and fits what the method says.  Exit status: as of attnbench run.\n");
 }
 
-/* What the tables above are about, and how to go on; false where it cannot be written. */
+/* Prints the question behind the tables, and what to do next; false if it cannot be written. */
 static bool conclude(const struct wanted *w)
 {
     const char *output = w->given.output;

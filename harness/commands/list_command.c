@@ -40,7 +40,7 @@ static void print_kernel(const char *name, int width)
     report_wrapped(6, "      %s", first->summary);
 }
 
-/* Which variants this host prefers, and instruction sets that some are built for and it lacks. */
+/* The variants that this host prefers, and the instruction sets of others that it lacks. */
 static void print_host(void)
 {
     const unsigned built = list_built_isas();
@@ -62,7 +62,7 @@ static void print_host(void)
                            attn_isa_name((enum attn_isa)isa), attn_isa_needs((enum attn_isa)isa));
 }
 
-/* Kernels whose library is not there. */
+/* Kernels whose library is not installed. */
 static void print_libraries(const char *const *names, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -96,8 +96,7 @@ static void print_names_of_models(void)
     report_wrapped(2, "  %s", names);
 }
 
-/* What a kind of layer computes, in keys of a problem without batch and lengths, which are those asked
- * for. */
+/* The problem of a kind of layer, without batch and lengths, which --model sets. */
 static void list_kind(const struct model *model, const struct model_kind *kind)
 {
     char name[96], problem[PARSE_TEXT], fixed[32] = "", chunk[32] = "";

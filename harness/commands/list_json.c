@@ -20,7 +20,7 @@ static json_t *names_of(unsigned set, const char *(*name)(enum attn_dtype))
     return names;
 }
 
-/* What a variant lacks to run here, NULL where nothing. */
+/* What this host lacks to run a variant; NULL if nothing. */
 static const char *needs_of(const struct attn_kernel *kernel)
 {
     return attn_isa_available(kernel->isa) ? libraries_missing(kernel)

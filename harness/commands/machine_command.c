@@ -1,5 +1,5 @@
 /*
- * machine_command: topology and ceilings, the latter from workers of one thread and of all.
+ * machine_command: topology, and ceilings measured by workers of one thread and of all threads.
  */
 #include "commands.h"
 
@@ -18,7 +18,7 @@
 #include "system/process.h"
 
 #define DEADLINE_S 120.0
-#define LINE_INDENT 25 /* of what does not fit the terminal */
+#define LINE_INDENT 25 /* of continued lines, columns */
 
 /* The ceilings at a thread count; NULL fills message. */
 static json_t *ceilings_at(int threads, char *message, size_t size)
@@ -37,7 +37,7 @@ static json_t *ceilings_at(int threads, char *message, size_t size)
     return NULL;
 }
 
-/* "-" where the instruction set has no instructions for it. */
+/* Prints "-" for a data type for which the instruction set has no instructions. */
 static void print_arithmetic(const json_t *at)
 {
     static const struct {
@@ -82,7 +82,7 @@ static void print_bandwidth(const json_t *at)
     }
 }
 
-/* "2 of L2, 1 MiB ...", a line each where it fits. */
+/* "2 of L2, 1 MiB ...", one line for each kind of cache. */
 static void print_caches(const json_t *caches)
 {
     size_t i;
@@ -142,7 +142,7 @@ static void print_value(const char *key, const json_t *value)
     printf("\n");
 }
 
-/* A line each, in the order of --json. */
+/* One line for each entry, in the order of --json. */
 static void print_description(const json_t *description)
 {
     const char *key;

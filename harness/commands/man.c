@@ -8,7 +8,7 @@
 
 #include "base/build.h"
 
-#define WIDTH 78 /* of a line of source */
+#define WIDTH 78 /* columns of the roff source */
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
@@ -52,7 +52,7 @@ static void put_section(const char *title)
     printf(".SH %s\n", title);
 }
 
-/* An entry of a list: the name in bold, what stands for a value in italics. */
+/* An entry of a list: the name in bold, its argument in italics. */
 static void put_entry(const char *name, const char *value, const char *text)
 {
     printf(".TP\n\\fB");

@@ -1,6 +1,5 @@
 /*
- * matrix: which variant has which feature.  Each variant is asked whether it computes the simplest problem
- * that needs the feature.
+ * matrix: which variant has which feature, by whether it accepts the simplest problem that needs the feature.
  */
 #include <stdio.h>
 
@@ -57,7 +56,7 @@ static const struct {
 };
 #define FEATURES (sizeof features / sizeof *features)
 
-/* The first type that the kernel has. */
+/* The first data type that the kernel takes. */
 static enum attn_dtype any_dtype(const struct attn_kernel *kernel)
 {
     static const enum attn_dtype all[] = {ATTN_F32, ATTN_BF16, ATTN_F16};
@@ -101,7 +100,7 @@ json_t *matrix_json(const struct attn_kernel *kernel)
 
 /* ---- text ---------------------------------------------------------------------------------- */
 
-/* Variants of a kernel that have a feature, and all that there are. */
+/* How many variants of a kernel have a feature, and how many there are. */
 struct count {
     size_t have, all;
 };
@@ -123,7 +122,7 @@ static const char *word(const char *name, size_t feature)
     return count.have == count.all ? "yes" : count.have ? "some" : "-";
 }
 
-/* How many of the names fit beside the features. */
+/* How many kernels fit beside the column of features. */
 static size_t fitting(const char *const *names, size_t count, size_t width)
 {
     size_t used = LABEL, n = 0;
@@ -145,7 +144,7 @@ static void print_table(FILE *out, const char *const *names, size_t count)
     fprintf(out, "\n\n");
 }
 
-/* What a kernel says itself: not that the feature is none of its capabilities. */
+/* The reasons that a kernel itself gives for refusing a problem that its capabilities include. */
 static void print_reasons(FILE *out, const char *name, size_t width)
 {
     char line[512];
@@ -163,7 +162,7 @@ static void print_reasons(FILE *out, const char *name, size_t width)
     }
 }
 
-/* What a variant lacks and another one of its kernel has; of types of Q, the table says enough. */
+/* What a variant lacks that another variant of its kernel has; types of Q are in the table alone. */
 static void print_lacks(FILE *out, const struct attn_kernel *kernel, size_t width)
 {
     char line[512];

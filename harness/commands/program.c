@@ -31,7 +31,7 @@ static int (*const commands[COMMAND_COUNT])(const struct options *options) = {
     [COMMAND_COMPLETION] = completion_command,
 };
 
-/* Whether every name of the mask is one of an instruction set. */
+/* Whether the mask names instruction sets alone; prints a message about any other word. */
 static bool mask_is_known(void)
 {
     const char *at = getenv(ATTN_ISA_MASK);
@@ -80,7 +80,7 @@ static int run_named(const char *name, int argc, const char *const *arguments)
         return subject_unknown(COMMAND_COUNT, name, "");
     if (options.command == COMMAND_EXPERIMENT) {
         const struct experiment *timed = argc > 1 ? experiment_find(arguments[1]) : NULL;
-        if (timed && !timed->calculation) /* its options are those of run */
+        if (timed && !timed->calculation) /* takes the options of run */
             return experiment_session(timed, argc - 2, arguments + 2);
         if (!experiment_choose(&options, argc, arguments))
             return EXIT_USAGE;
@@ -105,7 +105,7 @@ int program_main(int argc, char **argv)
     start_begun();
     if (strcmp(name, "worker") == 0)
         return worker_main();
-    if (strcmp(name, "complete") == 0) /* as the scripts of completion do */
+    if (strcmp(name, "complete") == 0) /* called by the scripts of completion */
         return completion_print(argc - 2, arguments + 1);
     if (strcmp(name, "--version") == 0) {
         build_line(line);

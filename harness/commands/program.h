@@ -1,5 +1,5 @@
 /*
- * program: the command line of attnbench, and of other programs that bring kernels of their own.
+ * program: the command line of attnbench, and of programs that add kernels to it.
  */
 #ifndef HARNESS_COMMANDS_PROGRAM_H
 #define HARNESS_COMMANDS_PROGRAM_H

@@ -1,8 +1,8 @@
 /*
  * run: a session, case by case.
  *
- * This process starts no thread and runs no kernel.  It plans, spawns one worker per launch,
- * sleeps while the worker measures, and writes down what the worker says.
+ * This process starts no thread and runs no kernel.  It plans, starts one worker per launch, sleeps while the
+ * worker measures, and writes its answers to the journal.
  */
 #include "commands.h"
 
@@ -30,15 +30,15 @@ struct run {
     struct options options;
     struct session session;
     struct record record;
-    json_t *command;  /* the arguments that are recorded */
+    json_t *command;  /* arguments, for the journal */
     struct lock lock; /* of the machine */
-    json_t *noise;    /* what the twins have shown */
+    json_t *noise;    /* lines of type noise, from twins */
     struct session_needs needs;
-    size_t at;          /* the case under way */
-    size_t simplified;  /* drawn problems on which a kernel fails, so far */
-    const char *wisdom; /* the file of a tune */
+    size_t at;          /* index of the current case */
+    size_t simplified;  /* failing drawn problems that were simplified */
+    const char *wisdom; /* output file of tune */
     struct session_time time;
-    double put_off_s; /* by checks that do not count */
+    double put_off_s; /* seconds of checks, which the time asked for does not include */
 };
 
 static const char *command_name(const struct run *run)
@@ -68,9 +68,9 @@ static bool finished(void *context, struct cell *cell)
     if (!record_write(&run->record, json_incref(cell->row)))
         return false;
     if (run->options.command == COMMAND_CHECK && report_is_absent(cell, 1))
-        return true; /* finish() says it of all of them together */
+        return true; /* finish() reports all of them together */
     if (cell->state == CELL_OK && drawn_is(&run->session, cell))
-        return true; /* a report of those that fail alone */
+        return true; /* only failures are reported */
     report_line(cell->row, text, sizeof text);
     progress_line("%3.0f %%  %s", 100 * run_share_done(&run->session), text);
     return true;
@@ -98,7 +98,7 @@ static bool compare_outputs(struct run *run, const struct rounds *rounds)
                                                 cell_identity(a), cell_identity(b)));
 }
 
-/* Writes the noise that the case's twin has shown to the journal, and keeps it for the summary. */
+/* Writes the noise measured by the case's twin to the journal, and keeps it for the summary. */
 static bool note_noise(struct run *run, const struct rounds *rounds)
 {
     json_t *noise = rounds_noise(rounds);
@@ -169,7 +169,7 @@ static enum rounds_end run_cases(struct run *run)
     return end;
 }
 
-/* What the states of all cells come to. */
+/* The exit code of the session, from the states of its cells. */
 static int exit_code(const struct session *session)
 {
     int code = EXIT_AS_ASKED;
@@ -181,7 +181,8 @@ static int exit_code(const struct session *session)
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-/* Options, cells, and the journal of --resume; returns EXIT_AS_ASKED or the code to end with. */
+/* Reads options and the journal of --resume, and plans cells; returns EXIT_AS_ASKED or the code to end
+ * with. */
 static int begin(struct run *run)
 {
     char *message = run->record.message;
@@ -247,16 +248,15 @@ static int finish(struct run *run, enum rounds_end end)
         progress_say("%s", message);
         code = code == EXIT_AS_ASKED ? EXIT_ENVIRONMENT : code;
     }
-    /* A check that checked nothing of a kernel is no success; a run says so where it measured nothing at
-     * all. */
+    /* A check fails unless each named kernel was checked; a run only where nothing was measured. */
     const bool counts = check || report_is_absent(run->session.cells, run->session.cell_count);
     if (counts && code == EXIT_AS_ASKED && !run_each_has_a_row(&run->session) && check)
         code = EXIT_KERNEL;
     return code;
 }
 
-/* Creates the journal, takes the machine's lock, which only measuring needs, then begins the session.
- * Returns EXIT_AS_ASKED or the code to end with. */
+/* Creates the journal, locks the machine if the session measures, then begins the session.  Returns
+ * EXIT_AS_ASKED or the code to end with. */
 static int enter(struct run *run)
 {
     const bool check = run->options.command == COMMAND_CHECK;

@@ -1,5 +1,5 @@
 /*
- * run_tell: what a session says while it runs and at its end, besides its tables.
+ * run_tell: a session's progress and closing messages, besides its tables.
  */
 #include "commands.h"
 
@@ -12,9 +12,9 @@
 #include "problem/select.h"
 #include "results/report.h"
 
-#define MOST_SIMPLIFIED 3 /* problems on which kernels fail: the same error mostly */
+#define MOST_SIMPLIFIED 3 /* failing problems, which mostly show the same error */
 
-/* Whether a comma list of kernels and variants has that name. */
+/* Whether a comma-separated list of kernels and variants has this name. */
 static bool is_named(const char *list, const char *name)
 {
     const size_t length = strlen(name);
@@ -61,8 +61,7 @@ void run_tell_case(const struct session *session, int topology, const struct cel
     const bool drawn = drawn_is(session, &cells[0]);
     if (!drawn || bad)
         report_case(cells, count);
-    const char *kernels =
-        session->options->kernel; /* where best is one of several it is not plain which */
+    const char *kernels = session->options->kernel; /* name what `best` is if it has rivals */
     if (!drawn && is_named(kernels, SELECT_BEST) && strchr(kernels, ','))
         report_best(cells, count);
     if (drawn && bad && (*simplified)++ < MOST_SIMPLIFIED) {
@@ -71,7 +70,7 @@ void run_tell_case(const struct session *session, int topology, const struct cel
     }
 }
 
-/* Whether a cell is of the kernel, or what the library chose where that is asked for. */
+/* Whether a cell's kernel has the name, or is the library's choice if the name is `best`. */
 static bool is_of(const struct cell *cell, const char *name)
 {
     return strcmp(cell->kernel_name, name) == 0 || (strcmp(name, SELECT_BEST) == 0 && cell->chosen);

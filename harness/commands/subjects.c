@@ -45,7 +45,7 @@ bool subject_at(enum command command, size_t index, struct named *subject)
         *subject = topics[index];
         return true;
     }
-    index -= command == COMMAND_HELP ? TOPICS : 0; /* behind the topics, the commands */
+    index -= command == COMMAND_HELP ? TOPICS : 0; /* commands follow the topics */
     if ((command != COMMAND_HELP && command != COMMAND_COUNT) || index >= COMMAND_COUNT)
         return false;
     const struct options_command *c = &options_commands[index];

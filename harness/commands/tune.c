@@ -1,9 +1,9 @@
 /*
  * tune: from a session's rows to the text of kernels/wisdom.h, and back.
  *
- * Where the 95 % interval of the ratio of their times, round by round, excludes 1, the faster variant is
- * written in place of the rules' choice.  Elsewhere the rules' choice is written, too, so that no point
- * farther away decides there.
+ * A variant replaces the rules' choice if it is faster and the 95 % interval of the ratio of their times,
+ * round by round, excludes 1.  Otherwise the rules' choice is written, so that no more distant point decides
+ * there.
  */
 #include "commands.h"
 
@@ -25,7 +25,7 @@
 
 bool tune_begin(struct options *options, const char **path, char *message, size_t message_size)
 {
-    /* Those that win somewhere; flash in narrow vectors does with few rows. */
+    /* Kernels that win somewhere; flash in narrow vectors does with few rows. */
     static const char competing[] = SELECT_BEST ",row_parallel,tiled,split_kv,flash";
     static const char with_narrow[] = SELECT_BEST ",row_parallel,tiled,split_kv,flash,flash/avx2";
     const bool narrow = catalogue_find("flash", ATTN_ISA_AVX2) && attn_isa_available(ATTN_ISA_AVX2);
@@ -40,7 +40,8 @@ bool tune_begin(struct options *options, const char **path, char *message, size_
     return true;
 }
 
-/* What won against each choice of the rules that was measured; *overruled: how often it was another. */
+/* The fastest variant of each problem whose rules' choice was measured; *overruled: how often it was another
+ * one. */
 static size_t points_of(const struct cell *cells, size_t count, struct attn_wisdom_point *points,
                         size_t *overruled)
 {
