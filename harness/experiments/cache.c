@@ -1,5 +1,5 @@
 /*
- * cache: a text token by token, with the keys and values of earlier tokens kept, or all of it computed again.
+ * cache: decoding token by token with the keys and values of earlier tokens kept, or everything recomputed.
  */
 #include <math.h>
 
@@ -35,7 +35,7 @@ static void plan(const json_t *asked, json_t *steps)
                                                 {0}});
 }
 
-/* Two heads; queries of the last tokens of a text. */
+/* Two heads; the queries are the last tokens. */
 static struct attn_problem problem_of(enum attn_dtype dtype, size_t queries, size_t tokens)
 {
     struct attn_problem p;
@@ -51,7 +51,7 @@ static struct attn_problem problem_of(enum attn_dtype dtype, size_t queries, siz
 
 /* ---- work ------------------------------------------------------------------------------------ */
 
-/* The work of the attention of all tokens, one after the other. */
+/* Adds rows of the work of attention over all tokens, one after the other. */
 static void add_work(const json_t *s, json_t *rows)
 {
     double flops[2] = {0}, bytes[2] = {0};
@@ -69,7 +69,7 @@ static void add_work(const json_t *s, json_t *rows)
 
 /* ---- bits ------------------------------------------------------------------------------------ */
 
-/* Runs the problem on the first keys of a text, and its last queries. */
+/* Runs the problem on the first keys of a text, with its last tokens as queries. */
 static bool run_on(struct kernel_call *call, const struct attn_kernel *kernel,
                    const struct attn_problem *p, const struct kernel_call *text,
                    struct experiment_work *work)
@@ -82,8 +82,8 @@ static bool run_on(struct kernel_call *call, const struct attn_kernel *kernel,
     return true;
 }
 
-/* The last token's output with a cache beside that of computing all tokens again: the largest difference,
- * 0 where every bit is the same; false fills the message. */
+/* The largest difference between the last token's output with a cache and with all tokens recomputed, 0 if
+ * every bit is the same; false fills the message. */
 static bool compare_token(const struct attn_kernel *kernel, size_t tokens,
                           const struct kernel_call *text, double *largest,
                           struct experiment_work *work)
@@ -118,7 +118,7 @@ static bool add_bits(const json_t *s, json_t *rows, struct experiment_work *work
     c.problem = problem_of(dtype, tokens, tokens);
     const struct attn_problem least = problem_of(dtype, 1, 1);
     const struct attn_kernel *kernel = kernel_call_find(text_at(s, "kernel"), &least, work);
-    if (!kernel) /* one that does not take the type has no row */
+    if (!kernel) /* it does not take the type */
         return true;
     if (!kernel_call_case(&text, kernel, &c, 1, work))
         return false;

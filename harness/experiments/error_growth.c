@@ -1,5 +1,5 @@
 /*
- * error_growth: how far each kernel is from float64, over the number of keys.
+ * error_growth: each kernel's error against float64, by the number of keys.
  */
 #include <math.h>
 
@@ -42,7 +42,7 @@ struct judging {
     struct error_growth *rows;
 };
 
-/* Errors of one row, element by element; scratch has an output, its bound and the reference's workspace. */
+/* Errors of one row's elements; scratch holds an output, its bound and the reference's workspace. */
 static void judge_row(void *context, size_t i, void *scratch)
 {
     const struct judging *judging = context;
@@ -115,7 +115,7 @@ static bool one_length(const json_t *s, size_t keys, json_t *rows, struct experi
     c.problem.qk_dim = c.problem.v_dim = experiment_count(s, "d");
     c.input.seed = random_key(experiment_count(s, "seed"), STREAM + keys);
     const struct attn_kernel *kernel = kernel_call_find(text_at(s, "kernel"), &c.problem, work);
-    if (!kernel) /* does not take the type: a result, and the table has a gap */
+    if (!kernel) /* it does not take the type: no row */
         return true;
     if (!kernel_call_case(&call, kernel, &c, work->threads, work))
         return false;
@@ -142,7 +142,7 @@ static bool compute(const json_t *s, json_t *rows, struct experiment_work *work)
 
 /* ---- the report ------------------------------------------------------------------------------ */
 
-/* Least squares slope of log(rms / output) over log(s) for f32 and N(0, 1), all kernels together. */
+/* Slope of log(rms error / rms output) over log(s) for f32 and N(0, 1), by least squares over all kernels. */
 static double slope(const json_t *rows)
 {
     struct experiment_part part = {.rows = rows, .where = "dtype=f32 input=normal"};
@@ -162,7 +162,7 @@ static double slope(const json_t *rows)
     return (n * xy - x1 * y1) / (n * xx - x1 * x1);
 }
 
-/* How errors grow on normal inputs, and whether their mean is a bias. */
+/* Prints how errors grow on normal inputs, and whether their mean differs from 0. */
 static void report_normal(const json_t *rows)
 {
     struct experiment_part part = {.rows = rows, .where = "input=normal"};
@@ -178,7 +178,8 @@ static void report_normal(const json_t *rows)
                         slope(rows), biased, count);
 }
 
-/* Which kernels come nearest to their bound behind a sink of the most keys, in f32, and furthest. */
+/* Prints which kernels come nearest to their bound with a sink among the most keys in f32, and which stay
+ * farthest from it. */
 static void report_sink(const json_t *rows)
 {
     struct experiment_part part = {.rows = rows, .where = "input=sink dtype=f32"};

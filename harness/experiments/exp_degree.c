@@ -1,8 +1,8 @@
 /*
- * exp_degree: how exact an exponential attention needs.
+ * exp_degree: how accurate attention's exponential must be.
  *
- * Sums are in float64, so that the exponential's error, the rounding of the weights where a kernel
- * rounds them, and that of the output are all that is left.
+ * Sums are in float64, so that the only errors are the exponential's, the rounding of the output, and that of
+ * the weights where a kernel rounds them.
  */
 #include <math.h>
 
@@ -15,7 +15,7 @@
 #define STREAM 12000
 #define LOG2_E 1.44269504f
 #define PI 3.14159265358979323846
-#define GRID 100000 /* points at which the error is looked at */
+#define GRID 100000 /* points at which the error is evaluated */
 
 static const struct option parameters[] = {
     {"degrees", "LIST", "1,2,3,4,5,6,7,8", NULL, "degrees of the polynomial", .kind = OPTION_COUNTS,
@@ -37,8 +37,8 @@ static void plan(const json_t *asked, json_t *steps)
 
 /* ---- polynomials ----------------------------------------------------------------------------- */
 
-/* As exp2_precise() of kernels/shared/exp2.h: x is rounded to a whole number by adding 1.5 * 2^23, the
- * rest goes through the polynomial, the whole number into the exponent. */
+/* As exp2_precise() of kernels/shared/exp2.h: adding 1.5 * 2^23 rounds x to a whole number, which goes into
+ * the exponent; the polynomial takes the rest. */
 float exp_degree_power(size_t degree, const float *c, float x)
 {
     const float shifted = x + 12582912.0f, r = x - (shifted - 12582912.0f);
@@ -48,13 +48,13 @@ float exp_degree_power(size_t degree, const float *c, float x)
     return ldexpf(fmaf(p, r, 1), (int)(shifted - 12582912.0f));
 }
 
-/* (2^r - 1) / r, which is smooth: what the coefficients behind the constant 1 approximate. */
+/* (2^r - 1) / r, which is smooth, and which the coefficients c approximate. */
 static double slope_at(double r)
 {
     return r == 0 ? log(2) : expm1(r * log(2)) / r;
 }
 
-/* Newton's divided differences at the Chebyshev points, multiplied out. */
+/* Interpolates by Newton's divided differences, then multiplies out. */
 void exp_degree_fit(size_t degree, float c[EXP_DEGREES])
 {
     double at[EXP_DEGREES] = {0}, divided[EXP_DEGREES] = {0}, powers[EXP_DEGREES] = {0};
@@ -88,7 +88,7 @@ double exp_degree_error(size_t degree)
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 
-/* One row of keys: n logits and values. */
+/* The n logits and values of a row. */
 struct row {
     size_t n;
     float *x, *v;
@@ -111,7 +111,7 @@ static double row_error(const struct row *row, size_t degree, const float *c, en
     return (double)kernel_round((float)(o / sum), dtype) - *exact;
 }
 
-/* Random logits below their maximum, as powers of 2, and random values. */
+/* Draws random values, and random logits minus their maximum, as exponents of 2. */
 static void draw(const struct row *row, uint64_t key, size_t index, enum attn_dtype dtype)
 {
     float m = -INFINITY;

@@ -1,11 +1,11 @@
 /*
  * experiment: one question about attention, and the numbers that answer it.
  *
- * An experiment is planned and reported by the parent process, which starts no thread, and
- * computed step by step by workers.  A step is a JSON object with all that a worker must know; its
- * rows go to the results file as soon as it is done, so that an interrupt costs one step.  Numbers
- * depend on the parameters and the seed alone, never on the number of threads.  An experiment about time
- * or memory is a session of `attnbench run` instead, with cells that the experiment chooses.
+ * The parent process, which starts no thread, plans and reports an experiment; workers compute it step by
+ * step. A step is a JSON object with everything that a worker must know.  Its rows go to the results file as
+ * soon as it is done, so that an interrupt costs one step.  Numbers depend on the parameters and the seed
+ * alone, not on the number of threads.  An experiment about time or memory is a session of `attnbench run`
+ * instead, with options from the experiment.
  */
 #ifndef HARNESS_EXPERIMENTS_EXPERIMENT_H
 #define HARNESS_EXPERIMENTS_EXPERIMENT_H
@@ -20,11 +20,11 @@
 struct experiment_work {
     int threads;
     char message[256]; /* why a step failed: "out of memory" unless it says otherwise */
-    void **memory;     /* of experiment_alloc() */
+    void **memory;     /* what experiment_alloc() returned: `blocks` pointers */
     size_t blocks;
 };
 
-/* An experiment that a worker computes. */
+/* An experiment that workers compute. */
 struct calculation {
     const struct option *parameters; /* its own; the last has a NULL name */
 
@@ -34,7 +34,7 @@ struct calculation {
     /* Whether the files that it needs exist; false fills message.  Optional. */
     bool (*ready)(char *message, size_t message_size);
 
-    /* Adds the steps. */
+    /* Adds the steps for the parameters. */
     void (*plan)(const json_t *asked, json_t *steps);
 
     /* Adds the rows of a step, {"params", "values"}; false may fill work->message. */
@@ -44,37 +44,37 @@ struct calculation {
     bool (*report)(const json_t *rows);
 };
 
-/* As experiments.json has it. */
+/* An entry of experiments.json. */
 struct experiment {
     const char *name;
     const char *question, *method, *source;
     const struct calculation
         *calculation; /* NULL: the options below are a session of `attnbench run` */
 
-    /* Defaults of that command's options, one word each, and those for --quick; plug-ins are files beside the
-     * program, each in one word with its arguments.  The last of each is NULL. */
+    /* Default options of that session, one word each, and those with --quick; plug-ins that lie beside the
+     * program, each with its arguments in one string.  Each list ends with NULL. */
     const char *const *run, *const *quick, *const *beside;
 };
 
-/* By its place in the list; NULL past the last one.  By name; NULL where there is none. */
+/* The experiment by its number, NULL past the last one; and by its name, NULL if there is none. */
 const struct experiment *experiment_at(size_t index);
 const struct experiment *experiment_find(const char *name);
 
 /* ---- parameters of several experiments ------------------------------------------------------- */
 
-/* Types of operands and results, f32, bf16 and f16, for an option `dtypes`; and that of a step's "dtype". */
+/* The values of an option `dtypes`: f32, bf16, f16; and the type that a step's "dtype" names. */
 extern const char *const experiment_dtypes[];
 enum attn_dtype experiment_dtype(const json_t *step);
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-/* What a step is about: its texts and numbers, without its lists. */
+/* A step's label for progress: its texts and numbers, without its lists. */
 void experiment_label(const json_t *step, char *text, size_t size);
 
 /* Whether the words of the parameter "parts" include `part`. */
 bool experiment_wants(const json_t *asked, const char *part);
 
-/* The values that a key of a step takes: an array, or words, which end with NULL. */
+/* The values of a key of steps: an array, or words that end with NULL. */
 struct experiment_axis {
     const char *key;
     const json_t *values;
@@ -87,7 +87,7 @@ void experiment_steps(json_t *steps, json_t *base, const struct experiment_axis 
 
 /* ---- computing ------------------------------------------------------------------------------- */
 
-/* `count` zeros of `size` bytes, which are freed behind the step; NULL if memory runs out. */
+/* `count` elements of `size` bytes, zeroed, freed after the step; NULL if memory runs out. */
 void *experiment_alloc(struct experiment_work *work, size_t count, size_t size);
 void experiment_free(struct experiment_work *work);
 
@@ -95,44 +95,44 @@ void experiment_free(struct experiment_work *work);
 __attribute__((format(printf, 2, 3))) bool experiment_fail(struct experiment_work *work,
                                                            const char *format, ...);
 
-/* Computes `count` blocks on all threads, each thread with scratch of so many bytes.  A block must depend on
- * its index alone.  False if memory runs out. */
+/* Computes `count` blocks on all threads, each thread with `scratch` bytes of its own.  A block must depend
+ * on its index alone.  False if memory runs out. */
 typedef void experiment_block(void *context, size_t index, void *scratch);
 bool experiment_blocks(size_t count, int threads, size_t scratch, experiment_block *compute,
                        void *context);
 
-/* The larger of two differences; NaN stays. */
+/* The larger of two differences; NaN if either is NaN. */
 double experiment_larger(double worst, double x);
 
-/* ---- numbers that other people's notebooks printed (tests/data/worked-examples.json) --------- */
+/* ---- numbers printed in public notebooks (tests/data/worked-examples.json) ------------------- */
 
 /* Whether the file is there; false fills message. */
 bool experiment_published_ready(char *message, size_t message_size);
 
-/* One of its objects, or all of it if name is NULL; owned by the caller.  NULL fills work->message, if work
- * is not NULL. */
+/* An object of the file, or the whole file if name is NULL; owned by the caller.  NULL fills work->message,
+ * if work is not NULL. */
 json_t *experiment_published(const char *name, struct experiment_work *work);
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* Copies these keys, a space between, from `from` to `to`, where present; returns `to`. */
+/* Copies the keys, separated by spaces, that `from` has to `to`; returns `to`. */
 json_t *experiment_pick(json_t *to, const json_t *from, const char *keys);
 
 /* Adds {"params", "values"}; steals both. */
 void experiment_add(json_t *rows, json_t *params, json_t *values);
 
-/* Numbers by name, which end with a NULL key; null where one is not finite. */
+/* An object of numbers by name; the list ends with a NULL key.  Numbers that are not finite become null. */
 struct experiment_value {
     const char *key;
     double x;
 };
 json_t *experiment_values(const struct experiment_value *values);
 
-/* Arrays of numbers, null where one is not finite: n of them, and the ends of a range. */
+/* Arrays of n numbers, and of the two ends of a range; numbers that are not finite become null. */
 json_t *experiment_numbers(const double *x, size_t n);
 json_t *experiment_range(double lo, double hi);
 
-/* The rows that have these parameters or values, every row where that is NULL:
+/* Iterates over the rows that have these parameters or values, over every row if `where` is NULL:
  *     struct experiment_part part = {.rows = rows, .where = "part=sweep input=normal d=4"};
  *     while (experiment_part_next(&part))
  *         part.params, part.values */
@@ -144,8 +144,8 @@ struct experiment_part {
 };
 bool experiment_part_next(struct experiment_part *part);
 
-/* How many such rows there are, and how many of their values of that key are no numbers; the first value, NaN
- * without a row; the least and the most, infinite where none is a number. */
+/* The number of such rows, and how many of them have no number under the key; the first value, NaN without a
+ * row; the smallest and the largest, infinite if none is a number. */
 struct experiment_extent {
     size_t rows, missing;
     double first, least, most;
@@ -153,21 +153,21 @@ struct experiment_extent {
 struct experiment_extent experiment_extent(const json_t *rows, const char *where, const char *key);
 size_t experiment_where(const json_t *rows, const char *where);
 
-/* Number `index` of an array in an object, and a number of an object: NaN if absent. */
+/* Element `index` of an array in an object, and a number in an object; NaN if absent. */
 double experiment_at_number(const json_t *object, const char *key, size_t index);
 double experiment_number(const json_t *object, const char *key);
 
-/* A whole number, 0 if absent; whether a text is `text`. */
+/* A whole number in an object, 0 if absent; whether the string under the key is `text`. */
 size_t experiment_count(const json_t *object, const char *key);
 bool experiment_is(const json_t *object, const char *key, const char *text);
 
-/* A list of whole numbers into x, at most `capacity`; returns how many. */
+/* Copies a list of whole numbers, at most `capacity`, into x; returns how many. */
 size_t experiment_counts(const json_t *object, const char *key, size_t *x, size_t capacity);
 
-/* Prints the rows that have these parameters or values, every row where that is NULL, under a heading: a
- * column for each key, a space between, of their values or parameters.  Where the table is too wide, columns
- * whose keys end in a question mark are left out and named below it, and texts of the first column become
- * lines above their rows.  Nothing is printed without rows. */
+/* Prints the rows that have these parameters or values, every row if `where` is NULL, as a table under a
+ * heading; keys are its columns, separated by spaces.  If it is too wide, columns whose keys end in a
+ * question mark are left out and named below, and texts of the first column become lines above their rows.
+ * Without rows nothing is printed. */
 void experiment_list(const json_t *rows, const char *where, const char *keys, const char *heading);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * experiments: the table of them, their steps, and what the computing of a step needs.
+ * experiments: their table, steps, and helpers for computing a step.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "experiment.h"
 #include "problem/cases.h"
 
-/* One file each, or a family. */
+/* Each is defined in a file or a family of files. */
 #define COMPUTED(identifier, ...) extern const struct calculation calculation_##identifier;
 #define TIMED(...)
 #include "experiments_list.h"

@@ -1,5 +1,5 @@
 /*
- * invariance: whether changes that should not matter leave a kernel's bits the same.
+ * invariance: whether a kernel's results keep every bit under changes that should not matter.
  */
 #include <math.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 #define REPEATS 3
 #define MOST_THREADS 4
 
-/* Sequences of several heads: a prefill with a causal mask, and a decode of a group of heads. */
+/* Batches of several heads: a causal prefill, and a decode with grouped heads. */
 static const struct {
     const char *name, *text;
 } problems[] = {
@@ -48,12 +48,12 @@ struct change {
     struct experiment_work *work;
     size_t elements, differing;
     double largest;
-    bool tried; /* false where a kernel has nothing to change to */
+    bool tried; /* false if it does not apply to the kernel */
 };
 
 /* ---- comparing ------------------------------------------------------------------------------- */
 
-/* A smaller call's results beside those of the same rows of the whole one. */
+/* Compares a smaller call's results with the same rows of the whole call. */
 static void compare(const struct kernel_call *part, const struct attn_tensors *whole,
                     struct change *change)
 {
@@ -71,7 +71,7 @@ static void compare(const struct kernel_call *part, const struct attn_tensors *w
                 }
 }
 
-/* Runs a part of the whole problem, from a sequence and a query on, by some kernel and compares. */
+/* Runs a part of the whole problem, from a sequence and a query on, and compares. */
 static bool try_part(struct change *change, const struct attn_kernel *kernel,
                      const struct attn_problem *p, size_t b, size_t i, int threads)
 {
@@ -119,7 +119,7 @@ static bool try_batch(struct change *change)
     return right;
 }
 
-/* The last queries alone, as a prefill in chunks has them: as many as a tile, and fewer. */
+/* The last queries alone, as in chunked prefill: as many as a tile has, and fewer. */
 static bool try_split(struct change *change)
 {
     static const size_t chunks[] = {1, 3, 64};
@@ -167,10 +167,10 @@ static bool compute(const json_t *s, json_t *rows, struct experiment_work *work)
     if (!parse_problem(text_at(s, "text"), &c.problem, &error))
         return experiment_fail(work, "%s", error.message);
     c.problem.dtype = c.problem.kv_dtype = experiment_dtype(s);
-    struct attn_problem least = c.problem; /* pieces of it are computed, too */
+    struct attn_problem least = c.problem; /* the smallest part that is computed */
     least.q_len = 1;
     const struct attn_kernel *kernel = kernel_call_find(text_at(s, "kernel"), &least, work);
-    if (!kernel) /* one that does not take the type has no row */
+    if (!kernel) /* it does not take the type */
         return true;
     if (!kernel_call_case(&whole, kernel, &c, 1, work))
         return false;

@@ -37,7 +37,7 @@ static size_t outputs_of(const struct layer_file *file)
     return l->batch * l->len * (l->d_out ? l->d_out : l->heads * l->v_dim);
 }
 
-/* Element i of the layer's output, as the file has it: o is (B, H, S, D) and y is (B, S, H * D). */
+/* Element i of the layer's output in the file: o (B, H, S, D) or y (B, S, H * D). */
 static double expected(const struct layer_file *file, size_t i)
 {
     const struct attn_self_attention *l = &file->layer;
@@ -48,7 +48,7 @@ static double expected(const struct layer_file *file, size_t i)
     return (double)file->data[LAYER_O][((b * l->heads + h) * l->len + s) * l->v_dim + d];
 }
 
-/* The largest difference of an output from the file's, NaN where it has none. */
+/* The largest difference of an output from the file's; NaN if the file has none. */
 static double difference_of(const struct layer_file *file, const float *y)
 {
     const size_t n = outputs_of(file);
@@ -60,7 +60,7 @@ static double difference_of(const struct layer_file *file, const float *y)
     return worst;
 }
 
-/* The largest that rounding explains. */
+/* The largest difference that rounding explains. */
 static double tolerance_of(const struct layer_file *file)
 {
     const size_t n = file->data[file->output] ? outputs_of(file) : 0;
@@ -72,7 +72,7 @@ static double tolerance_of(const struct layer_file *file)
     return layer_file_allowed(largest, file->layer.d_in, file->dtype);
 }
 
-/* How far a kernel's output is from the file's. */
+/* Adds a row: how far a kernel's output is from the file's. */
 static bool add_kernel(const json_t *s, const struct layer_file *file, const char *kernel, float *y,
                        json_t *rows, struct experiment_work *work)
 {

@@ -1,7 +1,7 @@
 /*
  * linear: is a Linear layer the same as one of bare parameter matrices?
  *
- * In C they differ only in the order in which the weight is stored and in its initial values.
+ * They differ only in the order in which the weight is stored and in its initial values.
  */
 #include <math.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 
 #define STREAM_EQUAL 14100
 
-/* d * d weights of 4 projections and of MT19937 in doubles stay below 1 GiB. */
+/* 4 matrices of d * d floats take 1 GiB. */
 #define WIDEST 8192
 
 static const char *const parts[] = {"equal", "init", NULL};
@@ -32,7 +32,7 @@ static const struct option parameters[] = {
     {0},
 };
 
-/* A layer of every d and input, in two kinds. */
+/* Steps: a layer for every d and input, and both values of `key`. */
 static void plan_layers(const json_t *asked, const char *part, const char *key,
                         const char *const *kinds, json_t *steps)
 {
@@ -56,12 +56,12 @@ static void plan(const json_t *asked, json_t *steps)
 /* ---- equal ----------------------------------------------------------------------------------- */
 
 #define TOKENS 16
-/* Products up to which plain loops take part: of 2^24 the slowest takes 0.14 s (Zen 4). */
+/* Multiply-adds up to which plain loops are compared, too: 2^24 take the slowest 0.14 s (Zen 4). */
 #define MOST_BY_LOOPS ((size_t)1 << 24)
 
-#define HEAD 64 /* of a layer whose width is a multiple of it; others have one head */
+#define HEAD 64 /* head dimension if d is a multiple of it; other layers have one head */
 
-/* A layer of d numbers to d, and what its two versions differ by. */
+/* A layer from d numbers to d, and the differences between its two versions. */
 struct comparison {
     struct linear_shape shape;
     float *x, *w[3], *stored, *q, *y[LINEAR_LAYOUTS];
@@ -98,12 +98,12 @@ static bool open_layers(struct comparison *c, const json_t *s, struct experiment
     }
     if (experiment_is(s, "sums", "exact")) {
         make_exact(c->x, n, 1);
-        make_exact(c->w[0], 3 * d * d, sqrtf((float)d)); /* which lie within 1/sqrt(d) */
+        make_exact(c->w[0], 3 * d * d, sqrtf((float)d)); /* weights lie within 1/sqrt(d) */
     }
     return true;
 }
 
-/* Projection `i` of the bare parameters, which becomes that of the other version. */
+/* Projection i: compares the version of bare parameters, `projected`, with a Linear's, which replaces it. */
 static void compare(struct comparison *c, size_t i, float *projected)
 {
     const struct linear_shape *s = &c->shape;
@@ -121,7 +121,7 @@ static void compare(struct comparison *c, size_t i, float *projected)
     memcpy(projected, c->q, s->len * s->d_out * sizeof *projected);
 }
 
-/* Whether a plain loop gives the same bits for both layouts; outputs are overwritten. */
+/* Sets c->loops: whether plain loops give the same bits for both layouts; overwrites outputs. */
 static void compare_loops(struct comparison *c)
 {
     static linear_product *const loops[] = {linear_dot, linear_axpy};
@@ -134,7 +134,7 @@ static void compare_loops(struct comparison *c)
     }
 }
 
-/* Both versions of the layer. */
+/* Computes and compares both versions of the layer. */
 static bool compare_layers(struct comparison *c, struct experiment_work *work)
 {
     const size_t d = c->shape.d_in, heads = d % HEAD ? 1 : d / HEAD;
@@ -225,7 +225,8 @@ static bool say_equal(const json_t *rows)
     return !wrong;
 }
 
-/* How many keys the weights leave in use: a Linear's at least, and those in [0, 1) at the largest d. */
+/* Prints how many keys are in use with each kind of initial weights: with a Linear's at least, with those in
+ * [0, 1) at the largest d. */
 static void say_init(const json_t *rows)
 {
     struct experiment_part part = {.rows = rows, .where = "part=init init=rand"};

@@ -14,14 +14,14 @@
 #define STREAM_INIT 14200
 #define SENTENCE 64 /* tokens */
 
-/* Sums over the rows of weights. */
+/* Sums over rows of attention weights. */
 struct seen {
     double squares; /* of the elements of Q */
-    double spread;  /* of a row's scaled scores: its variance */
+    double spread;  /* variance of a row's scaled scores */
     double entropy, largest;
 };
 
-/* Row i of attention of q and k, (SENTENCE, d). */
+/* Adds row i of the attention weights of q and k, (SENTENCE, d). */
 static void add_row(struct seen *seen, const float *q, const float *k, size_t i, size_t d)
 {
     double x[SENTENCE], p[SENTENCE], sum = 0, squares = 0;
@@ -39,7 +39,7 @@ static void add_row(struct seen *seen, const float *q, const float *k, size_t i,
         seen->squares += (double)q[i * d + e] * (double)q[i * d + e];
 }
 
-/* torch.rand(d, d), or the weight of nn.Linear(d, d), as (d_in, d_out). */
+/* Draws torch.rand(d, d), or the weight of nn.Linear(d, d), as (d_in, d_out). */
 static void draw_weight(struct mt19937 *generator, const char *init, size_t d, float *w)
 {
     if (strcmp(init, "linear") == 0)

@@ -1,8 +1,8 @@
 /*
  * linear_products: y = x w for both layouts of w.
  *
- * The loops take the strides of w as they come, so that layouts differ in nothing else; compilers make a
- * version of their own where the innermost stride is 1.
+ * The loops use w's strides, so that layouts differ in nothing else; compilers specialize them for an
+ * innermost stride of 1.
  */
 #include <cblas.h>
 #include <math.h>
@@ -63,12 +63,12 @@ void linear_axpy(const struct linear_shape *s, const float *restrict x, const fl
 void linear_one_thread(void)
 {
     attn_blas_one_thread();
-    omp_set_num_threads(1); /* what a library of OpenMP's threads goes by */
+    omp_set_num_threads(1); /* for a BLAS library that uses OpenMP */
 }
 
 void linear_transpose(const float *w, size_t d_in, size_t d_out, float *stored)
 {
-    enum { TILE = 32 }; /* rows and columns that stay in the nearest cache together */
+    enum { TILE = 32 }; /* two tiles of 4 KiB stay in the L1 cache */
     for (size_t d = 0; d < d_in; d += TILE)
         for (size_t o = 0; o < d_out; o += TILE)
             for (size_t i = d; i < d_in && i < d + TILE; i++)

@@ -15,7 +15,7 @@
 
 #define KEYS 3
 #define WRONG 0.01
-#define TURNS 60 /* of the bisection: to the last bit of a float32 */
+#define TURNS 60 /* steps of the bisection, down to the last bit of a float32 */
 
 static const struct option parameters[] = {
     {"dtypes", "LIST", "f32,bf16,f16", NULL, "types of operands, results, and the plain softmax",
@@ -23,7 +23,7 @@ static const struct option parameters[] = {
     {0},
 };
 
-/* Softmaxes that are no kernel: how they are named, and whether they subtract the maximum. */
+/* Names of softmaxes that are no kernels. */
 #define PLAIN "exp without maximum"
 #define SAFE "exp with maximum"
 
@@ -43,7 +43,7 @@ static void plan(const json_t *asked, json_t *steps)
 
 /* ---- one softmax ----------------------------------------------------------------------------- */
 
-/* The formula as it stands, every step rounded to the type. */
+/* The definition, every step rounded to the type. */
 static void plain_softmax(const float *x, enum attn_dtype dtype, bool safe, double *p)
 {
     float e[KEYS], sum = 0, m = 0;
@@ -66,13 +66,13 @@ struct trial {
     bool impossible; /* the kernel does not take the type */
 };
 
-/* Largest power of two whose double the type can hold. */
+/* Largest power of two of which the type can hold the double, too. */
 static float half_range(enum attn_dtype dtype)
 {
     return dtype == ATTN_F16 ? 0x1p14f : 0x1p126f;
 }
 
-/* The logit that is nearest to x for the type: q k with k a power of two. */
+/* The logit q k nearest to x, with q in the type and *k a power of two. */
 static float representable(float x, enum attn_dtype dtype, float *k)
 {
     *k = x > half_range(dtype) ? x / half_range(dtype) : 1;
@@ -121,13 +121,13 @@ static bool fails(struct trial *t, float x)
     return wrong;
 }
 
-/* Largest logit that the type's operands can make. */
+/* Largest logit of operands of the type. */
 static float most(enum attn_dtype dtype)
 {
     return dtype == ATTN_F16 ? 0x1p28f : 0x1.fep127f;
 }
 
-/* The smallest logit that fails; infinite where no logit that the type can express does. */
+/* The smallest logit that fails; infinite if none does. */
 static double first_failure(struct trial *t)
 {
     float lo = 1, hi = 1;

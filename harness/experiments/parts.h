@@ -1,5 +1,5 @@
 /*
- * parts: parts of experiments that are files of their own, or have known results and tests of their own.
+ * parts: functions of experiments that several files or tests call.
  */
 #ifndef HARNESS_EXPERIMENTS_PARTS_H
 #define HARNESS_EXPERIMENTS_PARTS_H
@@ -9,69 +9,68 @@
 
 #include "experiments/shared/kernel_call.h"
 
-/* variance: rows of the heads of a step's layer. */
+/* variance: adds a row for each head of the step's layer. */
 bool variance_heads(const json_t *step, json_t *rows, struct experiment_work *work);
 
-/* rescale: blocks of n logits, except the first, that raise the maximum kept so far by more than `threshold`
- * powers of 2. */
+/* rescale: how many blocks of the n logits exceed the maximum kept so far, of x log2(e), by more than
+ * `threshold`; the first block does not count. */
 size_t rescale_count(const float *x, size_t n, size_t block, double threshold);
 
-/* rescale: n logits, "normal", or the same times 16 and sorted, "ascending" or "descending". */
+/* rescale: draws n logits: "normal" from N(0, 1); "ascending" and "descending" are these times 16, sorted. */
 void rescale_draw(const char *input, float *x, size_t n, uint64_t key);
 
-/* exp-degree: polynomials 2^r = 1 + c[0] r + c[1] r^2 + ... on [-1/2, 1/2]; 2^x for -126 <= x <= 0, in
- * float32. */
+/* exp-degree: 2^x in float32, -126 <= x <= 0, by the polynomial 2^r = 1 + c[0] r + c[1] r^2 + ... on
+ * [-1/2, 1/2]. */
 #define EXP_DEGREES 8
 float exp_degree_power(size_t degree, const float *c, float x);
 
-/* exp-degree: the one through 2^r at the Chebyshev points, with a constant term of exactly 1; and its
- * largest relative error over [-1/2, 1/2], computed in float32, against float64. */
+/* exp-degree: interpolates 2^r at the Chebyshev points, with a constant term of exactly 1; and the largest
+ * relative error of that polynomial in float32 over [-1/2, 1/2]. */
 void exp_degree_fit(size_t degree, float c[EXP_DEGREES]);
 double exp_degree_error(size_t degree);
 
-/* error-growth: sums over elements of the output; the largest of each. */
+/* error-growth: sums and maxima over the elements of the output. */
 struct error_growth {
-    double n, sum, squares; /* of errors */
-    double output2, bound2; /* squares of the exact output and of its bound */
-    double largest, over_bound;
+    double n, sum, squares;     /* elements; sums of errors and of their squares */
+    double output2, bound2;     /* sums of squares: of the exact output, of the error bound */
+    double largest, over_bound; /* maxima: |error|, |error| / bound */
 };
 
-/* error-growth: errors of a call that was run, against float64; false if memory runs out. */
+/* error-growth: compares the output of a call that was run with float64; false if memory runs out. */
 bool error_growth_judge(const struct kernel_call *call, struct experiment_work *work,
                         struct error_growth *errors);
 
 /* ---- linear: y = x w with w of (d_in, d_out) --------------------------------------------------- */
 
-/* A bare parameter matrix is stored as it is; the weight of a Linear is stored the other way round,
- * (d_out, d_in). */
+/* A bare parameter is stored as (d_in, d_out), the weight of torch.nn.Linear as (d_out, d_in). */
 enum linear_layout { LINEAR_PARAMETER, LINEAR_LINEAR, LINEAR_LAYOUTS };
 
 struct linear_shape {
     size_t len, d_in, d_out; /* x (len, d_in), y (len, d_out) */
 };
 
-/* By the CBLAS library; by plain C, each output as the dot product of a row of x and a column of w, or
- * each row of w, times an element of x, added to a row of y.  On the thread that calls. */
+/* Three products, on the calling thread: by CBLAS; each output as a dot product; each row of y as a sum of
+ * rows of w times elements of x. */
 typedef void linear_product(const struct linear_shape *shape, const float *x, const float *w,
                             enum linear_layout layout, float *y);
 linear_product linear_gemm, linear_dot, linear_axpy;
 
-/* Keeps BLAS calls of this process on the thread that calls. */
+/* Makes BLAS calls of this process use the calling thread alone. */
 void linear_one_thread(void);
 
-/* (d_in, d_out) as (d_out, d_in). */
+/* Transposes w, (d_in, d_out), into stored, (d_out, d_in). */
 void linear_transpose(const float *w, size_t d_in, size_t d_out, float *stored);
 
-/* Element [i, o] of what two sums of the same d_in products can differ by: in whatever order they are
- * added, each is within n u / (1 - n u) sum |x| |w| of the exact one, u = 2^-24 (Higham 2002, Accuracy and
- * Stability of Numerical Algorithms, section 3.1).  w as a Linear stores it. */
+/* The most by which y[i, o] can differ between two orders of summation: any order is within
+ * n u / (1 - n u) sum |x| |w| of the exact sum, n = d_in, u = 2^-24 (Higham 2002, Accuracy and Stability of
+ * Numerical Algorithms, section 3.1).  stored: w as (d_out, d_in). */
 double linear_bound(const struct linear_shape *shape, const float *x, const float *stored, size_t i,
                     size_t o);
 
-/* Rows of a step of the part init. */
+/* Adds the rows of a step of the part init. */
 bool linear_init(const json_t *step, json_t *rows, struct experiment_work *work);
 
-/* Tables and finding; false where the layouts differ by more than rounding explains. */
+/* Prints tables and the finding; false if the layouts differ by more than rounding explains. */
 bool linear_report(const json_t *rows);
 
 #endif

@@ -1,9 +1,9 @@
 /*
  * rescale: how often an online softmax finds a new maximum.
  *
- * An online softmax keeps the maximum of the keys seen so far.  A block of keys with a higher one
- * makes it rescale its sum and its output row; a lazy one does so only where the maximum grew by
- * more than a threshold, and lets weights exceed 1 until then.
+ * An online softmax keeps the maximum score of the keys seen so far.  A block with a higher score makes it
+ * rescale its sum and output row.  A lazy one rescales only if the maximum grew by more than a threshold, and
+ * lets weights exceed 1 until then.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /*
- * rows: how rows of experiments are made, read, selected and listed.
+ * rows: makes, reads, selects and lists rows of experiments.
  */
 #include <assert.h>
 #include <math.h>
@@ -31,7 +31,7 @@ json_t *experiment_pick(json_t *to, const json_t *from, const char *keys)
     return to;
 }
 
-/* Whether a value is what a text says: a text, a number, true or false. */
+/* Whether a value equals a text, which may stand for a number, true or false. */
 static bool is_value(const json_t *value, const char *text)
 {
     if (json_is_string(value))
@@ -147,14 +147,14 @@ json_t *experiment_range(double lo, double hi)
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-/* The columns of a table: keys, and these with spaces as titles. */
+/* The columns of a table: keys, and titles, which have spaces for underscores. */
 struct listing {
     char keys[TABLE_COLUMNS][32], titles[TABLE_COLUMNS][32];
     struct table_column columns[TABLE_COLUMNS];
     size_t count;
 };
 
-/* A key with a question mark gives way where the table is too wide, the last one first. */
+/* Keys with a question mark are optional columns; the last ones are dropped first. */
 static void open_columns(struct listing *l, const char *keys)
 {
     for (l->count = 0; *keys && l->count < TABLE_COLUMNS; l->count++) {
@@ -173,7 +173,7 @@ static void open_columns(struct listing *l, const char *keys)
     }
 }
 
-/* Four digits, or all of a whole number; seconds, whose keys end in "_s", with their unit. */
+/* Four digits, or all digits of a whole number; keys that end in "_s" are seconds, printed with a unit. */
 static void print_number(const char *key, double x, char text[UNITS_TEXT])
 {
     const size_t length = strlen(key);
@@ -183,7 +183,7 @@ static void print_number(const char *key, double x, char text[UNITS_TEXT])
         snprintf(text, UNITS_TEXT, fabs(x) >= 1e4 && fabs(x) < 1e9 ? "%.0f" : "%.4g", x);
 }
 
-/* A text, a number, yes or no, the ends of an interval, or numbers beside each other. */
+/* A text, a number, yes or no, an interval, or a list of numbers. */
 static void print_cell(const char *key, const json_t *x, char text[TABLE_CELL])
 {
     const char *between = strstr(key, "ci95") ? " .. " : " ";
@@ -219,7 +219,7 @@ static void add_row(struct listing *l, const struct experiment_part *part, struc
         row->style = TABLE_BAD;
 }
 
-/* Columns for which the table was too wide are named: their numbers are in the file alone. */
+/* Names the columns that did not fit, whose numbers are only in the file. */
 static void say_left_out(const struct listing *l, unsigned shown)
 {
     char text[TABLE_COLUMNS * 34] = "";

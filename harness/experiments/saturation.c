@@ -1,5 +1,5 @@
 /*
- * saturation: where softmax stops letting gradients through, over d and scale.
+ * saturation: at which d and scale softmax stops passing gradients.
  */
 #include <math.h>
 
@@ -13,7 +13,7 @@
 
 enum { STREAM_Q = 5000, STREAM_K = 6000 };
 
-/* A row whose gradient is below this share of the median at 1/sqrt(d) does not learn. */
+/* A row is dead if its gradient is below this share of the median at scale 1/sqrt(d). */
 #define DEAD 1e-3
 
 static const struct option parameters[] = {
@@ -47,7 +47,7 @@ static double median_gradient(const struct softmax_row *rows, size_t n, double *
     return stats_median(gradients, n);
 }
 
-/* Means over rows at a scale; `root` is the median gradient at 1/sqrt(d). */
+/* Means over n rows at one scale; `root` is the median gradient at scale 1/sqrt(d). */
 static json_t *values_of(const struct softmax_row *rows, size_t n, double *gradients, double root)
 {
     const double count = (double)n, median = median_gradient(rows, n, gradients);
@@ -72,7 +72,7 @@ static json_t *values_of(const struct softmax_row *rows, size_t n, double *gradi
     });
 }
 
-/* A row of results per scale; steals `params`, those that all share. */
+/* Adds a row of results for each scale; steals `params`, which all of them share. */
 static bool head_rows(const struct softmax_head *head, json_t *params, json_t *result,
                       struct experiment_work *work)
 {
@@ -124,7 +124,8 @@ static bool compute(const json_t *s, json_t *result, struct experiment_work *wor
 
 /* ---- the report ------------------------------------------------------------------------------ */
 
-/* The first d at which most normal rows are dead at scale 1, NaN where there is none; and the last. */
+/* The smallest d at which most normal rows are dead at scale 1, NaN if there is none; *last: the largest
+ * d. */
 static double find_end(const json_t *rows, struct experiment_part *last)
 {
     struct experiment_part part = {.rows = rows, .where = "input=normal scale=1"};

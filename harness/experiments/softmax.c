@@ -1,5 +1,5 @@
 /*
- * softmax: what a multiplier in front of the logits does.
+ * softmax: the effect of a multiplier on the logits.
  */
 #include <math.h>
 #include <stdio.h>
@@ -32,7 +32,7 @@ static const struct option parameters[] = {
     {0},
 };
 
-/* How the notebook printed each: a name in the file, the multiplier, its format of numbers. */
+/* The weights that the notebook printed: name in the file, multiplier, format of numbers. */
 static const struct {
     const char *key;
     double multiplier;
@@ -63,7 +63,7 @@ static void plan(const json_t *asked, json_t *steps)
 
 /* ---- the published example ------------------------------------------------------------------- */
 
-/* Weights of one query, 1, and keys x, so that its logits are x times the multiplier. */
+/* Weights p of a query of 1 on keys x, so that the logits are x times the multiplier. */
 static bool weights_of(const char *by, const double *x, size_t n, double multiplier, double *p,
                        struct experiment_work *work)
 {
@@ -107,14 +107,14 @@ static bool compute_published(const json_t *s, json_t *rows, struct experiment_w
 
 /* ---- the sweep ------------------------------------------------------------------------------- */
 
-/* Rows of logits, `keys` each, and scratch for one row, and for the gradients of all. */
+/* Rows of `keys` logits each, scratch for one row, and the gradients of all rows. */
 struct sweep {
     size_t keys, rows;
     float *logits;
     double *x, *p, *gradients;
 };
 
-/* N(0, 1), or uniform in +-sqrt(3), whose variance is 1, too. */
+/* N(0, 1), or uniform in +-sqrt(3); both have variance 1. */
 static void draw_logits(struct sweep *sweep, const char *input, uint64_t key)
 {
     const size_t n = sweep->keys * sweep->rows;
@@ -193,7 +193,7 @@ static bool compute(const json_t *s, json_t *rows, struct experiment_work *work)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral" /* the formats of the table above */
 
-/* Whether a weight is the notebook's in the notebook's format. */
+/* Whether a weight, printed in the notebook's format, is the notebook's. */
 static bool same_digits(const char *key, double weight, double expected)
 {
     char text[DIGITS], wanted[DIGITS];
@@ -205,7 +205,7 @@ static bool same_digits(const char *key, double weight, double expected)
 
 #pragma GCC diagnostic pop
 
-/* How many rows of weights are not as printed. */
+/* How many rows of weights differ from those printed. */
 static size_t count_wrong(const json_t *rows)
 {
     struct experiment_part part = {.rows = rows, .where = "part=published"};

@@ -1,13 +1,12 @@
 /*
  * variance: why 1/sqrt(d).
  *
- * Four parts: the published experiment repeated, the same over all d with many trials, the logits
- * of a transformer's heads, and those that the kernels themselves see.  The inner product at each
- * d is that of a trial's first d dimensions, so that a sweep costs as much as its largest d; each
- * d has a million trials, but rows of one sweep are not independent of each other.
+ * Four parts: the published experiment, the same for all d with many trials, the logits of a transformer's
+ * heads, and the logits that kernels compute.  At each d the inner product is over a trial's first d
+ * dimensions, so that a sweep costs as much as its largest d; rows of a sweep are therefore not independent
+ * of each other.
  *
- * With one key the logarithm of a row's sum of exponentials is the row's logit: LSE shows what a
- * kernel computed.
+ * With a single key a row's LSE is its logit, so that LSE shows which logit a kernel computed.
  */
 #include <math.h>
 #include <string.h>
@@ -24,7 +23,7 @@
 #define OTHERS_SHARE 10 /* inputs that are not normal get a tenth of the trials */
 #define KERNEL_TRIALS 4096
 
-/* Streams of a seed: far from each other, so that parts do not share numbers. */
+/* Streams of random numbers, far enough apart that parts share none. */
 enum { STREAM_PUBLISHED = 1000, STREAM_SWEEP = 2000, STREAM_KERNELS = 3000 };
 
 static const struct option parameters[] = {
@@ -86,7 +85,7 @@ static json_t *params_of(const json_t *s, size_t d)
 
 /* ---- rows of random inner products ----------------------------------------------------------- */
 
-/* A variance, its interval and its theory, of a sum of `d` products. */
+/* The variance of a sum of d products, its interval, and its exact value. */
 static json_t *describe(const struct moments *m, const struct distribution_facts *facts, double d)
 {
     const struct variance v = moments_variance(m);
@@ -114,7 +113,7 @@ static bool holds(const json_t *values, const char *interval, double x)
            x <= experiment_at_number(values, interval, 1);
 }
 
-/* What was printed, and whether it lies inside the interval. */
+/* Adds the published variances, and whether they lie inside the interval. */
 static void judge_published(json_t *values, const json_t *s)
 {
     const double before = experiment_number(s, "before"), after = experiment_number(s, "after");
@@ -164,8 +163,8 @@ static void kernel_row(const json_t *s, size_t d, size_t scale, struct kernel_ca
     experiment_add(rows, params, values);
 }
 
-/* One kernel at one d: all scales on the same operands.  The LSE of the problem is the logit of a random
- * query and a random key, for each of its sequences. */
+/* Rows of one kernel at one d, all scales on the same operands.  The LSE of each sequence is the logit of a
+ * random query and a random key. */
 static bool kernel_rows(const json_t *s, size_t d, json_t *rows, struct experiment_work *work)
 {
     struct problem_case c = {.name = "logits", .input = {.kind = INPUT_NORMAL}};
@@ -202,7 +201,7 @@ static bool compute(const json_t *s, json_t *rows, struct experiment_work *work)
 
 /* ---- the report ------------------------------------------------------------------------------ */
 
-/* Rows of random inner products, those whose interval holds the exact variance, and the farthest estimate,
+/* Rows of random inner products, how many of their intervals hold the exact variance, and the largest
  * |variance / exact - 1|. */
 struct held {
     size_t rows, held;

@@ -7,7 +7,7 @@
 #include "experiments/shared/dots.h"
 #include "parts.h"
 
-/* One head: q and k of its tokens, and scratch for the sums of x and x^2 that each token is in. */
+/* A head's q and k, and scratch: for each token the sums of x and x^2 over logits x of its row and column. */
 struct head {
     const float *q, *k;
     size_t tokens, d;
@@ -20,10 +20,9 @@ static double variance_of(double sum, double square, double n)
 }
 
 /*
- * Variance of all logits, and half of its interval.  A text is one sample of tokens, and each token is in a
- * row and in a column of logits.  How far the variance of all of them may be from that of the model is
- * estimated by leaving out each token in turn (jackknife), as if tokens were independent, which neighbours
- * in a text are not quite.
+ * Variance of all logits, and half the width of its interval, by a jackknife: a text is one sample of tokens,
+ * each token has a row and a column of logits, and each token is left out in turn.  It treats tokens as
+ * independent, which neighbours in a text are not quite.
  */
 static double jackknife(const struct head *h, double *half)
 {
@@ -55,8 +54,8 @@ static double jackknife(const struct head *h, double *half)
     return variance_of(sum, square, n * n);
 }
 
-/* What the variance would be if a head's dimensions were independent: the sum of the variances of
- * q_d k_d over all pairs of tokens. */
+/* The variance if a head's dimensions were independent: the sum over d of the variance of q_d k_d over all
+ * pairs of tokens. */
 static double independent(const struct head *h)
 {
     const double n = (double)h->tokens;

@@ -1,5 +1,5 @@
 /*
- * words: self-attention step by step, with a word at each row and column.
+ * words: self-attention step by step, in matrices whose rows and columns are labelled with words.
  */
 #include <math.h>
 #include <stdio.h>
@@ -38,7 +38,7 @@ static void add_trained(json_t *steps, const json_t *asked, const char *file, co
         experiment_pick(json_pack("{s:s, s:s}", "part", "trained", "layer", name), asked, "show"));
 }
 
-/* A step for each layer of --trained; "all" are those that come with the program. */
+/* A step for each layer of --trained; "all": those that come with the program. */
 static bool plan_trained(json_t *steps, const json_t *asked, char *message, size_t message_size)
 {
     const char *list = text_at(asked, "trained");
@@ -82,7 +82,8 @@ static void plan(const json_t *asked, json_t *steps)
             steps, experiment_pick(json_pack("{s:s, s:s}", "part", "sentence", "layer", "sentence"),
                                    asked, "sentence heads d show seed"));
     if (experiment_wants(asked, "trained"))
-        plan_trained(steps, asked, message, sizeof message); /* which accepts() has tried */
+        plan_trained(steps, asked, message,
+                     sizeof message); /* succeeds, as accepts() has called it */
 }
 
 static bool compute(const json_t *step, json_t *rows, struct experiment_work *work)
@@ -109,7 +110,7 @@ static void short_name(const json_t *params, char text[TABLE_CELL])
              (int)strcspn(prefix, "."), prefix);
 }
 
-/* Whether a difference is what rounding explains, where there is one; says so where it is not. */
+/* Whether rounding explains a difference, if there is one; prints a sentence if it does not. */
 static bool within(const struct experiment_part *head, const char *difference,
                    const char *tolerance, const char *what)
 {
@@ -122,7 +123,7 @@ static bool within(const struct experiment_part *head, const char *difference,
     return false;
 }
 
-/* Sentences about the heads of a layer; false where numbers differ. */
+/* Prints sentences about the heads of a layer; false if numbers differ. */
 static bool print_looks(const json_t *rows, const struct experiment_part *layer)
 {
     struct experiment_part part = {.rows = rows, .where = "part=head"};

@@ -1,6 +1,6 @@
 /*
- * words_layer: a sentence in the textbook layer, and layers of files, which have input and weights or only q,
- * k and v.  The tokens of FILE.safetensors are in FILE.tokens, one per line.
+ * words_layer: a sentence through the textbook layer, and layers from files, which have input and weights or
+ * only q, k and v.  FILE.tokens has the tokens of FILE.safetensors, one per line.
  */
 #include <ctype.h>
 #include <math.h>
@@ -17,7 +17,7 @@
 
 #define STREAM 15000
 #define MOST_WORDS 64
-#define TOKEN 64 /* bytes of one of a file, with its line end */
+#define TOKEN 64 /* bytes of a line of a file of tokens */
 
 bool words_split_name(const char *text, char file[WORDS_NAME], char prefix[WORDS_NAME])
 {
@@ -67,7 +67,7 @@ static float *split_heads(const float *from, size_t len, size_t heads, size_t di
     return to;
 }
 
-/* Sets q, k and v to those of x, by the layer of kernels/self_attention.h. */
+/* Computes q, k and v from x, by the layer of kernels/self_attention.h. */
 static bool project(struct words_layer *layer, const struct attn_self_attention *l,
                     const struct attn_self_attention_tensors *t, struct experiment_work *work)
 {
@@ -92,7 +92,7 @@ static bool project(struct words_layer *layer, const struct attn_self_attention 
     return of->q && of->k && of->v;
 }
 
-/* The place of the first word that is the same. */
+/* The index of the first word equal to word i. */
 static size_t first_of(const json_t *tokens, size_t i)
 {
     size_t j = 0;
@@ -102,9 +102,9 @@ static size_t first_of(const json_t *tokens, size_t i)
 }
 
 /*
- * Any words through the textbook layer.  Embeddings are N(0, 1) and weights N(0, 1/d_in), so that q and k
- * keep the spread of x and scores have the variance of q.k that 1/sqrt(d) is made for.  A word that comes
- * twice has one embedding, and no position is added: what the layer says of it is the same in both places.
+ * Words through the textbook layer.  Embeddings are N(0, 1) and weights N(0, 1/d_in), so that q and k keep
+ * the spread of x, and 1/sqrt(d) brings the scores to variance 1.  A repeated word has the same embedding
+ * each time, and no position is added: its output is the same each time, too.
  */
 bool words_open_sentence(struct words_layer *layer, const json_t *step,
                          struct experiment_work *work)
@@ -131,7 +131,7 @@ bool words_open_sentence(struct words_layer *layer, const json_t *step,
     return project(layer, &l, &t, work);
 }
 
-/* With x and weights. */
+/* Opens a layer that has x and weights. */
 static bool open_layer(struct words_layer *layer, const char *file, const char *prefix,
                        struct experiment_work *work)
 {
@@ -166,7 +166,7 @@ static bool read_lines(FILE *in, const char *path, json_t *tokens, struct experi
     return true;
 }
 
-/* The tokens of a file of tensors, as many as the layer has. */
+/* Reads the tokens of a file of tensors, which must be `len`. */
 static json_t *read_tokens(size_t len, const char *tensors, const char *prefix,
                            struct experiment_work *work)
 {
@@ -197,7 +197,7 @@ bool words_open_trained(struct words_layer *layer, const json_t *step, struct ex
     char file[WORDS_NAME], prefix[WORDS_NAME];
     struct layer_heads *of = &layer->of;
     if (!words_split_name(text_at(step, "layer"), file, prefix))
-        return false; /* accepts() has seen to that */
+        return false; /* not reached: accepts() has refused it */
     struct safetensors *in = layer_file_in(file, work);
     if (!in)
         return false;

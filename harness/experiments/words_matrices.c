@@ -1,6 +1,6 @@
 /*
- * words_matrices: every matrix between tokens and outputs, in float64 from q, k and v, and what heads look
- * at.
+ * words_matrices: every matrix from tokens to outputs, computed in float64 from q, k and v, and which tokens
+ * heads look at.
  */
 #include <math.h>
 
@@ -10,7 +10,7 @@
 #include "experiments/shared/looks.h"
 #include "words.h"
 
-/* Which of many tokens or dimensions a row of results has: the first ones, of tokens also the last. */
+/* Which of many tokens or dimensions results include: the first ones, and the last token. */
 struct shown {
     size_t of, count;
     bool with_last;
@@ -26,7 +26,7 @@ static size_t shown_at(const struct shown *s, size_t i)
     return s->with_last && i + 1 == s->count ? s->of - 1 : i;
 }
 
-/* A layer's rows, as they are made. */
+/* Where a layer's rows are added, and with which labels. */
 struct writer {
     json_t *rows;
     struct experiment_work *work;
@@ -96,18 +96,18 @@ static void add_tokens(const struct writer *w)
 
 /* ---- heads ----------------------------------------------------------------------------------- */
 
-/* What a head is computed into: (len, len) thrice, and (len, v_dim). */
+/* Buffers of a head: scores, p and q are (len, len), o is (len, v_dim). */
 struct head {
     struct weights_head of;
-    const float *v, *known; /* known: the output as the file has it, or NULL */
+    const float *v, *known; /* known: the file's output, or NULL */
     double *scores, *p, *q, *o;
     double unscaled_in_use; /* keys, by the weights of unscaled scores */
 };
 
 /*
- * What rounding may make of a weight: a float32 score is a sum of `dim` products and its scale, off by
- * (dim + 4) u of the sum of their sizes, x; a weight has twice that relative to itself, and 8 u of its
- * exponential and u for each term of its sum (kernels/reference.c derives the bound of every check so).
+ * Error of a weight by rounding.  A float32 score, a sum of `dim` products times the scale, is off by (dim +
+ * 4) u of x, the sum of their magnitudes.  A weight's relative error is twice that, plus 8 u for its
+ * exponential and u for each term of its sum (kernels/reference.c derives every check's bound so).
  */
 static double tolerance(const struct weights_head *of)
 {
@@ -143,7 +143,7 @@ static bool by_kernels(const struct head *head, struct experiment_work *work, do
     return true;
 }
 
-/* How far the output is from the file's. */
+/* Adds how far the output is from the file's. */
 static void add_known(json_t *values, const struct words_layer *layer, const struct head *head)
 {
     double worst = 0, largest = 0;
@@ -192,7 +192,7 @@ static bool add_looks(const struct writer *w, const struct head *head)
     return true;
 }
 
-/* Weights without and with the scale, outputs, and what is looked at, with a mask. */
+/* Under one mask: weights without and with the scale, outputs, and which tokens are looked at. */
 static bool add_masked(struct writer *w, struct head *head, unsigned mask)
 {
     const size_t n = w->layer->of.len, v_dim = w->layer->of.v_dim;
@@ -254,7 +254,7 @@ bool words_add_layer(const struct words_layer *layer, const json_t *step, json_t
                        .head = -1};
     add_tokens(&w);
     bool right = !layer->x || add_floats(&w, "X", layer->x, true, of->len, d_in);
-    for (size_t n = 0; right && layer->x && d_in <= most && n < 3; n++) /* a corner says nothing */
+    for (size_t n = 0; right && layer->x && d_in <= most && n < 3; n++) /* only if shown whole */
         right = add_floats(&w, names[n], layer->w[n], false, d_in,
                            of->heads * (n < 2 ? of->dim : of->v_dim));
     for (size_t h = 0; right && h < of->heads; h++)

@@ -7,12 +7,12 @@
 
 static const struct option parameters[] = {{0}};
 
-/* What draws the inputs of notebooks without a seed: some use one, some the other. */
+/* Distributions of inputs in notebooks without a seed. */
 static const char *const inputs[] = {"uniform", "normal", NULL};
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-/* An example is what its members make it; those without a seed are in a list of their own. */
+/* An example's kind, by its members; examples without a seed are in a list of their own. */
 static const char *kind_of(const json_t *example)
 {
     return json_object_get(example, "init")            ? "layer"

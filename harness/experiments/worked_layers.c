@@ -1,6 +1,6 @@
 /*
- * worked_layers: seeded layers, from their seed to their outputs, and a printed causal softmax from its
- * printed scores: with the kernel's mask and with the notebook's, a matrix of 0 and -inf added to the scores.
+ * worked_layers: seeded layers, from seed to outputs, and a causal softmax from its printed scores, with the
+ * kernel's mask and with the notebook's, a matrix of 0 and -inf added to the scores.
  */
 #include <math.h>
 #include <stdio.h>
@@ -12,19 +12,19 @@
 #include "experiments/shared/softmax_facts.h"
 #include "worked_examples.h"
 
-/* Numbers printed to 8 digits, computed from others printed to 8: each rounding is half a unit, and
- * a weight changes by less than its logits do. */
+/* Tolerance for numbers printed to 8 digits and computed from such numbers: each rounding is half a unit, and
+ * a weight changes less than its logits do. */
 #define EIGHT_DIGITS 1e-8
 
 /* ---- a seeded layer -------------------------------------------------------------------------- */
 
 #define MOST_ELEMENTS 64 /* of any matrix of a seeded layer */
 
-/* An example as it is rebuilt. */
+/* An example to rebuild. */
 struct seeded {
     const json_t *published;
     size_t len, d_in, d_out;
-    bool linear;                                 /* weights of nn.Linear, else of torch.rand */
+    bool linear;                                 /* weights by nn.Linear, else by torch.rand */
     float x[MOST_ELEMENTS], w[3][MOST_ELEMENTS]; /* q, k, v */
 };
 
@@ -81,7 +81,7 @@ static void add_floats(const struct worked_rows *w, const struct seeded *e, cons
     add_four(w, e, quantity, by, copy, height, width);
 }
 
-/* Q, K and V, scores, scaled scores, weights and output. */
+/* Adds Q, K and V, scores, scaled scores, weights and output by the definition. */
 static void add_definition(const struct worked_rows *w, const struct seeded *e,
                            const struct weights_head *head, const float *v)
 {
@@ -101,7 +101,7 @@ static void add_definition(const struct worked_rows *w, const struct seeded *e,
     add_four(w, e, "output", "definition", o, e->len, e->d_out);
 }
 
-/* The layer with one kernel: its weights and outputs; with the first also all earlier steps. */
+/* Adds the layer's weights and outputs by one kernel; by the first also all earlier steps. */
 static bool add_kernel(const struct worked_rows *w, const struct seeded *e, const char *kernel,
                        bool first)
 {
@@ -136,8 +136,7 @@ bool worked_layer(const struct worked_rows *w, const json_t *published)
     struct seeded e;
     if (!open_seeded(&e, published))
         return experiment_fail(w->work, "%s is too large", w->example);
-    for (size_t n = 0; n < 3;
-         n++) { /* as PyTorch keeps those of nn.Linear, (out, in), or as they are */
+    for (size_t n = 0; n < 3; n++) { /* nn.Linear's as (out, in) */
         char quantity[32];
         snprintf(quantity, sizeof quantity, "w_%s%s", names[n], e.linear ? "_transposed" : "");
         add_floats(w, &e, quantity, "definition", e.w[n], e.d_in, e.d_out);
@@ -152,7 +151,7 @@ bool worked_layer(const struct worked_rows *w, const json_t *published)
 
 #define MOST_ROWS 16
 
-/* Scores (n, n): a row has those of the keys that it sees, then 0; NULL if there are too many. */
+/* Reads scores (n, n), 0 for keys that a row does not see; returns n, 0 if there are too many. */
 static size_t scores_of(const json_t *published, double x[MOST_ROWS * MOST_ROWS])
 {
     const json_t *scores = json_object_get(published, "scaled_scores");
@@ -162,7 +161,7 @@ static size_t scores_of(const json_t *published, double x[MOST_ROWS * MOST_ROWS]
     return n;
 }
 
-/* Query i is unit vector i, so that dimension i of key j is the score. */
+/* Weights from scores x: query i is unit vector i, so that dimension i of key j is the score. */
 static bool causal_weights(const char *kernel, unsigned mask, const double *x, size_t n, double *p,
                            struct experiment_work *work)
 {
@@ -196,7 +195,7 @@ static double above(const double *p, size_t n)
     return largest;
 }
 
-/* The printed weights by one kernel, and by masks that are operands where it takes them. */
+/* The printed weights by one kernel, with the causal mask and with masks as operands where it takes them. */
 static bool causal_kernel(const struct worked_rows *w, const char *kernel, const double *x,
                           size_t n, const json_t *published)
 {

@@ -1,5 +1,5 @@
 /*
- * worked_rows: numbers beside those that were published, and properties.
+ * worked_rows: rows that compare numbers with published ones, and rows of properties.
  */
 #include <math.h>
 

@@ -13,17 +13,17 @@
 
 /* ---- tokens without a seed ------------------------------------------------------------------- */
 
-/* The most that any shape has. */
+/* Limits of all shapes. */
 enum { MOST_LEN = 10, MOST_DIM = 512, MOST_INPUT = 2 * 10 * 64, MOST_WEIGHTS = 64 * 64 };
 
-/* An example; d_in of 0: attention of given q, k, v without a layer. */
+/* The shape of an example; d_in 0: q, k, v are given, there is no layer. */
 struct shape {
     size_t batch, len, heads, d_in, d_out, v_dim;
     bool causal, bias, scale_by_v_dim;
     bool added; /* a mask of (batch, heads, len, len) is added to the scores */
 };
 
-/* False fills the message: it is larger than this file expects. */
+/* False fills the message: the shape exceeds the limits. */
 static bool shape_read(struct shape *s, const json_t *shape, struct experiment_work *work)
 {
     *s = (struct shape){.batch = experiment_count(shape, "batch"),
@@ -42,12 +42,12 @@ static bool shape_read(struct shape *s, const json_t *shape, struct experiment_w
            experiment_fail(work, "%s is too large", text_at(shape, "name"));
 }
 
-/* One sequence after another: (batch, len, heads, dim), and the layer's output where there is a layer. */
+/* q, k and v as (batch, len, heads, dim); y is the layer's output. */
 struct tokens {
     float *q, *k, *v, *y, *mask; /* one allocation, at q; mask (batch, heads, len, len) */
 };
 
-/* 0 and -inf, another matrix for each sequence and head.  No query sees later keys, nor the last 3 of the
+/* Draws a mask of 0 and -inf for each sequence and head.  No query sees later keys, nor the last 3 of the
  * second sequence, which are padding; heads look back 2, 5, 8 and 11 tokens.  The last query of head 0 in
  * the second sequence sees nothing. */
 static void draw_mask(const struct shape *s, float *x)
@@ -59,7 +59,7 @@ static void draw_mask(const struct shape *s, float *x)
                     *x++ = j > i || j + 3 * b >= s->len || i - j > 2 + 3 * h ? -INFINITY : 0;
 }
 
-/* Queries, keys, values and outputs are zero; the mask is drawn. */
+/* Allocates zeros for queries, keys, values and outputs, and draws the mask. */
 static bool tokens_open(struct tokens *t, const struct shape *s, struct experiment_work *work)
 {
     const size_t n = s->batch * s->len * s->heads;
@@ -74,15 +74,15 @@ static bool tokens_open(struct tokens *t, const struct shape *s, struct experime
     return true;
 }
 
-/* In float64, by the polar form of Box and Muller (1958). */
+/* Draw i of N(0, 1) in float64 (Box and Muller 1958, polar form). */
 static double normal_at(uint64_t seed, size_t i)
 {
     const double u = 1 - random_unit(random_key(seed, 7000), i);
     return sqrt(-2 * log(u)) * cos(6.283185307179586 * random_unit(random_key(seed, 7001), i));
 }
 
-/* q, k and v as NumPy has them, in float64, rounded: N(0, 1), or uniform in [-1, 1); returns the largest
- * relative rounding. */
+/* Draws q, k and v in float64, as NumPy does, from N(0, 1) or uniformly in [-1, 1), and rounds them; returns
+ * the largest relative rounding error. */
 static double tokens_draw(const struct shape *s, struct tokens *t, bool normal, uint64_t seed)
 {
     const size_t n = s->batch * s->len * (2 * s->d_out + s->v_dim);
@@ -101,7 +101,7 @@ static unsigned tokens_mask(const struct shape *s)
     return s->causal ? ATTN_MASK_CAUSAL : s->added ? ATTN_MASK_BIAS : ATTN_MASK_NONE;
 }
 
-/* q, k, v and y of a layer with random weights, whose x is N(0, 1), or uniform in [0, 1). */
+/* Computes q, k, v and y by a layer with random weights and x from N(0, 1) or uniform in [0, 1). */
 static bool tokens_layer(struct tokens *t, const struct shape *s, bool normal, uint64_t seed,
                          const char *kernel, struct experiment_work *work)
 {
@@ -142,14 +142,14 @@ static bool tokens_layer(struct tokens *t, const struct shape *s, bool normal, u
     return true;
 }
 
-/* ---- their properties ------------------------------------------------------------------------ */
+/* ---- properties ------------------------------------------------------------------------------ */
 
-/* The worst of each property, over the sequences and heads. */
+/* The largest deviation from each property, over sequences and heads. */
 struct worst {
     double sums, masked, empty, first, output, rounding;
 };
 
-/* Properties of a head's weights, beside those in float64. */
+/* Properties of a head's weights p; `exact` are those in float64. */
 static void judge_weights(const struct shape *s, const double *p, const double *exact,
                           struct worst *worst)
 {
@@ -169,7 +169,7 @@ static void judge_weights(const struct shape *s, const double *p, const double *
     }
 }
 
-/* Outputs against those of the float64 weights `p`, and the first row against the first value. */
+/* Compares outputs with those of the float64 weights p, and the first row with the first value. */
 static void judge_output(const struct shape *s, const struct weights_head *head, const double *p,
                          const float *v, const double *o, struct worst *worst)
 {
@@ -238,8 +238,8 @@ static void add_properties(const struct worked_rows *w, const struct shape *s, c
                                 properties[i].tolerance);
 }
 
-/* One kernel on all sequences and heads; the first also gives the weights of a masked head, by the
- * definition, as the notebook prints them. */
+/* One kernel on all sequences and heads; with the first also the weights of a masked head by the definition,
+ * as the notebook prints them. */
 static bool shape_kernel(const struct worked_rows *w, const json_t *step, const struct shape *s,
                          struct tokens *t, const char *kernel, bool first)
 {
@@ -264,7 +264,7 @@ static bool shape_kernel(const struct worked_rows *w, const json_t *step, const 
     return right;
 }
 
-/* Each kernel on an example, whose rows are named after its inputs, too. */
+/* Each kernel on an example; its rows are also named after the distribution of inputs. */
 bool worked_shape(struct worked_rows w, const json_t *shape, const json_t *step)
 {
     char example[96];
