@@ -1,5 +1,5 @@
 /*
- * dots: the distributions, and many trials on all threads, summed up in an order that threads do not change.
+ * dots: the distributions, and sums over many trials in an order that does not depend on the threads.
  */
 #include "dots.h"
 
@@ -21,7 +21,7 @@ const struct dots *const dots_variants[] = {
 };
 const size_t dots_variant_count = sizeof dots_variants / sizeof *dots_variants;
 
-/* Student's t of n degrees: n / (n - 2) and 3 n^2 / ((n - 2) (n - 4)). */
+/* Student's t with n degrees of freedom has variance n / (n - 2) and E x^4 = 3 n^2 / ((n - 2) (n - 4)). */
 const struct distribution_facts distributions[DISTRIBUTION_COUNT] = {
     [DISTRIBUTION_NORMAL] = {"normal", 1, 3},
     [DISTRIBUTION_UNIFORM] = {"uniform", 1.0 / 3, 1.0 / 5},
@@ -53,7 +53,8 @@ const struct scale_of_d scales_of_d[SCALES_OF_D] = {
 
 #define HEAVY_DEGREES 5
 
-/* Student's t as a normal number over the root mean square of as many others as it has degrees. */
+/* Student's t: a normal number over the root mean square of as many others as there are degrees of
+ * freedom. */
 static void heavy(float *x, size_t n, uint64_t key, uint64_t first)
 {
     float z[HEAVY_DEGREES + 1];
@@ -87,8 +88,8 @@ void distribution_draw(enum distribution distribution, float *x, size_t n, uint6
 
 /* ---- moments --------------------------------------------------------------------------------- */
 
-/* Power sums in double.  Samples here have a mean near 0 compared with their spread, so that central
- * moments from sums about 0 lose far less precision than the sampling error takes. */
+/* Power sums in double.  Means here are small beside the spread, so that central moments computed from sums
+ * about 0 lose far less precision than the sampling error. */
 void moments_add(struct moments *m, double x)
 {
     double power = 1;
@@ -121,7 +122,7 @@ struct variance moments_variance(const struct moments *m)
     return (struct variance){mean, variance, variance - half, variance + half};
 }
 
-/* Calls of DOTS_TRIALS trials that are summed up together. */
+/* Calls of DOTS_TRIALS trials in a block, which one thread sums. */
 #define CALLS ((size_t)64)
 #define BLOCK (CALLS * DOTS_TRIALS)
 
@@ -134,7 +135,7 @@ struct sums {
     struct moments *partial; /* (blocks, count) */
 };
 
-/* Trials [index * BLOCK, (index + 1) * BLOCK), of those that there are. */
+/* Sums trials [index * BLOCK, (index + 1) * BLOCK), up to the last trial. */
 static void sum_block(void *context, size_t index, void *scratch)
 {
     const struct sums *s = context;

@@ -1,13 +1,13 @@
 /*
- * dots_lanes: random vectors and their products, a trial a lane; compiled once per ISA.
+ * dots_lanes: random vectors and their products, one trial per lane; compiled once per ISA.
  *
  *   bits      xoshiro128++ (Blackman and Vigna 2018, arXiv:1805.01407), a state per trial, seeded
  *             by random.h from the stream's key and the trial's number
  *   normal    Box and Muller 1958: sqrt(-2 log u) times cosine and sine of a random angle
  *   heavy     Bailey 1994: Student's t as sqrt(n (u^(-2/n) - 1)) cos(angle)
  *
- * Polynomials: least squares at Chebyshev points; their errors are given beside them, and are far
- * below the sampling error of a variance of a million trials (0.0014).
+ * Polynomials: least squares at Chebyshev points; the errors stated below are far smaller than the sampling
+ * error of a variance of a million trials (0.0014).
  */
 #include "dots.h"
 
@@ -83,7 +83,7 @@ INLINE vf root(vf x)
     return y;
 }
 
-/* log u = e log 2 + log m with m in [0.7, 1.4); log(1 + f) / f to 2e-7. */
+/* log u = e log 2 + log m with m in [0.7, 1.4); log(1 + f) / f has error 2e-7. */
 INLINE vf logarithm(vf u)
 {
     const vi above = (vi)u - 0x3f333333; /* 0.7 */
@@ -99,7 +99,7 @@ INLINE vf logarithm(vf u)
     return e * 0.69314718f + p * f;
 }
 
-/* 2^x for 0 <= x <= 20: as exp2_precise() of kernels/shared/exp2.h, to 1e-6. */
+/* 2^x for 0 <= x <= 20, as exp2_precise() of kernels/shared/exp2.h; error 1e-6. */
 INLINE vf power_of_two(vf x)
 {
     const vf shifted = x + 12582912.0f; /* 1.5 * 2^23 rounds to a whole number */
@@ -112,8 +112,8 @@ INLINE vf power_of_two(vf x)
     return (vf)((vu)p + ((vu)shifted << 23));
 }
 
-/* Cosine and sine of an angle: two bits choose the quarter, 30 the rest within +-1/8 of a turn, where
- * the polynomials are good to 3e-8. */
+/* Cosine and sine of an angle from 32 bits: two choose the quadrant, 30 the angle within +-1/8 of a turn,
+ * where the polynomials have error 3e-8. */
 INLINE void turn(vu bits, vf *cosine, vf *sine)
 {
     const vf t = __builtin_convertvector((vi)(bits << 2), vf) * 0x1p-34f, t2 = t * t;

@@ -1,5 +1,5 @@
 /*
- * kernel_call: plan, workspace and operands together.
+ * kernel_call: opens plan, workspace and operands together.
  */
 #include "kernel_call.h"
 

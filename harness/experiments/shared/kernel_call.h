@@ -1,5 +1,5 @@
 /*
- * kernel_call: one kernel, or a layer with it, ready to be called on operands that an experiment fills.
+ * kernel_call: a kernel, or a layer with it, ready to be called on an experiment's operands.
  */
 #ifndef HARNESS_EXPERIMENTS_SHARED_KERNEL_CALL_H
 #define HARNESS_EXPERIMENTS_SHARED_KERNEL_CALL_H
@@ -14,14 +14,14 @@ struct kernel_call {
     struct tensor_set set;
 };
 
-/* Names of every kernel that needs nothing but this program, the last NULL. */
+/* Names of the kernels that need no library or file, the last NULL. */
 const char *const *kernel_call_names(void);
 
-/* The variant of that name that this host prefers for the problem; NULL fills work->message. */
+/* The kernel's variant that this host prefers for the problem; NULL fills work->message. */
 const struct attn_kernel *kernel_call_find(const char *name, const struct attn_problem *problem,
                                            struct experiment_work *work);
 
-/* A plan, its workspace and operands of zeros, results poisoned.  False fills work->message and leaves
+/* Opens a plan, its workspace, operands of zeros, and poisoned results.  False fills work->message and leaves
  * nothing open. */
 bool kernel_call_open(struct kernel_call *call, const struct attn_kernel *kernel,
                       const struct attn_problem *problem, int threads,
@@ -30,10 +30,10 @@ bool kernel_call_open(struct kernel_call *call, const struct attn_kernel *kernel
 bool kernel_call_case(struct kernel_call *call, const struct attn_kernel *kernel,
                       const struct problem_case *c, int threads, struct experiment_work *work);
 
-/* Parameters of a row: those of the step, and the kernel's instruction set. */
+/* A row's parameters: the step's, and the kernel's instruction set. */
 json_t *kernel_call_params(const json_t *step, const struct attn_kernel *kernel);
 
-/* Another scale for the same operands. */
+/* Changes the scale, with the same operands.  False fills work->message. */
 bool kernel_call_scale(struct kernel_call *call, float scale, struct experiment_work *work);
 
 void kernel_call_run(struct kernel_call *call);
@@ -52,10 +52,10 @@ struct layer_call {
     void *workspace;
 };
 
-/* One sequence through `heads` heads of `dim`, without an output projection. */
+/* A layer of one sequence with `heads` heads of `dim` and no output projection. */
 struct attn_self_attention layer_shape(size_t len, size_t d_in, size_t heads, size_t dim);
 
-/* Uses the host's preferred variant of that kernel.  False fills work->message and leaves nothing open. */
+/* Uses the kernel's variant that the host prefers.  False fills work->message and leaves nothing open. */
 bool layer_call_open(struct layer_call *call, const struct attn_self_attention *layer,
                      const char *kernel, struct experiment_work *work);
 void layer_call_close(struct layer_call *call);

@@ -32,7 +32,7 @@ bool kernel_weights_takes(const char *name, unsigned mask)
     return kernel_call_find(name, &problem, &work);
 }
 
-/* Operands that mask the scores of query i. */
+/* Stores the mask operand's row of query i. */
 static void store_added(const struct weights_head *head, const struct attn_tensors *t, size_t i)
 {
     const float *added = head->added + i * head->keys;

@@ -1,5 +1,5 @@
 /*
- * layer_file: shapes of a layer are taken from x, wq, wv and o, and every other tensor must agree.
+ * layer_file: reads shapes from x, wq, wv and o; every other tensor must agree.
  */
 #include "layer_file.h"
 
@@ -11,8 +11,8 @@
 
 static const struct {
     const char *name;
-    /* instead in a state_dict, as (output, input): of a torch.nn.Linear; of a torch.nn.MultiheadAttention
-     * whose kdim or vdim is another; of any other one, where q, k and v share theirs */
+    /* its names in a state_dict, as (output, input): torch.nn.Linear; torch.nn.MultiheadAttention with a kdim
+     * or vdim; any other MultiheadAttention, where q, k and v share a tensor */
     const char *linear, *apart, *attention;
     bool needed;
     size_t batched; /* dimensions, of which the first may be left out; 0: all are needed */
@@ -31,14 +31,14 @@ static const struct {
     [LAYER_CONTEXT] = {.name = "context", .batched = 3},
 };
 
-/* A MultiheadAttention with add_bias_kv has one more key and value, which no kernel here gets. */
+/* Of a MultiheadAttention with add_bias_kv: an additional key and value, which is not supported. */
 static const char *const refused[] = {"bias_k", "bias_v"};
 
 /* A file that is being read. */
 struct reader {
     const char *path, *prefix;
     const struct safetensor *found[LAYER_TENSORS]; /* NULL, or the tensor in `as` */
-    struct safetensor as[LAYER_TENSORS];           /* with the dimensions that a layer has */
+    struct safetensor as[LAYER_TENSORS];           /* with all of the layer's dimensions */
     bool turned[LAYER_TENSORS];                    /* stored as (output, input) */
     struct experiment_work *work;
 };
@@ -51,7 +51,7 @@ static bool refuse(const struct reader *r, enum layer_tensor which, const char *
                            tensors[which].name, shape, wanted);
 }
 
-/* A tensor with the dimensions that a layer has, of whatever it was stored with. */
+/* Uses t as tensor i of the layer, with a batch of 1 where it has none; `linear`: it is (output, input). */
 static void use(struct reader *r, int i, const struct safetensor *t, bool linear)
 {
     struct safetensor *as = &r->as[i];
@@ -68,7 +68,7 @@ static void use(struct reader *r, int i, const struct safetensor *t, bool linear
     r->found[i] = as;
 }
 
-/* The third of a tensor's rows that q, k or v has; false fills the message. */
+/* The third of a tensor's rows that belongs to q, k or v; false fills the message. */
 static bool third(const struct reader *r, size_t which, const struct safetensor *whole,
                   struct safetensor *part)
 {
@@ -116,7 +116,7 @@ static bool find_tensors(struct reader *r, const struct safetensors *file)
     return true;
 }
 
-/* Whether a tensor has this shape, or is not there. */
+/* Whether a tensor has this shape, or is absent. */
 static bool has_shape(const struct reader *r, enum layer_tensor which, const size_t *shape,
                       size_t rank)
 {
@@ -130,7 +130,7 @@ static bool has_shape(const struct reader *r, enum layer_tensor which, const siz
     return refuse(r, which, text);
 }
 
-/* Lengths from x, wq and wv, which have the right rank, and heads. */
+/* Reads lengths from x, wq and wv, whose ranks are right, and the number of heads. */
 static bool read_lengths(const struct reader *r, size_t heads, struct attn_self_attention *l)
 {
     const struct safetensor *const *t = r->found;
@@ -259,15 +259,15 @@ struct attn_self_attention_tensors layer_file_tensors(const struct layer_file *f
     };
 }
 
-/* Tolerance, as a share of the output's largest element: sums of 384 float32 products, twice, were
- * seen to differ by 8e-7 of it (all-MiniLM-L6-v2, Zen 4, 2026-11-21), and this is ten times that.
- * It grows in proportion to the length of the sums. */
+/* Tolerance relative to the output's largest element, for sums of up to 384 products: ten times the
+ * difference seen, 8e-7 (all-MiniLM-L6-v2, two sums of 384 float32 products, Zen 4, 2026-11-21).  It grows in
+ * proportion to the length of the sums. */
 #define MATCH 8e-6
 #define MATCH_D_IN 384.0
 
-/* A model of 16 bits rounds q, k, v, o and y, each by half a unit of the last place; the kernels here, in
- * float32, round none of them.  PyTorch's own layers of 16 numbers differed in y by up to 2.3 such halves
- * (PyTorch 2.15, 2026-11-28). */
+/* Roundings of a 16-bit model, each half a unit in the last place: of q, k, v, o and y, which the kernels
+ * here keep in float32.  In PyTorch's layers of 16 numbers y differed by up to 2.3 of them (PyTorch 2.15,
+ * 2026-11-28). */
 #define ROUNDED 5
 
 double layer_file_allowed(double largest, size_t d_in, enum attn_dtype dtype)

@@ -1,11 +1,11 @@
 /*
- * layer_heads: shapes of the heads are taken from q, and k, v and o must agree.
+ * layer_heads: reads shapes from q; k, v and o must agree.
  */
 #include "layer_heads.h"
 
 #include "layer_file.h"
 
-/* A tensor of one batch with as many heads and tokens as q; NULL fills the message. */
+/* Finds a tensor of batch 1 with as many heads and tokens as q; NULL fills the message. */
 static const struct safetensor *find_like(const struct safetensors *in, const char *file,
                                           const char *prefix, const char *name,
                                           const struct safetensor *q, struct experiment_work *work)

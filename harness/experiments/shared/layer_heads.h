@@ -1,6 +1,6 @@
 /*
- * layer_heads: the operands of attention in safetensors files, for one sequence, found where the files of
- * cases are:
+ * layer_heads: attention operands of one sequence in safetensors files, searched in the folders of cases'
+ * files:
  *
  *     PREFIXq, k              (1, H, S, D)
  *     PREFIXv, o              (1, H, S, Dv)      o is optional
@@ -11,14 +11,14 @@
 #include "attention.h"
 #include "experiments/experiment.h"
 
-/* (heads, len, dim) each, v and o (heads, len, v_dim); o NULL where the file has none. */
+/* q and k are (heads, len, dim), v and o (heads, len, v_dim); o is NULL if the file has none. */
 struct layer_heads {
     size_t heads, len, dim, v_dim;
     float *q, *k, *v, *o;
     enum attn_dtype o_dtype;
 };
 
-/* Those of a file; false names the tensor that is missing or of another shape. */
+/* Reads a file's; false fills work->message with the tensor that is missing or has another shape. */
 bool layer_heads_open(struct layer_heads *heads, const char *path, const char *prefix,
                       struct experiment_work *work);
 
@@ -30,13 +30,13 @@ struct real_name {
 };
 extern const struct real_name real_layers[];
 
-/* A copy of `base` with file and prefix of each; steals it. */
+/* Adds a step for each: a copy of `base`, which is stolen, with file and prefix. */
 void real_steps(json_t *steps, json_t *base);
 
-/* The heads of a step's file and prefix. */
+/* Reads the heads of a step's file and prefix; false fills work->message. */
 bool real_open(struct layer_heads *heads, const json_t *step, struct experiment_work *work);
 
-/* Parameters of a row of head `h`: those of the step, head, d, and its length by this name. */
+/* A row's parameters for head h: the step's, "head", "d", and the number of tokens under the key `length`. */
 json_t *real_params(const json_t *step, const struct layer_heads *heads, size_t h,
                     const char *length);
 

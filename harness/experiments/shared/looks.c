@@ -1,5 +1,5 @@
 /*
- * looks: sums of weights by place, against what uniform weights would give.
+ * looks: sums of weights by place, compared with uniform weights.
  */
 #include "looks.h"
 
@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A head looks at a place that has at least twice its even part of the weight, and a tenth of all weight
- * more than that. */
+/* A head looks at a place if its share of the weight is at least twice that of uniform weights, and larger by
+ * at least 0.1. */
 #define TIMES_EVEN 2
 #define MORE_THAN_EVEN 0.1
 
@@ -39,7 +39,7 @@ static bool lies_there(enum looks_place place, size_t i, size_t j, size_t token,
     }
 }
 
-/* The key that gets most weight. */
+/* The key with most weight over all rows. */
 static size_t most_looked_at(const double *p, size_t n)
 {
     size_t best = 0;
@@ -112,7 +112,7 @@ static bool stands_out(const struct looks *looks, int place)
            looks->places[place].weight >= TIMES_EVEN * looks->places[place].even;
 }
 
-/* The place with the most weight beyond an even spread, but for `other`. */
+/* The place, other than `other`, whose weight most exceeds that of uniform weights. */
 static int best_place(const struct looks *looks, int other)
 {
     int best = other == 0 ? 1 : 0;

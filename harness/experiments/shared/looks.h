@@ -1,5 +1,5 @@
 /*
- * looks: what a head looks at, from its weights.
+ * looks: which tokens a head looks at, from its weights.
  */
 #ifndef HARNESS_EXPERIMENTS_SHARED_LOOKS_H
 #define HARNESS_EXPERIMENTS_SHARED_LOOKS_H
@@ -13,7 +13,7 @@ enum looks_place {
     LOOKS_ITSELF,
     LOOKS_NEXT,
     LOOKS_EQUAL, /* a token with the same text elsewhere */
-    LOOKS_TOKEN, /* the one token that gets most of all weight */
+    LOOKS_TOKEN, /* the one token with most weight over all rows */
     LOOKS_PLACES
 };
 
@@ -23,19 +23,19 @@ struct looks {
         double even;    /* the share if each row had equal weights on the keys that it sees */
         size_t largest; /* rows whose largest weight lies there */
     } places[LOOKS_PLACES];
-    size_t token;        /* that of LOOKS_TOKEN */
-    double in_use, seen; /* e^entropy and keys that a row sees, means over rows */
+    size_t token;        /* index of LOOKS_TOKEN */
+    double in_use, seen; /* means over rows: e^entropy, and keys that a row sees */
     char text[480];      /* the sentence, without its subject */
 };
 
-/* From weights (n, n), where hidden keys have weight 0: causal hides those behind the row's own. */
+/* From weights (n, n), 0 for hidden keys; causal: a row sees no later keys. */
 void looks_find(const double *p, size_t n, bool causal, const char *const *tokens,
                 struct looks *looks);
 
-/* e^entropy, the mean over rows. */
+/* Mean over rows of e^entropy, the keys in use. */
 double looks_in_use(const double *p, size_t n);
 
-/* Its name in the rows: "previous", ... */
+/* The place's name in rows: "previous", ... */
 const char *looks_place_name(enum looks_place place);
 
 #endif

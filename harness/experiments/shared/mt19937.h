@@ -16,16 +16,17 @@
 
 struct mt19937 {
     uint32_t state[MT19937_WORDS];
-    size_t at; /* of the next word */
+    size_t at; /* index of the next word */
 };
 
 void mt19937_seed(struct mt19937 *generator, uint32_t seed);
 uint32_t mt19937_next(struct mt19937 *generator);
 
-/* n numbers of torch.empty(n).uniform_(from, to). */
+/* Draws n numbers as torch.empty(n).uniform_(from, to) does. */
 void mt19937_uniform(struct mt19937 *generator, float *x, size_t n, float from, float to);
 
-/* Weight (d_in, d_out), so that y = x w, of an nn.Linear(d_in, d_out); its bias where not NULL. */
+/* Draws the weight of an nn.Linear(d_in, d_out), as (d_in, d_out), so that y = x w; and its bias if not
+ * NULL. */
 void mt19937_linear(struct mt19937 *generator, size_t d_in, size_t d_out, float *w, float *bias);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * softmax_facts: formulas that keep the largest weight apart, so that 1 - p is the sum of the rest.
+ * softmax_facts: formulas that take 1 - p of the largest weight as the sum of the others.
  */
 #include "softmax_facts.h"
 
@@ -8,7 +8,7 @@
 #include "experiments/experiment.h"
 #include "kernel_call.h"
 
-/* Weights, the sum of those beside the largest, and the entropy log l - sum p (x - m). */
+/* Computes weights and *rest, their sum without the largest; returns the entropy, log l - sum p (x - m). */
 static double weigh(const double *x, size_t n, double *p, size_t *top, double *rest)
 {
     double l = 0, mean = 0;
@@ -69,8 +69,8 @@ struct softmax_facts softmax_facts(const double *x, size_t n, double *p)
 
 /* ---- rows of a head -------------------------------------------------------------------------- */
 
-/* sum_j p_j^2 |k_j - mean|^2 with everything relative to the top key, so that the other keys' terms
- * keep their precision where its weight is 1 up to rounding.  `mean` is scratch of d elements. */
+/* sum_j p_j^2 |k_j - mean|^2 with keys relative to the top key, so that the other keys' terms keep their
+ * precision if its weight rounds to 1.  `mean` is scratch of d elements. */
 static double spread(const struct softmax_head *head, const double *p, size_t top, double *mean)
 {
     const float *k_top = head->k + top * head->d;
@@ -97,7 +97,7 @@ struct scaled_head {
     struct softmax_row *rows;
 };
 
-/* Scratch of 2 * keys + d elements. */
+/* Facts about row i; scratch has 2 * keys + d elements. */
 static void one_row(void *context, size_t i, void *scratch)
 {
     const struct scaled_head *s = context;

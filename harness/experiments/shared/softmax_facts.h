@@ -1,5 +1,5 @@
 /*
- * softmax_facts: how peaked a row of weights is, and how much of a gradient it lets through.
+ * softmax_facts: how peaked a row of weights is, and how much gradient passes through it.
  */
 #ifndef HARNESS_EXPERIMENTS_SHARED_SOFTMAX_FACTS_H
 #define HARNESS_EXPERIMENTS_SHARED_SOFTMAX_FACTS_H
@@ -12,17 +12,17 @@
  *   entropy     in nats; e^entropy keys are in use
  *   jacobian    the spectral norm of J, at most 1/2
  *   frobenius   its Frobenius norm: the root mean square of |J g| over g ~ N(0, I)
- * Each keeps its precision where one weight is 1 up to rounding.
+ * Each keeps its precision if one weight rounds to 1.
  */
 struct softmax_facts {
     double entropy, largest, jacobian, frobenius;
     size_t top; /* index of the largest weight */
 };
 
-/* x of n logits; p receives the weights. */
+/* Facts about n logits x; p receives the weights. */
 struct softmax_facts softmax_facts(const double *x, size_t n, double *p);
 
-/* Queries and keys of one head, row-major, d elements a row. */
+/* Queries (rows, d) and keys (keys, d) of one head. */
 struct softmax_head {
     const float *q, *k;
     size_t rows, keys, d;
@@ -34,8 +34,8 @@ struct softmax_row {
 };
 
 /*
- * All rows of a head at a scale.  `gradient` is the root mean square of the gradient that reaches q
- * from gradients N(0, I) of the weights: with s = scale q K^T and J the softmax's Jacobian it is
+ * All rows of a head at a scale.  `gradient` is the root mean square of q's gradient for gradients N(0, I) of
+ * the weights: with s = scale q K^T and J the softmax's Jacobian it is
  *   scale ||K^T J||_F = scale sqrt(sum_j p_j^2 |k_j - sum_i p_i k_i|^2).
  * False if memory runs out.
  */
