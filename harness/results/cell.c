@@ -1,5 +1,5 @@
 /*
- * cell: identity, repro line and states of a line of results.
+ * cell: a cell's identity, repro line and states.
  */
 #include "cell.h"
 

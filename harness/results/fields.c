@@ -97,7 +97,7 @@ static double member(const void *of, size_t offset)
     return x;
 }
 
-/* A count or a size; null for what no integer holds, as a worker may say anything. */
+/* A count or a size; null if no integer holds it, as a worker may send any number. */
 static json_t *whole_json(double x)
 {
     return fabs(x) < 0x1p63 ? json_integer((json_int_t)x) : json_null();
@@ -125,7 +125,7 @@ static json_t *joined(const struct cell *cell, enum field field, const struct st
     const bool whole = kinds[field].unit == UNIT_BYTES || kinds[field].unit == UNIT_COUNT;
     switch (kinds[field].join) {
     case JOIN_MEDIAN:
-        /* of time and of the row itself a launch has its numbers at its top */
+        /* a launch's record has the numbers of "time" and of the row itself at its top level */
         object = object && strcmp(object, "time") == 0 ? NULL : object;
         return (whole ? whole_json : number_json)(launches_median_of(cell, object, name));
     case JOIN_EACH:

@@ -1,9 +1,9 @@
 /*
- * fields: one table of what a cell's row has: the place of each field in the line, and for a number its unit
- * and how it is computed from the cell's launches.
+ * fields: the table of a row's fields: the JSON object and name of each, and for numbers the unit and how
+ * they are computed from a cell's launches.
  *
- * row.c writes them and the tables print them.  A new number is a line here, a definition of
- * results/schema.json, which a test holds to this list, and a column in report_columns.c where a table
+ * row.c writes the fields, tables print them.  A new number is a line here, a definition in
+ * results/schema.json, which a test compares with this list, and a column in report_columns.c if a table
  * shows it.
  */
 #ifndef HARNESS_RESULTS_FIELDS_H
@@ -24,12 +24,12 @@ enum field_unit {
 };
 
 /*
- * F(constant, object of the row or NULL, name, unit, meaning, how it comes from the launches): one of
+ * F(constant, object of the row or NULL, name, unit, meaning, how it is computed), the last one of
  *
- *   MEDIAN              of the launches' numbers of this name; EACH: for each element of an array
+ *   MEDIAN              median of the launches' numbers of this name; EACH: of each element of an array
  *   WORK(m)             m of struct attn_work: flops or bytes of a call
- *   RATE(m)             that over the median time
- *   SHARE(m, ceiling)   median of each launch's rate over the ceiling that was measured in it
+ *   RATE(m)             WORK(m) over the median time
+ *   SHARE(m, ceiling)   median over launches of the rate over the ceiling measured in the same launch
  *   STATISTIC(m)        m of struct stats_launches
  *   ELSEWHERE           row.c computes it
  */
@@ -108,7 +108,7 @@ enum field_unit {
     F(ERROR_OVER_BOUND, "check", "error_over_bound", RATIO,                                        \
       "largest error divided by its bound; above 1 the kernel fails", ELSEWHERE)
 
-/* What else is read of rows: F(constant, object of the row or NULL, name). */
+/* Other fields that are read from rows: F(constant, object of the row or NULL, name). */
 #define FIELDS_BESIDE(F)                   \
     F(CASE, NULL, "case")                  \
     F(KERNEL, NULL, "kernel")              \
@@ -140,25 +140,26 @@ enum field {
 };
 #undef FIELD_CONSTANT
 
-/* Where it stands: member field_name() of the row's object field_object(), NULL of the row itself. */
+/* A field is the member field_name() of the row's object field_object(); NULL: of the row itself. */
 const char *field_object(enum field field);
 const char *field_name(enum field field);
 
-/* "s", "bytes", "share", ..., and what the number is. */
+/* "s", "bytes", "share", ...; one line on what the number means. */
 const char *field_unit(enum field field);
 const char *field_meaning(enum field field);
 
-/* What a finished row has there, NULL: nothing; as a number, NaN where it is none; as a text, "" likewise. */
+/* The field of a finished row: as JSON, NULL if absent; as a number, NaN if it is none; as a text, "" if it
+ * is none. */
 json_t *field_json(const json_t *row, enum field field);
 double field_of(const json_t *row, enum field field);
 const char *field_word(const json_t *row, enum field field);
 
-/* Adds to an object of a row, NULL the row itself, those numbers that launches give.  `statistics` NULL:
- * there are none. */
+/* Adds the numbers that are computed from launches to `to`, which is the row's object of this name, or the
+ * row itself if it is NULL.  `statistics` NULL: there are none. */
 void fields_add(const struct cell *cell, const char *object,
                 const struct stats_launches *statistics, json_t *to);
 
-/* Writes a row's number as tables have it, "" where it has none. */
+/* Formats a row's number as in tables; "" if it has none. */
 void field_text(const json_t *row, enum field field, char text[UNITS_TEXT]);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * journal: appending, flushing, and reading back what an interrupted session left.
+ * journal: appends lines, flushes them, and reads the file of an interrupted session back.
  */
 #define _GNU_SOURCE
 #include "journal.h"
@@ -21,13 +21,13 @@
 #include "fields.h"
 #include "system/lines.h"
 
-/* 9 digits tell any two float32 apart; a time in seconds is never known to more. */
+/* 9 digits distinguish any two float32; no time is known more precisely. */
 #define DUMP_FLAGS (JSON_COMPACT | JSON_REAL_PRECISION(9))
 
 struct journal {
     int fd;
-    bool regular; /* can be cut back to its last whole line */
-    off_t length; /* of the whole lines */
+    bool regular; /* a regular file, which can be truncated to its last whole line */
+    off_t length; /* bytes of whole lines */
     char *path;
     json_t *session;
     json_t *cells;    /* identity -> last row */
@@ -49,9 +49,9 @@ bool journal_write(struct journal *journal, json_t *line, bool to_disk, char *me
     bool written = false;
     char *text = line ? json_dumps(line, DUMP_FLAGS) : NULL;
     errno = ENOMEM;
-    if (text && !alloc_failed()) { /* jansson leaves gaps where memory is missing */
+    if (text && !alloc_failed()) { /* jansson drops members if memory runs out */
         const size_t length = strlen(text);
-        text[length] = '\n'; /* in place of the terminating 0 */
+        text[length] = '\n'; /* replaces the terminating 0 */
         written = lines_write(journal->fd, text, length + 1) && (!to_disk || flush(journal->fd));
         if (written)
             journal->length += (off_t)length + 1;
@@ -59,7 +59,7 @@ bool journal_write(struct journal *journal, json_t *line, bool to_disk, char *me
     if (!written) {
         snprintf(message, message_size, "%s: %s", journal->path, strerror(errno));
         if (journal->regular && ftruncate(journal->fd, journal->length) != 0)
-            journal->regular = false; /* the half line stays; --resume will cut it off */
+            journal->regular = false; /* the incomplete line stays; --resume cuts it off */
     }
     free(text);
     json_decref(line);
@@ -76,7 +76,7 @@ static struct journal *fail(struct journal *journal, const char *why, char *mess
     return NULL;
 }
 
-/* An open file that no other session writes to; NULL fills message. */
+/* Opens a file that no other session writes to; NULL fills message. */
 static struct journal *open_file(const char *path, int flags, char *message, size_t message_size)
 {
     struct stat status;
@@ -120,7 +120,7 @@ struct journal *journal_create(const char *path, enum journal_over over, char *m
     return journal;
 }
 
-/* Launches of another build do not count: they are forgotten. */
+/* Merges a session line; checks and launches of another build are dropped. */
 static void merge_session(struct journal *journal, json_t *session)
 {
     const json_t *before = json_object_get(journal->session, "build");
@@ -132,7 +132,7 @@ static void merge_session(struct journal *journal, json_t *session)
     journal->session = json_incref(session);
 }
 
-/* Whether a launch counts for its cell: not if a repeat superseded it, or if it is a twin's. */
+/* Whether a launch counts for its cell: it is not a twin's, and no repeat superseded it. */
 static bool counts(const json_t *launch)
 {
     return !json_is_true(json_object_get(launch, "superseded")) &&
@@ -163,7 +163,7 @@ static bool merge_line(struct journal *journal, json_t *line)
     return true;
 }
 
-/* Takes every whole line in; returns the number of the first that is no JSON object, 0 if none. */
+/* Merges every whole line; returns the number of the first that is no JSON object, 0 if there is none. */
 static size_t merge_lines(struct journal *journal, const char *text, size_t length)
 {
     size_t number = 0;
@@ -179,13 +179,13 @@ static size_t merge_lines(struct journal *journal, const char *text, size_t leng
     return 0;
 }
 
-/* Whether the first line says that this is a results file of a version we know. */
+/* Whether the session line names the schema that this program reads. */
 static bool known_schema(const struct journal *journal)
 {
     return strcmp(text_at(journal->session, "schema"), JOURNAL_SCHEMA) == 0;
 }
 
-/* Cuts the file to its whole lines and reads them; returns what is wrong, NULL where nothing. */
+/* Truncates the file to whole lines and reads them; returns an error, NULL if there is none. */
 static const char *read_back(struct journal *journal, char *note, size_t note_size)
 {
     static char why[80];

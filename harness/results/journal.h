@@ -1,9 +1,9 @@
 /*
- * journal: the results file, JSON Lines, one finished cell a line, on disk when written.
+ * journal: the results file, JSON Lines (results/schema.json).
  *
- * Lines are of type session, check, launch, cell, experiment, noise and end (results/schema.json).  A
- * launch line is written as soon as the launch is over, so that a killed session loses only the
- * launch in flight; the cell line sums a cell's launches up.
+ * Lines are of type session, check, launch, cell, experiment, noise and end.  A launch line is written as
+ * soon as the launch ends, so that a killed session loses only the current launch; a cell line sums up its
+ * launches.
  */
 #ifndef HARNESS_RESULTS_JOURNAL_H
 #define HARNESS_RESULTS_JOURNAL_H
@@ -17,27 +17,26 @@
 
 struct journal;
 
-/* Policy for an existing file with content: refuse it, with the remedies of a session or of an
- * experiment, or replace it. */
+/* What to do with an existing file that is not empty: refuse it, with advice for a session (RESUMABLE) or an
+ * experiment (ONCE), or replace it. */
 enum journal_over { JOURNAL_RESUMABLE, JOURNAL_ONCE, JOURNAL_REPLACE };
 
-/* Opens a new file ("-" is standard output), or one to resume.  An unfinished line of a killed session is
- * cut off and reported in message, which is empty otherwise. NULL fills message. */
+/* Open a new file ("-": standard output), or one to resume, whose unfinished last line is cut off and
+ * reported in message, else empty.  NULL fills message. */
 struct journal *journal_create(const char *path, enum journal_over over, char *message,
                                size_t message_size);
 struct journal *journal_resume(const char *path, char *message, size_t message_size);
 
-/* Appends one line and steals the reference.  `to_disk` waits until the disk holds it; a line written
- * without may be lost if the power fails before the next one written with it.  False on a full disk or I/O
- * error, with the file still ending in a whole line. */
+/* Appends a line, which is stolen.  `to_disk` waits until this and all earlier lines are on disk.  False on a
+ * full disk or an I/O error; the file still ends in a whole line. */
 bool journal_write(struct journal *journal, json_t *line, bool to_disk, char *message,
                    size_t message_size);
 
-/* From a resumed file: its last session line; the last row of a cell, NULL where there is none; its check
- * and its launches since the build last changed, NULL where there are none. */
+/* From a resumed file: its last session line; the last row of a cell; a cell's check, and its launches since
+ * the build last changed.  NULL if there is none. */
 const json_t *journal_session(const struct journal *journal);
 const json_t *journal_find(const struct journal *journal, const char *identity);
-/* The last row of the same variant on another number of threads that failed, crashed or timed out. */
+/* The last row in which the cell's variant failed, crashed or timed out on another number of threads. */
 const json_t *journal_find_wrong(const struct journal *journal, const json_t *cell);
 json_t *journal_check(const struct journal *journal, const char *identity);
 json_t *journal_launches(const struct journal *journal, const char *identity);

@@ -1,7 +1,7 @@
 /*
- * journal_identity: the fields that tell two cells apart, as one string.
+ * journal_identity: the fields that identify a cell, as one string.
  *
- * They are those of the key in results/schema.json; tests/results/test_schema.c compares the two.
+ * They are the key in results/schema.json; tests/results/test_schema.c compares the two.
  */
 #include <stdio.h>
 #include <string.h>
@@ -10,8 +10,8 @@
 
 #include "journal.h"
 
-/* In the order of the text.  A field with a usual value is missing in older files: only a value that
- * differs from it is added, with its name. */
+/* In the order of the text.  A field with a usual value, which older files lack, is added, with its name,
+ * only if its value differs. */
 static const struct {
     const char *name, *usual;
 } keys[] = {

@@ -1,5 +1,5 @@
 /*
- * launches: numbers from the records of launches.
+ * launches: statistics over the records of launches.
  */
 #include "base/alloc.h"
 #include "launches.h"
@@ -21,7 +21,7 @@ struct series {
 
 #define WHOLE SIZE_MAX /* the number itself, not one of an array */
 
-/* One number of every launch, those without it left out. */
+/* One number of every launch that has it. */
 static struct series per_launch(const struct cell *cell, const char *outer, const char *key,
                                 size_t index)
 {
@@ -129,7 +129,7 @@ static struct noise_launch noise_launch(const struct cell *cell, const json_t *r
     };
 }
 
-/* Every launch that has samples; returns how many; release() the array. */
+/* The launches that have samples; returns how many; release() the array. */
 static size_t all_launches(const struct cell *cell, struct noise_launch **launches)
 {
     const size_t count = json_array_size(cell->launches);
@@ -195,8 +195,8 @@ bool launches_in_place(const struct cell *cell)
     return in_place;
 }
 
-/* One interval in twenty of independent launches becomes this much wider by chance, by the estimates of 16
- * cells with 6 launches each; fewer where there are more of either (tests/base/test_coverage.c). */
+/* With 16 cells of 6 independent launches each, chance widens one interval in twenty by this factor; with
+ * more cells or launches fewer (tests/base/test_coverage.c). */
 #define WIDENED 3.0
 
 unsigned launches_noise(const struct cell *cell)

@@ -23,7 +23,7 @@
 #include "base/units.h"
 
 #define DEFAULT_WIDTH 80
-#define LEAST_WIDTH 40 /* that a table is made for */
+#define LEAST_WIDTH 40 /* columns of the narrowest table */
 
 struct report_output report_output;
 static int failed; /* the first errno of a failed write */
@@ -110,12 +110,12 @@ static const struct table_column summary_columns[] = {
     {"x gemm", 1, false}, {"regret", 3, false},
 };
 
-/* Which column of a case's table each is; -1 none. */
+/* The column of a case's table that each column of the summary comes from; -1: none. */
 static const int summary_from[] = {-1,          COLUMN_THREADS, COLUMN_MARK, COLUMN_KERNEL,
                                    COLUMN_TIME, COLUMN_GFLOPS,  COLUMN_FMA,  COLUMN_BANDWIDTH,
                                    COLUMN_GEMM, COLUMN_REGRET};
 
-/* "*" for one that alone is the fastest, "=" for one tied, nothing where no other has a time. */
+/* "*": fastest without a tie; "=": tied; "": no other has a time. */
 static const char *mark(const struct cell *cells, size_t count, const struct cell *best)
 {
     for (size_t i = 0; i < count; i++)
@@ -139,8 +139,7 @@ static void summary_row(const struct cell *cells, size_t count, const struct cel
                  summary_from[c] < 0 ? cell->c->name : whole.text[summary_from[c]]);
 }
 
-/* One line per case and thread count of which a cell has a rank, in the order in which they first come;
- * returns how many. */
+/* One row for each case and thread count with a ranked cell, in order of appearance; returns how many. */
 static size_t summary_rows(const struct cell *cells, size_t count, struct table_row *rows)
 {
     size_t n = 0;
@@ -181,7 +180,7 @@ static void print_states(const struct cell *cells, size_t count)
     report_wrapped(4, "%s", line);
 }
 
-/* Cells of the kernel that call the library; any library if that is NULL. */
+/* How many of the kernel's cells call the library; NULL: any library. */
 static size_t calling(const struct cell *cells, size_t count, const char *kernel,
                       const char *library)
 {
@@ -194,7 +193,7 @@ static size_t calling(const struct cell *cells, size_t count, const char *kernel
     return n;
 }
 
-/* Each library that a kernel calls, once; gemm chooses a core type of OpenBLAS by the problem. */
+/* Prints each library that a kernel calls, once; gemm chooses a core type of OpenBLAS by the problem. */
 static void print_libraries(const struct cell *cells, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -211,7 +210,7 @@ static void print_libraries(const struct cell *cells, size_t count)
     }
 }
 
-/* What kernels admit to do otherwise, and were not judged by; once each. */
+/* Prints, once for each kernel, which checks its declared deviations switched off. */
 static void print_caveats(const struct cell *cells, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -228,7 +227,7 @@ static void print_caveats(const struct cell *cells, size_t count)
     }
 }
 
-/* "; with --launches 6 this session takes about 3 min": what it took, and the launches that are missing. */
+/* "; with --launches 6 this session takes about 3 min", extrapolated from the time that it took. */
 static void advise(const struct cell *cells, size_t count, double wall_s, char text[96])
 {
     char span[UNITS_TEXT];

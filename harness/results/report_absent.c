@@ -1,5 +1,5 @@
 /*
- * report_absent: sums up many cases of a check in one line: those that a kernel does not compute, and drawn
+ * report_absent: sums up many cases of a check in a line: those that a kernel does not compute, and drawn
  * ones.
  */
 #include <string.h>
@@ -20,7 +20,7 @@ static bool alike(const struct cell *a, const struct cell *b)
     return a->state == b->state && cell_same_variant(a, b) && strcmp(a->why, b->why) == 0;
 }
 
-/* Whether the table of a cell's case has said it: it has one where another kernel computes the case. */
+/* Whether the table of the cell's case names it: there is one if any kernel computes the case. */
 static bool is_told(const struct cell *cells, size_t count, const struct cell *cell)
 {
     for (size_t i = 0; i < count; i++)
@@ -29,7 +29,7 @@ static bool is_told(const struct cell *cells, size_t count, const struct cell *c
     return false;
 }
 
-/* Cases in which the variant is absent for the same reason. */
+/* How many cases the variant is absent in for the same reason, without those that have a table. */
 static size_t cases_like(const struct cell *cells, size_t count, const struct cell *cell)
 {
     size_t n = 0;

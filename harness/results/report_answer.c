@@ -1,5 +1,5 @@
 /*
- * report_answer: the fastest variant of a case, what bounds it, who is next; no more than was measured.
+ * report_answer: a sentence about the fastest variant of a case, what bounds it, and which is next.
  */
 #include "report_answer.h"
 
@@ -16,11 +16,11 @@
 #include "fields.h"
 #include "report_rows.h"
 
-#define MOST_TIES 3 /* that are named */
+#define MOST_TIES 3 /* variants named */
 
 /* ---- the sentence --------------------------------------------------------------------------- */
 
-/* Two digits, by what is printed. */
+/* Decimals for two significant digits. */
 static int decimals(double x)
 {
     return x < 0.995 ? 2 : x < 9.95 ? 1 : 0;
@@ -86,7 +86,7 @@ static void take_doubts(const json_t *row, struct report_answer *a)
                 add_word(a->doubts, sizeof a->doubts, noise_words[w].word);
 }
 
-/* The fastest and what is known of it alone. */
+/* The answer for the fastest cell, without its rivals. */
 static struct report_answer answer_of(const struct cell *cell, bool ranked)
 {
     const json_t *row = cell->row;
@@ -103,7 +103,7 @@ static struct report_answer answer_of(const struct cell *cell, bool ranked)
     return a;
 }
 
-/* What the others of its case and threads add, by time. */
+/* Adds the rivals, sorted by time. */
 static void take_others(const struct cell *fastest, const struct cell *const *sorted, size_t count,
                         struct report_answer *a)
 {
@@ -155,7 +155,7 @@ void report_answers(const struct cell *cells, size_t count, const struct cell *c
 
 /* ---- the library's choices ------------------------------------------------------------------ */
 
-/* "flash/avx512, 1.07 x as long as split_kv/avx512 in decode-1k on 2 threads", the worst. */
+/* The worst choice: "flash/avx512, 1.07 x as long as split_kv/avx512 in decode-1k on 2 threads". */
 static void name_worst(const struct cell *chosen, const struct cell *fastest, double regret,
                        char text[512])
 {

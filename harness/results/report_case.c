@@ -17,7 +17,7 @@
 #include "report_rows.h"
 #include "base/units.h"
 
-/* Whether every kernel that could compute the case was skipped, and for the same reason: its input. */
+/* Whether every kernel that could compute the case was skipped for the same reason: its input. */
 static bool nothing_to_compute(const struct cell *cells, size_t count)
 {
     const char *why = NULL;
@@ -85,14 +85,14 @@ static bool absent_for(const struct cell *cell, enum cell_state state, const cha
            strcmp(field_word(cell->row, FIELD_WHY), why) == 0;
 }
 
-/* "  unsupported: naive/avx512, gemm/avx512 (dtype=f16)"; what does not fit is left out. */
+/* "  unsupported: naive/avx512, gemm/avx512 (dtype=f16)"; variants that do not fit are left out. */
 static void print_absent_for(const struct cell *cells, size_t count, enum cell_state state,
                              const char *why)
 {
     char text[4096], last[96] = "", variant[96];
     size_t n = (size_t)snprintf(text, sizeof text, "  %s", cell_state_name(state));
     for (size_t i = 0; i < count; i++) {
-        cell_variant(&cells[i], variant); /* its thread counts stand side by side */
+        cell_variant(&cells[i], variant); /* cells of its thread counts are neighbours */
         if (!absent_for(&cells[i], state, why) || strcmp(variant, last) == 0)
             continue;
         if (n + strlen(variant) + strlen(why) + sizeof ",  ()" > sizeof text)
@@ -151,7 +151,7 @@ static void fill_rows(const struct cell *cells, size_t cell_count, const struct 
     }
 }
 
-/* "  memory: interleave, in place; on huge pages: 2.097 MB to 4.194 MB", where a setting asks for either. */
+/* "  memory: interleave, in place; on huge pages: 2.097 MB to 4.194 MB", if the setting asks for either. */
 static void print_memory(const struct cell *const *sorted, size_t count, const struct setting *how)
 {
     size_t timed = 0, elsewhere = 0;
@@ -192,8 +192,8 @@ static bool is_among(const struct cell *cell, const struct cell *const *cells, s
     return among;
 }
 
-/* "  gemm/avx512 runs OpenBLAS's core Haswell (tried: Haswell 12.10 ms, SkylakeX 14.20 ms)", once a
- * variant, where there was a choice. */
+/* " gemm/avx512 runs OpenBLAS's core Haswell (tried: Haswell 12.10 ms, SkylakeX 14.20 ms)", once for each
+ * variant that had a choice. */
 static void print_cores(const struct cell *const *sorted, size_t count)
 {
     char variant[96], text[512], time[UNITS_TEXT];
@@ -248,7 +248,7 @@ void report_case(const struct cell *cells, size_t count)
     free(rows);
 }
 
-/* Whether an earlier cell, under another setting, is the choice for as many threads. */
+/* Whether an earlier cell, under another setting, is the choice for the same number of threads. */
 static bool is_told(const struct cell *cells, const struct cell *cell)
 {
     for (const struct cell *other = cells; other < cell; other++)

@@ -1,6 +1,6 @@
 /*
- * report_columns: the columns of the table of a case, each in one place: its title, when a narrow terminal
- * drops it, what the legend says of it, and what it shows of a row.
+ * report_columns: the table of a case's columns: title, order in which narrow terminals drop them, entry in
+ * the legend, and text for a row.
  */
 #include "report_columns.h"
 
@@ -13,14 +13,14 @@
 #include "fields.h"
 #include "report_rows.h"
 
-/* ---- what is more than a number ------------------------------------------------------------- */
+/* ---- columns that are not a single number --------------------------------------------------- */
 
 static void show_kernel(const json_t *row, char *text)
 {
     report_variant_text(row, text, TABLE_CELL);
 }
 
-/* Half the interval's width in percent, or how few launches there are. */
+/* Half the interval's width in percent of the median, or n=... with too few launches for an interval. */
 static void show_interval(const json_t *row, char *text)
 {
     const double half = (report_bound(row, 1) - report_bound(row, 0)) / 2 / report_median(row);
@@ -31,8 +31,8 @@ static void show_interval(const json_t *row, char *text)
         snprintf(text, TABLE_CELL, "n=%.0f", launches);
 }
 
-/* Where bandwidth and not arithmetic bounds the row, by the ceilings of its own launches: in place, or of
- * older rows elsewhere. */
+/* The share of the read bandwidth, if that and not arithmetic bounds the row, by its own launches' ceilings;
+ * older rows have no bandwidth in place. */
 static void show_bandwidth(const json_t *row, char *text)
 {
     const bool in_place = isfinite(field_of(row, FIELD_OF_READ_IN_PLACE));
@@ -40,14 +40,14 @@ static void show_bandwidth(const json_t *row, char *text)
         field_text(row, in_place ? FIELD_OF_READ_IN_PLACE : FIELD_OF_READ, text);
 }
 
-/* What show_bandwidth() divides by. */
+/* The bandwidth that show_bandwidth() divides by. */
 static void show_read(const json_t *row, char *text)
 {
     const bool in_place = isfinite(field_of(row, FIELD_CEILING_READ_IN_PLACE));
     field_text(row, in_place ? FIELD_CEILING_READ_IN_PLACE : FIELD_CEILING_READ, text);
 }
 
-/* The error of a failed row is that of its failure, or none. */
+/* A failed row shows the error of its failure, or none. */
 static void show_error(const json_t *row, char *text)
 {
     const double error = field_of(row, FIELD_ERROR_OVER_BOUND);
@@ -56,7 +56,7 @@ static void show_error(const json_t *row, char *text)
         snprintf(text, TABLE_CELL, error < 1 ? "%.4f" : "%.4g", error);
 }
 
-/* Which check a row has had, and on which numbers of threads together: "full 1,2". */
+/* The row's check and the numbers of threads that it ran on: "full 1,2". */
 static void show_check(const json_t *row, char *text)
 {
     const json_t *threads;
@@ -67,7 +67,7 @@ static void show_check(const json_t *row, char *text)
                     json_integer_value(threads));
 }
 
-/* Letter of a flag; none for what n=... says in place of the interval. */
+/* A flag's letter; none for the flag that the interval's column shows as n=.... */
 static char letter(const char *flag)
 {
     for (size_t w = 0; w < noise_word_count; w++)
@@ -100,16 +100,16 @@ static void show_huge(const json_t *row, char *text)
 
 /* ---- the columns ---------------------------------------------------------------------------- */
 
-/* A title, and for a live display, which shows the first of them, when it drops the column: launches come
- * before rates there. */
+/* A title; the live display shows the first columns and drops them in an order of its own, as launches matter
+ * more than rates there. */
 static const struct {
     struct table_column column;
     int live;
     enum field field; /* where `show` is NULL */
     void (*show)(const json_t *row, char *text);
-    bool always;         /* also of rows that are not ok */
-    const char *meaning; /* where it is not that of the field */
-    bool plain;          /* explains itself: only in `help columns` */
+    bool always;         /* shown for rows that are not ok, too */
+    const char *meaning; /* NULL: that of the field */
+    bool plain;          /* needs no legend: only in `help columns` */
 } columns[COLUMN_COUNT] = {
     [COLUMN_MARK] = {.column = {"", 0, true}},
     [COLUMN_KERNEL] = {{"kernel/isa", 0, true},
@@ -212,6 +212,6 @@ void report_fill(const json_t *row, double gemm, struct table_row *out)
     snprintf(out->note, sizeof out->note, "%s", field_word(row, FIELD_WHY));
     if (ok)
         units_number(gemm, out->text[COLUMN_GEMM]);
-    else /* instead of a time, whatever an older row may hold */
+    else /* even if an older row has a time */
         snprintf(out->text[COLUMN_TIME], TABLE_CELL, "%s", field_word(row, FIELD_STATE));
 }

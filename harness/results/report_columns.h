@@ -36,16 +36,16 @@ enum {
     COLUMN_COUNT
 };
 
-/* All of them; `live`: for a display under way, which has those before COLUMN_FLAGS. */
+/* All columns; `live`: for the live display, which shows those before COLUMN_FLAGS. */
 const struct table_column *report_columns(bool live);
 
-/* A column's entry in the legend; NULL where it explains itself, unless all are requested. */
+/* A column's entry in the legend; NULL if it needs none, unless `all` are requested. */
 const char *report_column_meaning(int column, bool all);
 
-/* The column that shows the number of a row; COLUMN_COUNT where none does. */
+/* The column that shows a field; COLUMN_COUNT if none does. */
 int report_column_of(enum field field);
 
-/* Fills a table row; `gemm` is what report_gemm() returns, NaN where there is none. */
+/* Fills a table row; `gemm` is what report_gemm() returns. */
 void report_fill(const json_t *row, double gemm, struct table_row *out);
 
 #endif

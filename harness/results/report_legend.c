@@ -1,7 +1,6 @@
 /*
- * report_legend: what marks, columns, flags and states mean.
- *
- * Below the tables of a session stand the lines that these tables need; `attnbench help` has all.
+ * report_legend: explains marks, columns, flags and states: those that a session's tables have shown, or, for
+ * `attnbench help`, all of them.
  */
 #include "report.h"
 
@@ -19,7 +18,7 @@ static const struct {
     {'=', "tied: no difference shown, round by round"},
 };
 
-/* What the tables so far have shown: signs and letters by their character. */
+/* Columns that tables have shown, and marks and flags, by their character. */
 static struct {
     bool mark[128], flag[128], column[COLUMN_COUNT];
 } seen;

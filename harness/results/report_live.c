@@ -1,5 +1,5 @@
 /*
- * report_live: the table of the case under way, drawn again before each launch.
+ * report_live: the table of the current case, redrawn before each launch.
  */
 #define _GNU_SOURCE
 #include "report.h"
@@ -16,9 +16,9 @@
 #include "report_rows.h"
 
 #define LIVE_COLUMNS COLUMN_FLAGS
-#define FEWEST_LINES 4 /* titles, two rows, how many more there are */
+#define FEWEST_LINES 4 /* titles, two rows, and a line about the rows left out */
 
-/* When each cell of the case was last seen to change, counted in displays; 0: at its beginning. */
+/* The display at which each cell was last seen to change; 0: never since the case began. */
 static struct {
     const struct cell *cells; /* the case */
     size_t displays;
@@ -27,7 +27,7 @@ static struct {
     } * seen; /* one a cell */
 } past;
 
-/* A number that changes whenever there is something new of a cell. */
+/* A number that changes whenever a cell's row does. */
 static size_t progress_of(const struct cell *cell)
 {
     return 4 * json_array_size(cell->launches) + (cell->row ? 2 : 0) + (cell->check ? 1 : 0);
@@ -38,7 +38,7 @@ static bool same(const struct cell *a, const struct cell *b)
     return a == b || (cell_same_variant(a, b) && a->threads == b->threads);
 }
 
-/* Notes what is new; false without memory. */
+/* Records which cells have changed; false if memory runs out. */
 static bool look(const struct cell *cells, size_t count, const struct cell *running)
 {
     if (past.cells != cells) {
@@ -64,7 +64,7 @@ static size_t when(const struct cell *cell)
     return past.seen[cell - past.cells].when;
 }
 
-/* By threads, then as planned: no row moves while one reads. */
+/* By threads, then as planned, so that rows do not move while one reads. */
 static int compare(const void *a, const void *b)
 {
     const struct cell *x = *(const struct cell *const *)a, *y = *(const struct cell *const *)b;
@@ -83,7 +83,7 @@ static size_t list(const struct cell *cells, size_t count, const struct cell **l
     return n;
 }
 
-/* Keeps the `room` cells that have changed last; returns how many of the others are done. */
+/* Keeps the `room` cells that changed most recently; returns how many of the others are done. */
 static size_t cut(const struct cell **listed, size_t count, size_t room, const struct cell **kept)
 {
     size_t done = 0, n = 0;
@@ -182,7 +182,7 @@ void report_live(const struct cell *cells, size_t count, const struct cell *runn
     if (out) {
         report_head(out, width - 1, &cells[0]);
         (void)fflush(out);
-        const size_t taken = lines_of(text) + 2; /* the last line, and one that others have left */
+        const size_t taken = lines_of(text) + 2; /* with the last line, and one of other programs */
         fits = height >= taken + FEWEST_LINES;
         if (fits)
             print_table(out, width - 1, height - taken, cells, count, running);

@@ -1,5 +1,5 @@
 /*
- * report_noise: how small a difference a session could have seen, and where its time went.
+ * report_noise: the smallest difference that a session could detect, and where its time went.
  */
 #include <math.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "base/stats.h"
 #include "base/number.h"
 
-/* One number of every line that has it; returns how many. */
+/* Collects a number from every line that has it; returns how many. */
 static size_t collect(const json_t *lines, const char *key, double *x)
 {
     size_t i, n = 0;

@@ -1,8 +1,8 @@
 /*
- * report_pass: what all attention of a forward pass, or of a token, takes: layers times the median of the
- * fastest kernel, over the cases of the pass.
+ * report_pass: the time of all attention in a forward pass or for a token: over the pass's cases, the sum of
+ * layers times the fastest kernel's median.
  *
- * A case without a time is named: the sum of the others is then a lower bound, and is called one.
+ * If cases have no time, they are named, and the sum of the others is printed as a lower bound.
  */
 
 #include <math.h>
@@ -16,7 +16,7 @@
 
 /* A pass on one number of threads. */
 struct sum {
-    double seconds, half_s; /* half of the interval, at most; NaN where a part has none */
+    double seconds, half_s; /* half the interval, at most; NaN if a part has none */
     size_t timed;           /* layers */
     char parts[768];
     char missing[512];
@@ -41,8 +41,8 @@ static bool is_seen(const struct cell *cells, const struct cell *cell)
     return false;
 }
 
-/* What stands between the model and the sizes in the case's name, "window": the kind of its layers, "" of a
- * model's only one.  A case named by another model's pass has its whole name. */
+/* The kind of a case's layers, "window", from its name, MODEL-KIND-SIZES; "" if the model has one kind.  The
+ * whole name if another model's pass named the case. */
 static struct piece kind_of(const struct problem_case *c, const struct pass *pass)
 {
     const char *const sizes = pass->name + strlen(pass->model), *name = c->name;
@@ -54,13 +54,13 @@ static struct piece kind_of(const struct problem_case *c, const struct pass *pas
     return piece_from(name, c->name + all - end);
 }
 
-/* Half of the interval, seconds; NaN where there is none. */
+/* Half the interval in seconds; NaN if there is none. */
 static double half_of(const json_t *row)
 {
     return (report_bound(row, 1) - report_bound(row, 0)) / 2;
 }
 
-/* "146 ms +-1.2 %", or (n=1) of too few launches for an interval. */
+/* "146 ms +-1.2 %", or "(n=1)" with too few launches for an interval. */
 static void add_time(const json_t *row, char *text, size_t size)
 {
     struct table_row whole = {0};

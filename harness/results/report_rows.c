@@ -1,5 +1,5 @@
 /*
- * report_rows: one row of results as texts.
+ * report_rows: reads and compares rows of results.
  */
 #include "report_rows.h"
 
@@ -84,7 +84,7 @@ bool report_rivals(const struct cell *a, const struct cell *b)
     return a->c == b->c && a->threads == b->threads && a->row && b->row;
 }
 
-/* Medians of a row's launches, in the order of the rounds; free() them. */
+/* The medians of a row's launches, in order of rounds; free() them. */
 static size_t medians_of(const json_t *row, double **medians)
 {
     const json_t *found = field_json(row, FIELD_MEDIANS);
@@ -95,7 +95,7 @@ static size_t medians_of(const json_t *row, double **medians)
     return *medians ? n : 0;
 }
 
-/* Whether launch k of both was in the same round: rows of an earlier session come without launches. */
+/* Whether launch k of both was in the same round: rows of an earlier session have no launches here. */
 static bool same_rounds(const struct cell *a, const struct cell *b)
 {
     return !json_array_size(a->launches) == !json_array_size(b->launches);
@@ -145,7 +145,7 @@ size_t report_unranked(const struct cell *cells, size_t count, const char *advic
     return unranked;
 }
 
-/* Among the rivals of a cell and itself, under its setting alone or under any. */
+/* The fastest among a cell and its rivals, under its setting or under any. */
 static const struct cell *fastest_of(const struct cell *cells, size_t count,
                                      const struct cell *like, bool one_setting)
 {
@@ -209,7 +209,7 @@ double report_share(const json_t *row)
     const double in_place = field_of(row, FIELD_OF_READ_IN_PLACE);
     if (strcmp(bound, "compute") == 0)
         return field_of(row, FIELD_OF_FMA);
-    if (strcmp(bound, "bandwidth") == 0) /* rows of before know it of other memory alone */
+    if (strcmp(bound, "bandwidth") == 0) /* older rows have no ceiling in place */
         return isfinite(in_place) ? in_place : field_of(row, FIELD_OF_READ);
     return NAN;
 }

@@ -1,5 +1,5 @@
 /*
- * report_settings: new against base, cell by cell, from the medians of launches of the same rounds.
+ * report_settings: compares new with base, cell by cell, by the medians of launches of the same rounds.
  */
 #include "report_settings.h"
 
@@ -12,8 +12,8 @@
 #include "report_rows.h"
 
 #define COUNTS \
-    0.02 /* the least change that does: THRESHOLD of scripts/attntools/compare/comparison.py */
-#define MANY 20    /* verdicts, among which chance makes itself felt */
+    0.02 /* smallest change that counts: THRESHOLD of scripts/attntools/compare/comparison.py */
+#define MANY 20    /* from so many verdicts on, chance is mentioned */
 #define LEVEL 0.95 /* of their intervals */
 
 const char *verdict_name(enum verdict verdict)
@@ -56,7 +56,7 @@ const struct cell *report_other_setting(const struct cell *cells, size_t count)
     return NULL;
 }
 
-/* The same cell under the other setting; NULL unless both have a time. */
+/* The cell under the other setting; NULL unless both have a time. */
 static const struct cell *partner_of(const struct cell *cells, size_t count,
                                      const struct cell *base)
 {

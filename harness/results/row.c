@@ -42,7 +42,7 @@ static json_t *time_of(const struct cell *cell)
     return time;
 }
 
-/* The ceiling that binds, compute or bandwidth, by the roofline of the launches' own probes; and the
+/* Adds which ceiling bounds the cell, compute or bandwidth, by a roofline of its launches' probes, and the
  * share of it that was reached. */
 static void add_roofline(const struct cell *cell, json_t *row)
 {
@@ -59,7 +59,7 @@ static void add_roofline(const struct cell *cell, json_t *row)
     json_object_set_new(row, "fraction_of_roofline", number_json(fraction));
 }
 
-/* "ceiling": what the launches' own probes measured. */
+/* "ceiling": medians of the launches' probes. */
 static json_t *ceiling_of(const struct cell *cell)
 {
     json_t *ceiling = json_object();
@@ -67,7 +67,7 @@ static json_t *ceiling_of(const struct cell *cell)
     return ceiling;
 }
 
-/* Counts per call, medians over launches, and why some are unknown. */
+/* "counters": counts per call, medians over launches, and why some are unknown. */
 static json_t *counters_of(const struct cell *cell)
 {
     json_t *counters = json_object();
@@ -89,7 +89,7 @@ static json_t *memory_in_place(const struct cell *cell)
     return json_array_size(cell->launches) ? json_boolean(launches_in_place(cell)) : json_null();
 }
 
-/* Takes what a program gave beside its times, medians over launches, into the row. */
+/* Adds a program's additional numbers, medians over launches, to the row. */
 static void add_extra(const struct cell *cell, json_t *row)
 {
     json_t *first = json_object_get(json_array_get(cell->launches, 0), "extra"), *value;
@@ -107,7 +107,7 @@ struct number {
     const char *outer, *key;
 };
 
-/* The largest of some numbers of all launches. */
+/* The largest of these numbers over all launches. */
 static double largest(const struct cell *cell, const struct number *numbers, size_t count)
 {
     double most = NAN;
@@ -116,8 +116,8 @@ static double largest(const struct cell *cell, const struct number *numbers, siz
     return most;
 }
 
-/* Ends a cell that does more than what the machine can do of one kind of work: above the best that any
- * launch has measured, because a disturbed probe may show half of it. */
+/* Ends a cell whose rate of a kind of work exceeds what the machine can do: `most`, the highest rate that any
+ * launch measured, as a disturbed probe may show half of it. */
 static void judge_rate(struct cell *cell, double work, double most, const char *of)
 {
     const double rate = work / launches_median_of(cell, NULL, "median_s");
@@ -125,15 +125,15 @@ static void judge_rate(struct cell *cell, double work, double most, const char *
         cell_end(cell, CELL_IMPLAUSIBLE, "%.0f %% of the %s", 100 * rate / most / 1e9, of);
 }
 
-/* Our variants use what their name says; of a library or a guest nobody knows which units it uses. */
+/* Our variants use the units of their instruction set; a library or guest may use any. */
 static bool uses_any_unit(const struct cell *cell)
 {
     const char *group = catalogue_group_of(cell->kernel_name);
     return strcmp(group, "rivals") == 0 || strcmp(group, "plugins") == 0;
 }
 
-/* A wrong kernel never gets a time, nor one that is faster than the machine can be: of its launches
- * only the journal's lines and the percentage in `why` remain. */
+/* A kernel that is wrong or faster than the machine can be gets no time: only the journal's launch lines and
+ * the percentage in `why` remain. */
 static void judge(struct cell *cell)
 {
     static const struct number fma[] = {{"disturbance", "probe_before_gflops"},
@@ -157,8 +157,8 @@ static void judge(struct cell *cell)
         json_array_clear(cell->launches);
 }
 
-/* The check of the cell, with the samples that its launches took, verified and found wrong; of a failed
- * cell, those of the launch that failed. */
+/* The cell's check, with how many samples its launches took, verified and found wrong; in a failed cell,
+ * those of the launch that failed. */
 static json_t *check_of(const struct cell *cell)
 {
     static const char *const counts[] = {"samples", "verified_samples", "mismatches"};
@@ -177,7 +177,7 @@ static json_t *check_of(const struct cell *cell)
     return check;
 }
 
-/* The passes of models that the case is part of, and with how many layers. */
+/* The passes of models that the case belongs to, each with its number of layers. */
 static json_t *passes_of(const struct cell *cell)
 {
     json_t *passes = json_array();

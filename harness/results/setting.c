@@ -1,5 +1,5 @@
 /*
- * setting: comparing settings, and writing one as options.
+ * setting: compares settings, and formats one as options.
  */
 #include "setting.h"
 

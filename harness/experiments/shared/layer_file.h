@@ -14,7 +14,7 @@
  *     PREFIXo                 (B, H, S, D)       output of attention, optional: checked if there is
  *                                                no wo, and gives the number of heads
  *     PREFIXy                 (B, S, d_out or H * D)    output of the layer, optional: checked
- *     PREFIXcontext           (B, Skv, d_context)       for cross-attention: input of K and V, whose wk and wv
+ *     PREFIXcontext           (B, Skv, d_context)       of cross-attention: input of K and V, whose weights
  *                                                are (d_context, H * D)
  */
 #ifndef HARNESS_EXPERIMENTS_SHARED_LAYER_FILE_H
