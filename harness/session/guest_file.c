@@ -17,9 +17,9 @@
 #include "base/refuse.h"
 #include "base/shell_words.h"
 
-/* ---- architecture: the beginning of a header, which is that of 32 bits in files of 64, too --- */
+/* ---- architecture: these fields are at the same offsets in 32-bit and 64-bit headers ---------- */
 
-/* This program's own, where the linker put it. */
+/* The header of this program, whose address the linker sets. */
 extern const Elf32_Ehdr own __asm__("__ehdr_start") __attribute__((visibility("hidden")));
 
 /* "x86-64, 64-bit" */
@@ -48,7 +48,7 @@ bool guest_file_program(struct guest *guest, char *why, size_t why_size)
     return guest->program || refuse(why, why_size, "a program, but not executable: chmod +x");
 }
 
-/* The digest is of the whole file. */
+/* Reads kind and architecture, and the digest of the whole file. */
 static bool read_open(int fd, struct guest *guest, char *why, size_t size)
 {
     static const char method[] = "sha256:";
@@ -76,8 +76,8 @@ static bool read_open(int fd, struct guest *guest, char *why, size_t size)
            refuse(why, size, "an object file, which must be linked: cc -shared");
 }
 
-/* Absolute, as a kernel may go to another folder.  A name without a slash is a file in this folder, not one
- * to search for. */
+/* Makes the path absolute, as a kernel may change the working directory.  A name without a slash is a file in
+ * this folder; no other folder is searched. */
 static void set_path(struct guest *guest, const char *path)
 {
     char here[sizeof guest->path];
@@ -87,7 +87,7 @@ static void set_path(struct guest *guest, const char *path)
     if (*path == '/' || !getcwd(here, sizeof here) ||
         snprintf(guest->path, sizeof guest->path, "%s/%s", strcmp(here, "/") == 0 ? "" : here,
                  rest) >= (int)sizeof guest->path)
-        snprintf(guest->path, sizeof guest->path, "%s", path); /* nor will it open */
+        snprintf(guest->path, sizeof guest->path, "%s", path); /* opening it will fail */
 }
 
 void guest_file_name(const char *text, struct guest *guest)

@@ -1,5 +1,5 @@
 /*
- * guests: asks a worker which kernels a file has, and checks everything that it answers.
+ * guests: has a worker describe the kernels of a file, and checks everything in its answer.
  */
 #include "guests.h"
 
@@ -20,16 +20,16 @@
 #include "problem/select.h"
 #include "session.h"
 
-#define NAME_MOST 63 /* what a cell has room for */
+#define NAME_MOST 63 /* bytes of a kernel's name in a cell */
 #define KERNELS_MOST 64
 #define GUESTS \
     (2 * OPTIONS_MAX_PLUGINS + 1) /* of the command line, of an experiment, and the rivals */
-#define DEADLINE_S 20.0           /* to load a file and say what it has */
-#define START_S_MOST 300.0 /* that a kernel may say of itself: the deadline of its preparation */
+#define DEADLINE_S 20.0           /* to load a file and describe it */
+#define START_S_MOST 300.0 /* limit of a kernel's own start_s: the deadline of its preparation */
 
 static struct guest_refusal refusals[GUESTS];
 static size_t refused;
-static json_t *kept; /* what was described: the proxies' texts are those of the answers */
+static json_t *kept; /* answers, which own the proxies' strings */
 
 const struct guest_refusal *guests_refused(size_t i)
 {
@@ -49,7 +49,7 @@ int guests_code(bool rivals)
 
 /* ---- refusing -------------------------------------------------------------------------------- */
 
-/* "mine" of "some/where/Mine-2.so", "mine_2" there: what a kernel can be called. */
+/* "mine_2" from "some/where/Mine-2.so": a valid kernel name. */
 static void name_of(const char *path, char name[64])
 {
     const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path;
@@ -87,7 +87,7 @@ static bool is_group(const char *name)
     return false;
 }
 
-/* Whether the name can stand in rows and on command lines, and is free. */
+/* Whether a kernel's name is valid and not taken. */
 static bool name_is_right(const char *name, char *why, size_t size)
 {
     if (!name || !is_name(name))
@@ -103,7 +103,7 @@ static bool name_is_right(const char *name, char *why, size_t size)
                             guest ? "of " : "", guest ? guest->path : "in this program");
 }
 
-/* A program need not say which instruction set it uses: the one that this host prefers. */
+/* Parses an instruction set; a program may leave it out, for the one that this host prefers. */
 static bool parse_isa(const json_t *value, enum attn_isa *isa)
 {
     if (!value)
@@ -136,7 +136,7 @@ static bool parse_kernel(const json_t *object, struct attn_kernel *kernel, char 
     return true;
 }
 
-/* Whether the file has each variant once. */
+/* Whether no variant comes twice. */
 static bool each_once(const struct attn_kernel *kernels, size_t count, char *why, size_t size)
 {
     for (size_t i = 0; i < count; i++)
@@ -147,7 +147,7 @@ static bool each_once(const struct attn_kernel *kernels, size_t count, char *why
     return true;
 }
 
-/* Adds proxies to the catalogue from "kernels" of an answer to `describe`, kept while the program runs:
+/* Adds proxies to the catalogue from "kernels" of an answer to `describe`, which is kept:
  *
  *     [{"name":"mine", "isa":"avx512", "summary":TEXT, "source":TEXT, "caps":{...}}, ...]
  *
@@ -226,7 +226,7 @@ static bool ask(struct guest *guest, double deadline_s)
     return true;
 }
 
-/* What --plugin was given, once. */
+/* The guest of a --plugin; the same one if it is given again. */
 static struct guest *guest_of(const char *text)
 {
     static struct guest guests[GUESTS];
@@ -255,7 +255,7 @@ static const char *rivals_program(void)
     return chosen && access(chosen, X_OK) == 0 ? chosen : NULL;
 }
 
-/* Whether a list of --kernel has the group of the rivals, or what may be one of them. */
+/* Whether a list for --kernel has the rivals' group, or an unknown name, which may be a rival's. */
 static bool names_rivals(const char *list)
 {
     struct selected selected[SELECT_MAX];

@@ -1,6 +1,5 @@
 /*
- * launch: starts a worker, waits for it until its deadline, and turns the way it ended into a state and a
- * reason.
+ * launch: starts a worker, waits until it ends or its deadline passes, and derives state and reason.
  */
 #include "launch.h"
 
@@ -17,20 +16,20 @@
 #include "system/memory_file.h"
 #include "system/process.h"
 
-/* A kernel slower than this is not worth waiting for: ten times below naive on an old core. */
+/* A kernel slower than this counts as hanging: a tenth of naive's rate on an old core. */
 #define SLOWEST_FLOPS 5e7
 #define DEADLINE_FLOOR_S 60.0
 
-#define QUOTED 120 /* bytes of a line in a reason */
+#define QUOTED 120 /* most bytes of a quoted line */
 
-/* Whether a worker runs a kernel, which may print and do anything. */
+/* Whether the worker runs a kernel, which may print anything. */
 static bool runs_kernel(const struct protocol_request *r)
 {
     return *r->plugin || (r->action != PROTOCOL_PREPARE && r->action != PROTOCOL_CEILINGS &&
                           r->action != PROTOCOL_EXPERIMENT);
 }
 
-/* Shared memory in which a worker says what it is doing; one for the whole session. */
+/* Shared memory for "progress", the same for all workers of the session. */
 static struct {
     int fd;
     char *text;
@@ -55,15 +54,15 @@ double launch_deadline(const struct attn_problem *problem)
     return DEADLINE_FLOOR_S + attn_useful_flops(problem) / SLOWEST_FLOPS;
 }
 
-/* What the worker was doing, for a message; a kernel may have written anything there. */
+/* What the worker was doing, escaped, as a kernel may have overwritten it. */
 static const char *doing(void)
 {
-    static char text[LAUNCH_WHY - 80]; /* with room for what stands in front of it */
+    static char text[LAUNCH_WHY - 80]; /* leaves room for the text before it */
     printable(progress.text, strnlen(progress.text, PROTOCOL_PROGRESS), text, sizeof text);
     return *text ? text : "starting";
 }
 
-/* The last line that says something, without what is blank around it. */
+/* The last line that is not blank, without blanks around it. */
 static const char *telling_line(const char *log, size_t *length)
 {
     static const char silent[] = "\n\t ";
@@ -87,7 +86,7 @@ void launch_quote(const struct launch *launch, char why[LAUNCH_WHY])
     printable_tidy(why, LAUNCH_WHY);
 }
 
-/* Lines that begin so are the OpenMP runtime's last where threads or memory are missing. */
+/* Whether the line is one that OpenMP runtimes print last when threads or memory run out. */
 static bool says_lack(const char *printed)
 {
     static const char *const lines[] = {"libgomp: Thread creation failed", "libgomp: Out of memory",
@@ -100,7 +99,7 @@ static bool says_lack(const char *printed)
     return false;
 }
 
-/* Takes state and reason from the way in which a worker ended that gave no answer. */
+/* State and reason of a launch without an answer, from the way in which its worker ended. */
 static void explain(const struct process_outcome *outcome, double deadline_s, bool starved,
                     struct launch *launch)
 {
@@ -157,8 +156,8 @@ static void read_answer(const char *line, const char *token, struct launch *laun
     snprintf(launch->why, sizeof launch->why, "%s", text_at(launch->answer, "why"));
 }
 
-/* Reads an outcome; its texts are freed or move to the launch.  Starved: meanwhile the system has ended a
- * process for lack of memory. */
+/* Fills the launch from an outcome, whose texts are freed or moved.  starved: the system has ended a process
+ * for lack of memory meanwhile. */
 static void read_outcome(const struct process_outcome *outcome, const struct protocol_request *r,
                          double deadline_s, bool starved, struct launch *launch)
 {

@@ -1,5 +1,5 @@
 /*
- * launch: one worker process, from request to answer or to the reason why there is none.
+ * launch: runs a worker process, from its request to its answer, or to the reason why there is none.
  */
 #ifndef HARNESS_SESSION_LAUNCH_H
 #define HARNESS_SESSION_LAUNCH_H
@@ -7,33 +7,34 @@
 #include "results/cell.h"
 #include "protocol.h"
 
-#define LAUNCH_WHY 640 /* as large as that of a cell */
+#define LAUNCH_WHY 640 /* bytes, as in struct cell */
 
 struct launch {
-    bool interrupted; /* the program was: the launch says nothing about the kernel */
+    bool interrupted; /* by the user: the launch says nothing about the kernel */
     enum cell_state state;
     char why[LAUNCH_WHY];
-    json_t *answer;            /* NULL where the worker gave none */
-    char *log;                 /* what it printed while it ran a kernel; NULL: nothing */
+    json_t *answer;            /* NULL: none */
+    char *log;                 /* the worker's output while it ran a kernel; NULL: none */
     size_t memory_limit_bytes; /* 0: none */
     double wall_s;
 };
 
-/* Spawns a worker with the environment its threads and libraries need, and with limits, and waits. */
+/* Starts a worker with limits and the environment that its threads and libraries need, and waits for it. */
 struct launch launch_worker(const struct protocol_request *request, double deadline_s);
 
-/* Asks a worker what a file has, or where `guest` is NULL, whether that kernel's library is there. */
+/* Has a worker describe a guest's kernels; or, if `guest` is NULL, whether the kernel's library is
+ * installed. */
 struct launch launch_describe(const char *kernel, enum attn_isa isa, const struct guest *guest,
                               double deadline_s);
 
 /* Frees answer and log. */
 void launch_free(struct launch *launch);
 
-/* Appends the worker's last printed line to the reason of a failure, where libraries explain an abort.
- * It may contain any bytes: they are escaped, so that the reason stays one printable line. */
+/* Appends the worker's last printed line, in which libraries often explain an abort, to the reason of a
+ * failure. Other than printable bytes are escaped. */
 void launch_quote(const struct launch *launch, char why[LAUNCH_WHY]);
 
-/* A deadline that only a hanging kernel misses, in seconds: by the useful work of the problem. */
+/* A deadline that only a hanging kernel misses, in seconds, from the problem's useful work. */
 double launch_deadline(const struct attn_problem *problem);
 
 #endif

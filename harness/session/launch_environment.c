@@ -1,13 +1,12 @@
 /*
- * launch_environment: the variables that a worker starts with.
+ * launch_environment: environment variables of a worker.
  *
  * OMP_PROC_BIND=false: hwloc binds the threads, and the binding is read back; one mechanism only.
- * OMP_WAIT_POLICY=active: threads of a team that wait for the next call spin.  A sample is calls
- * back to back; a team that sleeps between them would add a futex wake-up (tens of microseconds on
- * a virtual machine) to each, which is a cost of sleeping and not of the kernel.  Only where time
- * is measured: a check has long serial phases, and spinning beside them wastes a core.  And only
- * where the worker computes: beside a program its threads would spin on the cores of that program's.
- * OPENBLAS_NUM_THREADS=1: a kernel that calls BLAS does so from its own threads.
+ * OMP_WAIT_POLICY=active: threads spin between calls.  A sample is calls back to back; a sleeping team would
+ * add a futex wake-up (tens of microseconds on a virtual machine) to each, a cost of sleeping, not of the
+ * kernel.  Not for checks, which have long serial phases beside which spinning wastes a core, nor for
+ * programs, on whose cores the worker's threads would spin. OPENBLAS_NUM_THREADS=1: a kernel that calls BLAS
+ * does so from its own threads.
  */
 #include "launch_environment.h"
 
@@ -19,8 +18,8 @@
 #include "results/setting.h"
 #include "system/process.h"
 
-/* What the library under the kernel goes by.  Any worker may call the BLAS library that the program
- * is linked with: the layers of experiments do. */
+/* Variables of the kernel's library; without one, those of the BLAS library that this program is linked with,
+ * which any worker may call, as layers of experiments do. */
 static const struct attn_variable *library_of(const struct protocol_request *r, size_t *count)
 {
     const struct attn_kernel *kernel = *r->plugin ? NULL : catalogue_find(r->kernel, r->isa);
@@ -38,7 +37,7 @@ static const struct attn_variable *library_of(const struct protocol_request *r, 
                : NULL;
 }
 
-/* The variables with which the library is fastest, except those that the user has set. */
+/* Adds the variables with which the library is fastest, except those that the user has set. */
 static size_t library_variables(struct launch_environment *e, const struct protocol_request *r)
 {
     size_t count, n = 0;
@@ -50,7 +49,7 @@ static size_t library_variables(struct launch_environment *e, const struct proto
     return n;
 }
 
-/* Adds one, unless the setting has it. */
+/* Adds a variable unless the setting has it. */
 static void add(const struct protocol_request *r, struct launch_environment *e, size_t *n,
                 const char *variable)
 {

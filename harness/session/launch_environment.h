@@ -1,5 +1,5 @@
 /*
- * launch_environment: what a worker's runtimes read before its main() runs.
+ * launch_environment: environment variables of a worker, which its libraries read before main().
  */
 #ifndef HARNESS_SESSION_LAUNCH_ENVIRONMENT_H
 #define HARNESS_SESSION_LAUNCH_ENVIRONMENT_H
@@ -7,7 +7,7 @@
 #include "base/shell_words.h"
 #include "protocol.h"
 
-#define LAUNCH_LIBRARY 8 /* variables of a library, at most */
+#define LAUNCH_LIBRARY 8 /* most variables of a library */
 
 struct launch_environment {
     char threads[32];
@@ -15,7 +15,7 @@ struct launch_environment {
     const char *variables[LAUNCH_LIBRARY + 16 + SHELL_WORDS_MOST]; /* NULL behind the last */
 };
 
-/* The variables of the request's setting count, whatever else they would be set to. */
+/* Fills in a worker's variables; those of the request's setting take precedence. */
 void launch_environment(const struct protocol_request *request, struct launch_environment *e);
 
 #endif

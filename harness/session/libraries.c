@@ -1,5 +1,5 @@
 /*
- * libraries: asking workers what can be loaded.
+ * libraries: has workers load them, one worker for each.
  */
 #include "libraries.h"
 
@@ -9,7 +9,7 @@
 #include "launch.h"
 
 #define MOST 16         /* libraries */
-#define DEADLINE_S 20.0 /* to load one */
+#define DEADLINE_S 20.0 /* to load a library */
 
 static struct answer {
     const struct attn_library *library;

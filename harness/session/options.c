@@ -1,5 +1,5 @@
 /*
- * options: the loop over the command line, and --help.
+ * options: parses the command line, and prints --help.
  */
 #include "options_table.h"
 
@@ -60,7 +60,7 @@ static bool add(const char **list, size_t *count, size_t most, const char *value
     return true;
 }
 
-/* A text is argv's own, of any bytes. */
+/* Stores a pointer into argv, whose bytes may be any. */
 static bool store_text(struct options *o, const struct option *option, const char *text,
                        char *message, size_t size)
 {
@@ -102,7 +102,7 @@ static const struct option *find(const struct options *options, const char *name
     return NULL;
 }
 
-/* The option whose value a bare word looks like; NULL where it looks like none. */
+/* The option whose value a bare word looks like; NULL: none. */
 static const char *option_for(const char *word)
 {
     const size_t length = strlen(word), key = strcspn(word, "=");
@@ -122,7 +122,7 @@ static const char *option_for(const char *word)
     return NULL;
 }
 
-/* Why `argument` is no option of this command, with the nearest that is. */
+/* Fills message: why the argument is no option of this command, and the nearest option. */
 static void unknown(const struct options *options, const char *argument, char *message, size_t size)
 {
     const struct options_command *command = &options_commands[options->command];
@@ -151,7 +151,7 @@ static void unknown(const struct options *options, const char *argument, char *m
         message_add(message, size, "%s", scan_advice(&choice, "it has", advice));
 }
 
-/* One argument, and the next where that is its value; returns how many were used, 0 where wrong. */
+/* Parses an argument, and the next one if that is its value; returns how many it used, 0 on an error. */
 static int parse_argument(struct options *options, int argc, const char *const *argv, char *message,
                           size_t size)
 {
@@ -176,7 +176,7 @@ static int parse_argument(struct options *options, int argc, const char *const *
     return value && !joined ? 2 : 1;
 }
 
-/* The values of options that are not given. */
+/* Stores the default values. */
 static void store_standard(struct options *options)
 {
     const struct option *option;

@@ -9,7 +9,7 @@
 /* The last has a NULL name. */
 extern const struct option options_table[];
 
-/* Stores seconds, a count or a word in its field; false fills message. */
+/* Stores an option of kind SECONDS, COUNT or WORD in its field; false fills message. */
 bool option_store(const struct option *option, const char *text, void *field, char *message,
                   size_t message_size);
 

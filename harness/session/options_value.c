@@ -1,5 +1,5 @@
 /*
- * options_value: from an option's text to its value.
+ * options_value: parses the value of an option.
  */
 #include "options_table.h"
 
@@ -11,25 +11,25 @@
 #include "base/alloc.h"
 #include "problem/sweep.h"
 
-#define TEXT 512 /* bytes of a text that becomes JSON */
+#define TEXT 512 /* bytes of a string that becomes JSON */
 #define MOST_VALUES 64
-#define EXACT 0x1p53 /* a double has every whole number up to here */
+#define EXACT 0x1p53 /* a double represents every whole number up to here */
 
 static bool is_whole(const struct option *option)
 {
     return option->kind == OPTION_COUNT || option->kind == OPTION_COUNTS;
 }
 
-/* A whole number of the option's range, with a unit as lengths of a problem have it. */
+/* Parses a whole number in the option's range; it may have a unit, as lengths of a problem do. */
 static bool whole(const struct option *option, const char *text, uint64_t *n)
 {
     const char *why;
-    const uint64_t most = option->hi < 0x1p63 ? (uint64_t)option->hi : INT64_MAX; /* as in JSON */
+    const uint64_t most = option->hi < 0x1p63 ? (uint64_t)option->hi : INT64_MAX; /* JSON's limit */
     return scan_count((struct piece){text, strlen(text)}, most, n, &why) &&
            *n >= (uint64_t)option->lo;
 }
 
-/* One item as a number of the option's kind; false where it is none. */
+/* Parses an item as a number of the option's kind; false if it is none. */
 static bool number(const struct option *option, const char *text, double *x)
 {
     char *end;
@@ -57,7 +57,7 @@ static bool append(const struct option *option, json_t *list, double x)
            json_array_append_new(list, number_value(option, x)) == 0;
 }
 
-/* Each value of a number, a range or a choice. */
+/* Appends each value of a number, a range or a choice. */
 static bool append_sweep(const struct option *option, json_t *list, const char *item)
 {
     const struct piece text = {item, strlen(item)};
@@ -110,7 +110,7 @@ static json_t *list_value(const struct option *option, char *text)
 
 /* ---- one value ------------------------------------------------------------------------------- */
 
-/* "cores, threads or none" for one word, commas alone for a list. */
+/* "cores, threads or none" for an option that takes one word; commas alone for a list. */
 static void say_words(const struct option *option, char *message, size_t size)
 {
     for (const char *const *word = option->words; *word; word++)
@@ -154,7 +154,7 @@ json_t *option_value(const struct option *option, const char *text, char *messag
     json_t *value = NULL;
     const bool fits = snprintf(copy, sizeof copy, "%s", text) < (int)sizeof copy;
     if (option->kind == OPTION_TEXT)
-        value = fits ? json_string(copy) : NULL; /* NULL where it is not UTF-8 */
+        value = fits ? json_string(copy) : NULL; /* NULL if it is not UTF-8 */
     else if (option->kind == OPTION_WORD)
         value = word(option, text, &index) ? json_string(text) : NULL;
     else if (option->kind == OPTION_COUNT)

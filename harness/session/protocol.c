@@ -1,5 +1,5 @@
 /*
- * protocol: requests and answers to and from JSON.
+ * protocol: prints and parses requests and answers as JSON.
  */
 #include "protocol.h"
 
@@ -34,7 +34,7 @@ static const char *const depths[] = {
 
 #define FIELD(name, ...) MEMBER(protocol_request, name, __VA_ARGS__)
 
-/* What is the same in the struct and in JSON. */
+/* Members with the same name in the struct and in JSON. */
 static const struct member fields[] = {
     FIELD(action, MEMBER_WORD, actions),
     FIELD(kernel, MEMBER_TEXT),
@@ -83,7 +83,7 @@ void protocol_kernel(struct protocol_request *request, const char *name, enum at
 
 /* ---- printing -------------------------------------------------------------------------------- */
 
-/* Where process_run() puts the files in the child. */
+/* The descriptors at which process_run() puts the files in the child. */
 static json_t *print_files(const struct protocol_request *request)
 {
     json_t *object = json_object();
@@ -120,7 +120,7 @@ char *protocol_print(const struct protocol_request *r)
 
 /* ---- parsing --------------------------------------------------------------------------------- */
 
-/* The problem, its input and the variant; returns the name of what is wrong. */
+/* Parses problem, input, case and instruction set; returns the name of what is wrong. */
 static const char *parse_case(json_t *line, struct protocol_request *r)
 {
     const char *problem, *input, *name, *isa;
@@ -137,7 +137,7 @@ static const char *parse_case(json_t *line, struct protocol_request *r)
                                                                                         : NULL;
 }
 
-/* Returns the name of what is wrong. */
+/* Parses the thread counts; returns the name of what is wrong. */
 static const char *parse_counts(json_t *line, struct protocol_request *r)
 {
     const json_t *array = json_object_get(line, "counts");
@@ -186,7 +186,7 @@ bool protocol_parse(const char *text, struct protocol_request *request, char *me
     return !wrong;
 }
 
-/* Whether the answer repeats the token; it is then taken away. */
+/* Whether the answer repeats the token, which is removed from it. */
 static bool take_token(json_t *answer, const char *token)
 {
     const bool same = strcmp(text_at(answer, "token"), token) == 0;

@@ -1,9 +1,8 @@
 /*
  * protocol: requests of the parent and answers of a worker.
  *
- * A worker is any program that reads one line of JSON, a request, from descriptor 3, does it, and
- * writes one line of JSON, the answer, to descriptor 4.  Files are further descriptors, whose numbers are
- * in the request.
+ * A worker reads a request, one line of JSON, from descriptor 3, and writes the answer, one line of JSON, to
+ * descriptor 4.  Files are further descriptors, whose numbers are in the request.
  *
  *   request  {"protocol":1, "action":"prepare|check|measure|eval|ceilings|experiment|describe",
  *             "problem":TEXT, "input":TEXT, "case":NAME, "kernel":NAME, "isa":NAME,
@@ -17,15 +16,15 @@
  *   answer   {"protocol":1, "token":TEXT, "state":as in results, "why":TEXT|null, and what the
  *             action measured}
  *
- * `plugin` is the file with the kernel, "" for kernels of this program; `program` means that the file is a
- * program to start, not a shared object to load.  It is used only while it has the digest.
- * `describe` lists the file's kernels; without a file it says whether the kernel's library is installed.
+ * `plugin` is the file with the kernel, "" for kernels of this program; with `program` it is a program to
+ * start, else a shared object to load.  It is refused if its digest has changed. `describe` lists the file's
+ * kernels; without a file it answers whether the kernel's library is installed.
  *
- * The answer repeats the request's token, which a kernel does not get: whatever it writes to descriptor 4
- * is ignored.
+ * The answer repeats the request's token, which kernels do not know, so that anything that a kernel writes to
+ * descriptor 4 is ignored.
  *
- * `progress` is PROTOCOL_PROGRESS bytes of shared memory that hold, as a string, what the worker
- * is doing: the parent reads it when the worker died before it answered.
+ * `progress` is PROTOCOL_PROGRESS bytes of shared memory with a string that tells what the worker is doing;
+ * the parent reads it if the worker dies before it answers.
  */
 #ifndef HARNESS_SESSION_PROTOCOL_H
 #define HARNESS_SESSION_PROTOCOL_H
@@ -38,16 +37,16 @@
 
 #define PROTOCOL_VERSION 1
 #define PROTOCOL_PROGRESS ((size_t)4096)
-#define PROTOCOL_STEP ((size_t)4096) /* bytes of a step of an experiment, as JSON */
+#define PROTOCOL_STEP ((size_t)4096) /* bytes of an experiment's step as JSON */
 
 enum protocol_action {
     PROTOCOL_PREPARE,    /* fill the operands and the reference of a case */
     PROTOCOL_CHECK,      /* judge a kernel */
-    PROTOCOL_MEASURE,    /* time it, and judge what it computes meanwhile */
+    PROTOCOL_MEASURE,    /* time a kernel, and judge the results of timed calls */
     PROTOCOL_EVAL,       /* compute from a file to a file */
-    PROTOCOL_CEILINGS,   /* what the machine can do */
-    PROTOCOL_EXPERIMENT, /* one step of an experiment */
-    PROTOCOL_DESCRIBE,   /* which kernels a plug-in has, or whether a kernel's library is there */
+    PROTOCOL_CEILINGS,   /* measure the machine's ceilings */
+    PROTOCOL_EXPERIMENT, /* compute a step of an experiment */
+    PROTOCOL_DESCRIBE,   /* list a plug-in's kernels, or look for a kernel's library */
     PROTOCOL_ACTION_COUNT
 };
 
@@ -56,7 +55,7 @@ enum protocol_file {
     PROTOCOL_OPERANDS,
     PROTOCOL_REFERENCE,
     PROTOCOL_TOPOLOGY,
-    PROTOCOL_STATUS, /* the progress text */
+    PROTOCOL_STATUS, /* "progress" */
     PROTOCOL_OUTPUTS,
     PROTOCOL_FILE_COUNT
 };
@@ -65,60 +64,60 @@ enum protocol_file {
         -1, -1, -1, -1, -1 \
     }
 
-/* A thread count to check, and the place of its results in the file of outputs. */
+/* A thread count to check, and the slot of its results in the file of outputs. */
 struct protocol_count {
     int threads;
     size_t slot;
 };
 
-/* A request; parent and worker hold the same struct. */
+/* A request, in the parent and in the worker. */
 struct protocol_request {
     enum protocol_action action;
     struct problem_case c;
     char kernel[64];
     enum attn_isa isa;
-    char plugin[4096];               /* the file that the kernel comes from; "": this program */
-    char arguments[GUEST_ARGUMENTS]; /* of that file where it is a program, as in struct guest */
+    char plugin[4096];               /* the file with the kernel; "": this program */
+    char arguments[GUEST_ARGUMENTS]; /* if that is a program: its arguments, as in struct guest */
     char digest[GUEST_DIGEST];
-    bool program; /* it is a program to start, not a shared object to load */
+    bool program; /* the plug-in is a program to start, not a shared object to load */
     int threads;  /* of the kernel */
-    int team;     /* of the process, >= threads: what OMP_NUM_THREADS says */
+    int team;     /* of the process, OMP_NUM_THREADS; >= threads */
     struct protocol_count counts[CHECK_COUNTS]; /* PROTOCOL_CHECK: none above `threads` */
     size_t count;
     enum placement placement;
     enum memory_policy memory;
-    bool huge_pages; /* ask for them */
+    bool huge_pages;
     bool cold;
-    int files[PROTOCOL_FILE_COUNT]; /* -1 where absent; the parent's numbers, then the worker's */
-    size_t sets;
-    size_t shift;           /* bytes, a multiple of 64 */
-    enum check_depth depth; /* PROTOCOL_CHECK */
+    int files[PROTOCOL_FILE_COUNT]; /* descriptors, the parent's or the worker's; -1: absent */
+    size_t sets;                    /* of operands */
+    size_t shift;                   /* bytes, a multiple of 64 */
+    enum check_depth depth;         /* PROTOCOL_CHECK */
     uint64_t seed;
-    size_t launch; /* PROTOCOL_MEASURE: its number from 1, for messages */
+    size_t launch; /* PROTOCOL_MEASURE: number of the launch from 1, for messages */
     double warmup_s, sample_s, budget_s;
     size_t max_samples;
-    const char *blas_core; /* not sent: core type in the worker's environment; NULL: a guess */
-    const char *const *variables; /* not sent: of the cell's setting, likewise; NULL: none */
+    const char *blas_core; /* not sent: core type for the worker's environment; NULL: a guess */
+    const char *const *variables; /* not sent: the setting's variables for it; NULL: none */
     char path_in[4096], path_out[4096];
     char experiment[64], step[PROTOCOL_STEP];
     char token[RANDOM_TOKEN];
 };
 
-/* Sets the kernel of a request; `guest` is its file, NULL for this program. */
+/* Sets the kernel of a request; `guest` is its file, NULL: this program. */
 void protocol_kernel(struct protocol_request *request, const char *name, enum attn_isa isa,
                      const struct guest *guest);
 
-/* To one line, free() it; NULL if memory runs out. */
+/* Prints a request as one line, free() it; NULL if memory runs out. */
 char *protocol_print(const struct protocol_request *request);
 
-/* From one line; false fills message with what is wrong. */
+/* Parses a request; false fills message with what is wrong. */
 bool protocol_parse(const char *line, struct protocol_request *request, char *message,
                     size_t message_size);
 
-/* "full" */
+/* The name of a depth in requests and rows, such as "full". */
 const char *protocol_depth_name(enum check_depth depth);
 
-/* The answer in a line, checked for its version, token and state; NULL fills message. */
+/* Parses an answer and checks version, token and state; NULL fills message. */
 json_t *protocol_answer(const char *line, const char *token, char *message, size_t message_size);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * queue: waiting for the lock, with a message that says so.
+ * queue: waits for the lock, and prints a message that it does.
  */
 #include "queue.h"
 

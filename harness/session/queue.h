@@ -10,8 +10,8 @@
 
 enum if_busy { IF_BUSY_WAIT, IF_BUSY_GO_ON };
 
-/* Takes the machine's lock.  Where another session has it, prints which one, then waits or goes on
- * without it, as if_busy says.  False if interrupted; *alone says whether the lock is ours. */
+/* Takes the machine's lock.  If another session holds it, prints which, then waits or goes on without it, by
+ * if_busy.  *alone: whether the lock was taken.  False: interrupted. */
 bool queue_enter(struct lock *lock, const char *command, enum if_busy if_busy, bool *alone);
 
 #endif

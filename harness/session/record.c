@@ -32,7 +32,7 @@ bool record_begin(struct record *record, const struct session *session, json_t *
     return record_write(record, session_line(session, command, alone));
 }
 
-/* Without a journal nothing is written, and only memory can be missing. */
+/* Writes a line, if there is a journal; without one only lack of memory is an error. */
 static bool add(struct record *record, json_t *line, bool to_disk)
 {
     if (record->shown)

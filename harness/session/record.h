@@ -1,5 +1,5 @@
 /*
- * record: what every command that runs a session does with its journal, and how the session ends.
+ * record: a session's journal and the session's end, for every command that runs one.
  */
 #ifndef HARNESS_SESSION_RECORD_H
 #define HARNESS_SESSION_RECORD_H
@@ -8,9 +8,9 @@
 
 struct record {
     struct journal *journal; /* NULL without --output */
-    bool shown;              /* its lines may go to the terminal that has the live display */
+    bool shown;              /* the journal's lines may appear on the live display's terminal */
     double started;          /* clock_now() */
-    char message[1024];      /* what went wrong */
+    char message[1024];      /* the last error */
 };
 
 /* Opens the report for the session's options. */
@@ -23,22 +23,23 @@ bool record_create(struct record *record, const struct options *options, enum jo
 bool record_begin(struct record *record, const struct session *session, json_t *command,
                   bool alone);
 
-/* Writes a line, or notes what a later row will contain; takes ownership.  False fills the message. */
+/* Write a line that must be on disk, or one whose content a later row repeats; steal it.  False fills the
+ * message. */
 bool record_write(struct record *record, json_t *line);
 bool record_note(struct record *record, json_t *line);
 
-/* The exit code that a cell's state leads to. */
+/* The exit code for a cell's state. */
 int record_code(enum cell_state state);
 
 /* The worse of two exit codes: EXIT_KERNEL, else one that is not EXIT_AS_ASKED. */
 int record_worse(int a, int b);
 
-/* Writes the last line, unless the session was stopped, and says what went wrong.  Returns the line,
- * owned by the caller; *code becomes that of the session. */
+/* Writes the last line unless the session was stopped, and prints errors.  Returns the line, owned by the
+ * caller; *code becomes the session's exit code. */
 json_t *record_end(struct record *record, enum rounds_end end, const struct session_time *time,
                    int *code);
 
-/* Closes report and journal; returns the exit code, which was `code` before. */
+/* Closes report and journal; returns `code`, or another exit code if that fails. */
 int record_close(struct record *record, int code);
 
 #endif

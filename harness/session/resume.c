@@ -19,7 +19,7 @@ bool resume_options(const struct journal *journal, struct options *options, json
         json_array_append_new(all, json_string(options->arguments[i]));
     const size_t count = json_array_size(all);
     const char **texts = calloc(count + 1, sizeof *texts);
-    size_t read = 0; /* the command's words up to the first that is no text */
+    size_t read = 0; /* words before the first that is no string */
     while (texts && read < count && (texts[read] = json_string_value(json_array_get(all, read))))
         read++;
     struct options merged;
@@ -42,7 +42,7 @@ bool resume_options(const struct journal *journal, struct options *options, json
         printable_tidy(message, message_size);
     if (same && merged.seed == OPTIONS_NOT_GIVEN && merged.command == COMMAND_CHECK)
         merged.seed =
-            (uint64_t)json_integer_value(/* which draws problems */
+            (uint64_t)json_integer_value(/* drawn problems depend on it */
                                          json_object_get(
                                              json_object_get(journal_session(journal), "settings"),
                                              "seed"));
@@ -79,7 +79,7 @@ static void restore_row(struct cell *cell, const json_t *row, enum cell_state st
     cell_set_work(cell, row);
 }
 
-/* Takes the check and the launches that the same build recorded for an unfinished cell. */
+/* Restores the check and the launches that the same build recorded for an unfinished cell. */
 static void restore_launches(struct cell *cell, json_t *check, json_t *launches)
 {
     const size_t count = json_array_size(launches);
@@ -93,8 +93,8 @@ static void restore_launches(struct cell *cell, json_t *check, json_t *launches)
     cell_set_work(cell, last);
 }
 
-/* Fails the cell where its variant failed on another number of threads, in a row of the file; this
- * session may not have that cell. */
+/* Fails the cell if its variant failed on another number of threads in a row of the file, which this session
+ * need not have as a cell. */
 static void restore_failure(struct cell *cell, const json_t *row)
 {
     struct cell failed = {.state = CELL_FAILED,
@@ -117,7 +117,7 @@ bool resume_cells(const struct journal *journal, struct session *session)
         const json_t *row = journal_find(journal, identity);
         const json_t *wrong = journal_find_wrong(journal, fields);
         json_decref(fields);
-        enum cell_state state = CELL_SKIPPED; /* this session may have the memory for it */
+        enum cell_state state = CELL_SKIPPED; /* run again: memory or input may be there now */
         if (row)
             cell_state_parse(field_word(row, FIELD_STATE), &state);
         if (state != CELL_SKIPPED) {

@@ -1,13 +1,13 @@
 /*
- * resume: continues the session of a results file.
+ * resume: continues a results file's session.
  */
 #ifndef HARNESS_SESSION_RESUME_H
 #define HARNESS_SESSION_RESUME_H
 
 #include "session.h"
 
-/* Parses the arguments of the file's session again, then those of the options.  *command becomes the list
- * of both, owned by the caller; the strings of the options point into it.  False fills message. */
+/* Parses the arguments of the file's session, then those given now, into options.  *command becomes the list
+ * of both, owned by the caller; the options' strings point into it.  False fills message. */
 bool resume_options(const struct journal *journal, struct options *options, json_t **command,
                     char *message, size_t message_size);
 
@@ -15,8 +15,8 @@ bool resume_options(const struct journal *journal, struct options *options, json
 bool resume_same_machine(const struct journal *journal, const struct session *session,
                          char *message, size_t message_size);
 
-/* Fills the cells from the file: with their rows, or with their launches so far.  Returns whether
- * another build wrote it; then its launches do not count. */
+/* Fills the cells from the file, with their rows, or else their launches so far.  True: another build wrote
+ * it, so that its launches do not count. */
 bool resume_cells(const struct journal *journal, struct session *session);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * rounds: preparing a case, launching its cells, sharing the time between them.
+ * rounds: prepares a case, launches its cells, and divides the time among them.
  */
 #include "base/alloc.h"
 #include "results/row.h"
@@ -21,21 +21,20 @@
 #include "system/memory_file.h"
 #include "base/stats.h"
 
-/* A launch samples for a thirtieth of its cell's share of the time, within these limits: shorter
- * ones spend more time on process start than on sampling, longer ones gain no precision. */
+/* A launch samples for a thirtieth of its cell's share of the time, within these limits: a shorter one spends
+ * more time on starting a process than on sampling, a longer one gains no precision. */
 #define SHARE_OF_CELL (1.0 / 30)
 #define SHORTEST_S 0.01
 #define LONGEST_S 0.5
 #define USUAL_S 0.05 /* without a time limit */
 
-#define SAMPLE_S 1e-3 /* and at least 1000 times the clock's resolution, which bench ensures */
+#define SAMPLE_S 1e-3 /* bench lengthens it to 1000 times the clock's resolution */
 #define MAX_SAMPLES 64
 
 /* ---- the case -------------------------------------------------------------------------------- */
 
-/* Sets of operands in rotation: two, so that no kernel can repeat the results of the call before;
- * where a cell is cold: so many that a set has left every cache before its turn comes again, if memory
- * allows. */
+/* Sets of operands in rotation: two, so that no kernel can reuse the previous call's results; with a cold
+ * cell so many that a set has left every cache before its next call, if memory allows. */
 static size_t sets_for(const struct rounds *rounds)
 {
     const struct session *session = rounds->session;
@@ -67,7 +66,7 @@ static struct protocol_request request_of(const struct rounds *rounds)
     return r;
 }
 
-/* Files that a kernel can read and nobody can write from now on; this process still moves operands. */
+/* Makes files that kernels can read but nobody can write any more; this process can still shift operands. */
 static bool lend(struct rounds *rounds, const int *filled, int *lent, char *message, size_t size)
 {
     if (!tensors_file_hold(&rounds->operands, filled[PROTOCOL_OPERANDS], message, size))
@@ -78,7 +77,7 @@ static bool lend(struct rounds *rounds, const int *filled, int *lent, char *mess
     return true;
 }
 
-/* The work that a preparing worker has counted, into all cells of the case. */
+/* Stores the work that the preparing worker has counted in all cells of the case. */
 static void set_work(struct rounds *rounds, const struct launch *prepared)
 {
     const json_t *work = json_object_get(prepared->answer, "work");
@@ -86,7 +85,7 @@ static void set_work(struct rounds *rounds, const struct launch *prepared)
         cell_set_work(&rounds->cells[i], work);
 }
 
-/* Fills the files of a case in a worker of its own, on every core, and lends them to the request. */
+/* Has a worker fill the files of the case, on every core, and puts read-only descriptors into the request. */
 static struct launch prepare(struct rounds *rounds, struct protocol_request *request)
 {
     struct protocol_request r = *request;
@@ -136,8 +135,8 @@ static double fair_level(const struct rounds *rounds, size_t target)
     return level;
 }
 
-/* Moves cells of one thread count next to each other, otherwise in the same order: they are
- * compared with each other, and the machine changes less in a shorter time. */
+/* Groups cells by thread count, otherwise in the same order: those of one thread count are compared with each
+ * other, and the machine changes less in a shorter time. */
 static void group(struct rounds *rounds, size_t *order, size_t n)
 {
     for (size_t i = 1; i < n; i++) {
@@ -155,8 +154,8 @@ static void group(struct rounds *rounds, size_t *order, size_t n)
 
 /* ---- rounds ---------------------------------------------------------------------------------- */
 
-/* Whether a cell has had its share of the time: not before its first launch, and where its check does not
- * count not before its sixth unless those take too long. */
+/* Whether a cell has used its share of the time: never before its first launch; if its check does not count,
+ * not before its sixth, unless those take too long. */
 static bool is_out_of_time(const struct rounds *rounds, const struct cell *cell, double level)
 {
     const size_t launches = json_array_size(cell->launches);
@@ -165,7 +164,7 @@ static bool is_out_of_time(const struct rounds *rounds, const struct cell *cell,
             STATS_CI_MIN * cell->cost_s > session_allowance(rounds->session, cell));
 }
 
-/* One launch of every cell that is not done and has time left. */
+/* Launches every cell that is not done and has time left. */
 static enum rounds_end run_round(struct rounds *rounds, const struct protocol_request *request,
                                  size_t *order, size_t round)
 {
@@ -193,13 +192,13 @@ static enum rounds_end run_round(struct rounds *rounds, const struct protocol_re
     return end;
 }
 
-/* Adds the twin, now that the first round has shown what a launch costs. */
+/* Adds the twin after the first round, which has shown what launches cost. */
 static enum rounds_end add_twin(struct rounds *rounds, const struct protocol_request *request)
 {
     return rounds_pick_twin(rounds) ? rounds_turn(rounds, request, rounds->count, 0) : ROUNDS_DONE;
 }
 
-/* Rounds until no cell is left. */
+/* Runs rounds until every cell is done. */
 static enum rounds_end run_rounds(struct rounds *rounds, struct protocol_request *request)
 {
     const double share = (rounds->until - clock_now()) / (double)live_cells(rounds);
@@ -219,7 +218,7 @@ static enum rounds_end run_rounds(struct rounds *rounds, struct protocol_request
     return end;
 }
 
-/* With the case's memory files: prepares, and measures if that went well. */
+/* Prepares the case in its memory files, then checks and measures. */
 static enum rounds_end run_prepared(struct rounds *rounds, struct protocol_request *request)
 {
     const double start = clock_now();
@@ -241,8 +240,8 @@ static enum rounds_end run_prepared(struct rounds *rounds, struct protocol_reque
     return rounds_settle(rounds) ? ROUNDS_DONE : ROUNDS_STOPPED;
 }
 
-/* Makes rows of what an interrupted case has measured so far.  The journal, from which the session can go
- * on, does not get them. */
+/* Makes rows, for tables alone, of what an interrupted case has measured so far.  The journal does not get
+ * them, so that the session can be resumed. */
 static void keep_incomplete(struct rounds *rounds)
 {
     for (size_t i = 0; i < rounds->count; i++) {

@@ -1,5 +1,5 @@
 /*
- * rounds: the launches of one case, its cells in shuffled order round by round.
+ * rounds: launches the cells of a case, round by round, in shuffled order.
  */
 #ifndef HARNESS_SESSION_ROUNDS_H
 #define HARNESS_SESSION_ROUNDS_H
@@ -11,7 +11,7 @@
 /* Callbacks on launches and finished cells; they may be slow, as no worker runs meanwhile. */
 struct rounds_events {
     void *context;
-    /* A worker is about to begin; `what` it does, "launch 3".  NULL: for all cells of the case. */
+    /* A worker is about to start; what: "launch 3".  cell NULL: for all cells of the case. */
     void (*launching)(void *context, const struct cell *cell, const char *what);
     /* A launch or a check is over; false stops everything (the journal cannot be written). */
     bool (*launched)(void *context, json_t *record);
@@ -21,15 +21,15 @@ struct rounds_events {
 
 struct rounds {
     const struct session *session;
-    const struct rounds_events *events; /* NULL: nobody is told */
+    const struct rounds_events *events; /* may be NULL */
     enum protocol_action action;        /* PROTOCOL_MEASURE or PROTOCOL_CHECK */
-    bool own_input;                     /* checks make up no other input */
+    bool own_input;                     /* check on the case's own input alone */
     const char *command;                /* for repro lines */
-    int topology;                       /* descriptor of the XML, -1 where there is none */
+    int topology;                       /* descriptor of the topology's XML; -1: none */
     struct cell *cells;                 /* of one case */
     size_t count;
-    double until;             /* clock_now() to aim for; put off by checks that do not count */
-    double put_off_s;         /* out: by how much */
+    double until;             /* clock_now() to end at; checks that do not count put it off */
+    double put_off_s;         /* out: by so many seconds */
     double deadline_s;        /* of a launch; set by rounds_run() */
     struct session_time time; /* out: where the workers' time went */
     struct cell twin;         /* launched beside cell twin_of; its .c is NULL without one */
@@ -40,10 +40,10 @@ struct rounds {
 
 enum rounds_end { ROUNDS_DONE, ROUNDS_INTERRUPTED, ROUNDS_STOPPED };
 
-/* Launches until every cell is done. */
+/* Launches workers until every cell is done. */
 enum rounds_end rounds_run(struct rounds *rounds);
 
-/* The noise that the twin has shown, a line for the journal; NULL where there was no twin. */
+/* The noise measured by the twin, as a journal line; NULL if there was no twin. */
 json_t *rounds_noise(const struct rounds *rounds);
 
 #endif

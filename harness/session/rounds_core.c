@@ -1,11 +1,10 @@
 /*
- * rounds_core: chooses the core type of the BLAS library under a kernel: which of its codes it uses for a
- * case.
+ * rounds_core: chooses the core type, which selects a BLAS library's code, for each variant of a case.
  *
- * Which core type is the fastest depends on processor and problem; with a wrong guess gemm would
- * look slower than it is.  So each is tried before anything of the case is checked or timed, and
- * the fastest is kept for every launch of the variant, at any thread count.  A try does not count
- * as a launch of a cell.  `attnbench check` times nothing: it tries none, and takes the first.
+ * The fastest core type depends on processor and problem; with a wrong one gemm would look slower than it
+ * is.  So each is tried before the case is checked or timed, and the fastest is kept for every launch of the
+ * variant, on any number of threads.  A try does not count as a launch.  `attnbench check`, which times
+ * nothing, takes the first.
  */
 #include <math.h>
 
@@ -13,10 +12,10 @@
 #include "base/number.h"
 #include "results/launches.h"
 
-#define TRY_S 0.01   /* of samples */
-#define AGAIN_S 0.25 /* a launch that takes less is tried twice, in the order A B B A */
+#define TRY_S 0.01   /* seconds of samples in a try */
+#define AGAIN_S 0.25 /* shorter launches are tried twice, in the order A B B A */
 
-/* The median of a try; infinity where it failed. */
+/* The median of a try in seconds; infinity if it failed. */
 static double try_core(struct rounds *rounds, const struct protocol_request *base,
                        const struct cell *cell, const char *core, struct launch *launch)
 {
@@ -34,7 +33,7 @@ static double try_core(struct rounds *rounds, const struct protocol_request *bas
     return launch->state == CELL_OK && !isnan(median) ? median : INFINITY;
 }
 
-/* {"core": NAME, "tried_s": {NAME: seconds a call}}; NULL where the user interrupted. */
+/* {"core": NAME, "tried_s": {NAME: seconds a call}}; NULL: interrupted. */
 static json_t *choose(struct rounds *rounds, const struct protocol_request *base,
                       const struct cell *cell)
 {
@@ -69,8 +68,7 @@ static json_t *choose(struct rounds *rounds, const struct protocol_request *base
     return json_pack("{s:s, s:o}", "core", cores[chosen], "tried_s", tried);
 }
 
-/* The core type of the variant: of a cell before, or recorded by a launch of an interrupted session;
- * NULL where there is none yet. */
+/* The variant's core type, from an earlier cell or from a launch of the resumed session; NULL: none yet. */
 static json_t *known(const struct rounds *rounds, const struct cell *like)
 {
     for (size_t i = 0; i < rounds->count; i++) {
@@ -86,7 +84,7 @@ static json_t *known(const struct rounds *rounds, const struct cell *like)
     return NULL;
 }
 
-/* Whether there is something to choose; what the user has chosen stays. */
+/* Whether there is a choice: not if the user has made it. */
 static bool has_choice(const struct cell *cell)
 {
     const struct attn_library *library = cell->kernel ? cell->kernel->library : NULL;

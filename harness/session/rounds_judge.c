@@ -1,8 +1,8 @@
 /*
- * rounds_judge: every cell is checked before any is timed.
+ * rounds_judge: checks every cell before any is timed.
  *
- * Checks have their own workers: a process that has run a hundred adversarial inputs may time
- * differently from a fresh one, and in a check the reference may use every core.
+ * Checks have workers of their own: times of a process that has run a hundred adversarial inputs may differ
+ * from those of a fresh one, and in a check the reference may use every core.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ bool rounds_is_wrong(const struct cell *cell)
             cell->state == CELL_TIMEOUT);
 }
 
-/* Whether a cell has no result yet, or a good one. */
+/* Whether a cell has no result yet, or the state ok. */
 static bool runs(const struct cell *cell)
 {
     return !cell->done || cell->state == CELL_OK;
@@ -44,13 +44,13 @@ bool rounds_spread(struct rounds *rounds)
 
 /* ---- one check ----------------------------------------------------------------------------- */
 
-/* The cells of a variant, whose thread counts are judged together. */
+/* The cells of a variant, which are judged together. */
 struct group {
     struct cell *cells[CHECK_COUNTS];
     size_t count;
 };
 
-/* Those that are done are judged again, because their output is compared with the others'. */
+/* Includes cells that are done, because outputs of all are compared. */
 static struct group group_of(struct rounds *rounds, const struct cell *like,
                              struct protocol_request *r)
 {
@@ -68,7 +68,7 @@ static struct group group_of(struct rounds *rounds, const struct cell *like,
     return group;
 }
 
-/* The thread count that was being checked when the worker died; 0 outside the kernel. */
+/* The thread count on which the kernel ran when the worker died; 0: no kernel ran. */
 static int threads_of(const struct launch *launch)
 {
     int threads = 0;
@@ -85,7 +85,7 @@ static bool fail(struct rounds *rounds, struct cell *cell, enum cell_state state
     return rounds_finish(rounds, cell);
 }
 
-/* For a worker that gave no verdicts: ends the cell that it was checking; if unknown, all. */
+/* For a worker without verdicts: ends the cell that it was checking, or all if that is unknown. */
 static bool end_unjudged(struct rounds *rounds, const struct group *group,
                          const struct launch *launch)
 {
@@ -102,8 +102,8 @@ static bool end_unjudged(struct rounds *rounds, const struct group *group,
     return written;
 }
 
-/* For a worker that gave verdicts.  If it ended badly after them, a cell that passed takes the
- * worker's state and reason, and does not count as failed. */
+/* Applies a verdict.  If the worker ended badly after its verdicts, a cell that passed gets the worker's
+ * state and reason, and does not count as failed. */
 static bool apply_verdict(struct rounds *rounds, struct cell *cell, const json_t *verdict,
                           const struct launch *launch)
 {
@@ -133,7 +133,7 @@ static json_t *record_of(const struct cell *cell, double wall_s)
     return record;
 }
 
-/* Writes down that a cell has passed. */
+/* Records that a cell has passed. */
 static bool pass(struct rounds *rounds, struct cell *cell, const struct launch *launch)
 {
     if (rounds->action == PROTOCOL_MEASURE)
@@ -142,7 +142,7 @@ static bool pass(struct rounds *rounds, struct cell *cell, const struct launch *
     return rounds_finish(rounds, cell);
 }
 
-/* Takes a check that is over: first what failed, then what that means for the others. */
+/* Applies a worker's verdicts: first to cells that failed, then to the others of the variant. */
 static bool apply_verdicts(struct rounds *rounds, const struct group *group,
                            const struct launch *launch)
 {
@@ -157,8 +157,8 @@ static bool apply_verdicts(struct rounds *rounds, const struct group *group,
     return written;
 }
 
-/* Its worker writes outputs to a file of its own, for it may write what it likes there; those of
- * the cells that it computed then go to their places among the others'. */
+/* Launches a check.  The worker writes outputs to a file of its own, as a kernel may overwrite it; those of
+ * the cells that it computed are then copied to rounds->outputs. */
 static struct launch launch_check(struct rounds *rounds, struct protocol_request *r,
                                   const struct group *group)
 {

@@ -1,5 +1,5 @@
 /*
- * rounds_launch: what every launch of a case goes through: its request, its worker, the end of its cell.
+ * rounds_launch: the parts of every launch of a case: its request, its worker, the end of its cell.
  */
 #include <stdlib.h>
 
@@ -8,7 +8,7 @@
 #include "results/row.h"
 #include "rounds_private.h"
 
-/* A program loads and compiles its library first, for which docs/protocol.md grants it so long. */
+/* Time for a program to load and compile its library, as docs/protocol.md states. */
 #define PROGRAM_S 300.0
 
 void rounds_name(const struct cell *cell, struct protocol_request *request)
@@ -29,7 +29,7 @@ double rounds_deadline(const struct rounds *rounds, const struct protocol_reques
     return rounds->deadline_s + (r->program && !asked ? PROGRAM_S : 0);
 }
 
-/* Adds the times that a worker gives in its answer. */
+/* Adds the times in a worker's answer to rounds->time. */
 static void note_work(struct rounds *rounds, const struct launch *launch)
 {
     struct session_time *time = &rounds->time;
@@ -63,7 +63,7 @@ struct launch rounds_launch(struct rounds *rounds, const struct protocol_request
     return launch;
 }
 
-/* ---- who is told ----------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 void rounds_say(const struct rounds *rounds, const struct cell *cell, const char *what)
 {

@@ -9,8 +9,8 @@
 
 #define DEFAULT_LAUNCHES 24
 
-/* How much neighbouring launches of a cell resemble each other: by its own and by those of all cells of
- * the session so far, which had the same machine. */
+/* The correlation of neighbouring launches of a cell, estimated from its own and from all cells of the
+ * session so far, which ran on the same machine. */
 static struct stats_dependence dependence_of(const struct rounds *rounds, const struct cell *cell)
 {
     const struct session *session = rounds->session;
@@ -23,7 +23,8 @@ static struct stats_dependence dependence_of(const struct rounds *rounds, const 
     return stats_dependence_taken(own, all);
 }
 
-/* Whether the cell goes on under the other setting: then it does here, so that each launch has its pair. */
+/* Whether the cell's partner under the other setting goes on; then this one does, too, so that launches stay
+ * paired. */
 static bool partner_goes_on(const struct rounds *rounds, const struct cell *cell)
 {
     for (size_t i = 0; i < rounds->count; i++)

@@ -12,7 +12,7 @@
 #define SHIFT_LINES 64 /* operands are shifted by up to a page */
 #define SHIFT_STREAM UINT64_MAX
 
-/* Whether a launch was disturbed and will be repeated; its record then says "superseded". */
+/* Whether a launch was disturbed and is repeated; its record then gets "superseded". */
 static bool give_way(const struct rounds *rounds, struct cell *cell, json_t *record, size_t repeat)
 {
     if (repeat == NOISE_REPEATS || clock_now() + cell->cost_s > rounds->until ||
@@ -24,8 +24,8 @@ static bool give_way(const struct rounds *rounds, struct cell *cell, json_t *rec
     return true;
 }
 
-/* All launches of a round have one shift: kernels are compared at the same addresses, and the
- * operands, which all launches share, move once a round and not once a launch. */
+/* All launches of a round have the same shift, so that kernels are compared at the same addresses, and the
+ * operands, which launches share, move once per round. */
 static size_t shift_of(const struct rounds *rounds, size_t round)
 {
     const uint64_t key = random_key(rounds->session->seed, SHIFT_STREAM);
@@ -64,8 +64,8 @@ static enum rounds_end keep(struct rounds *rounds, struct cell *cell, const stru
     return rounds_record(rounds, record) ? ROUNDS_DONE : ROUNDS_STOPPED;
 }
 
-/* Ends the cell, which may be the twin's, and its variant on all thread counts; its check now has
- * the errors of the call that failed. */
+/* Ends the cell, or the one whose twin failed, and its variant on all thread counts; its check gets the
+ * errors of the call that failed. */
 static bool lose(struct rounds *rounds, struct cell *cell, const struct launch *launch)
 {
     struct cell *of = cell == &rounds->twin ? &rounds->cells[rounds->twin_of] : cell;
@@ -94,7 +94,8 @@ enum rounds_end rounds_turn(struct rounds *rounds, const struct protocol_request
     struct cell *cell = rounds_cell(rounds, index);
     const bool lost = index == rounds->count && rounds->cells[rounds->twin_of].done;
     enum rounds_end end = ROUNDS_DONE;
-    bool again = !cell->done && !lost; /* others may have failed it in this round */
+    bool again =
+        !cell->done && !lost; /* another cell of its variant may have failed in this round */
     char what[32];
     for (size_t repeat = 0; again && end == ROUNDS_DONE; repeat++) {
         const struct protocol_request r = request_for(rounds, base, index, round, repeat);

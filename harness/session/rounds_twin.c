@@ -1,9 +1,9 @@
 /*
  * rounds_twin: the twin of a cell, an A/A test inside the session.
  *
- * One cell of a case is launched twice a round, under the same conditions as two different kernels
- * are.  Any difference between the two is noise: the interval of their ratio should contain 1, and
- * its width says how small a difference between two kernels this session could have seen.
+ * One cell of a case is launched twice per round, as two different kernels would be.  Any difference between
+ * the two is noise: the interval of their ratio should contain 1, and its width is the smallest difference
+ * between two kernels that this session could detect.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "base/stats.h"
 #include "base/number.h"
 
-/* Cells that may have a twin: live ones of at most median cost, since a twin doubles the cost. */
+/* Cells that may get a twin: unfinished ones of at most median cost, since a twin doubles it. */
 static size_t candidates(const struct rounds *rounds, size_t *indices)
 {
     double *costs = alloc_zeroed(rounds->count + 1, sizeof *costs);
@@ -47,7 +47,7 @@ bool rounds_pick_twin(struct rounds *rounds)
     return n;
 }
 
-/* Median of the launch of a round; NaN where there was none. */
+/* The median of the launch in a round, in seconds; NaN if there was none. */
 static double of_round(const struct cell *cell, json_int_t round)
 {
     size_t i;
@@ -58,7 +58,7 @@ static double of_round(const struct cell *cell, json_int_t round)
     return NAN;
 }
 
-/* The rounds in which both were launched, in a and b; returns how many. */
+/* Fills a and b with the medians of the rounds in which both were launched; returns how many. */
 static size_t pairs(const struct rounds *rounds, double *a, double *b)
 {
     size_t i, n = 0;

@@ -1,5 +1,5 @@
 /*
- * session: from options to cells.
+ * session: plans cases and cells from options.
  */
 #include "base/alloc.h"
 #include "session_needs.h"
@@ -16,7 +16,7 @@
 #include "problem/model_cases.h"
 #include "system/memory_file.h"
 
-#define DRAWN_PROBLEMS 500 /* of a check that selects none */
+#define DRAWN_PROBLEMS 500 /* of a check without other cases */
 
 void session_cells_of(const struct session *session, size_t index, size_t *first, size_t *count)
 {
@@ -31,7 +31,7 @@ void session_cells_of(const struct session *session, size_t index, size_t *first
 
 /* ---- the session ----------------------------------------------------------------------------- */
 
-/* The suites that a session takes its cases from; NULL where it has problems alone. */
+/* The suites that the session's cases are from; NULL: it has problems alone. */
 static const char *suites_of(const struct options *o)
 {
     return o->suite || o->problem_count || o->model ? o->suite
@@ -40,7 +40,7 @@ static const char *suites_of(const struct options *o)
                                                     : "default";
 }
 
-/* Problems drawn for a check that selects no others, or for one that asks for them. */
+/* Draws problems for a check that selects no others, or with --draw. */
 static bool draw_cases(struct session *session, char *message, size_t message_size)
 {
     const struct options *o = session->options;

@@ -15,7 +15,7 @@
 /* Exit codes of the program. */
 enum {
     EXIT_AS_ASKED = 0,
-    EXIT_KERNEL = 1, /* failed, crashed, timed out or was implausible */
+    EXIT_KERNEL = 1, /* a kernel failed, crashed, timed out or was implausible */
     EXIT_USAGE = 2,
     EXIT_ENVIRONMENT = 3, /* input, output, memory */
     EXIT_INTERRUPTED = 130
@@ -25,27 +25,27 @@ struct session {
     const struct options *options;
     struct machine *machine; /* owned */
     struct case_list cases;  /* owned */
-    size_t first_drawn;      /* of the cases: it and all behind it were drawn from the seed */
-    struct cell *cells;      /* owned; those of a case stand together, in the order of cases */
+    size_t first_drawn;      /* cases from this one on were drawn from the seed */
+    struct cell *cells;      /* owned; in the order of cases */
     size_t cell_count;
     int threads[SESSION_MAX_THREAD_COUNTS];
     size_t thread_counts;
-    struct setting settings[SESSION_MAX_SETTINGS]; /* base and new; or the session's alone */
+    struct setting settings[SESSION_MAX_SETTINGS]; /* base and new; or the only one */
     size_t setting_count;
-    struct session_words { /* what their environments are made of */
+    struct session_words { /* memory of the settings' variables */
         struct shell_words words;
         char environment[SETTING_ENVIRONMENT];
     } words[SESSION_MAX_SETTINGS];
     uint64_t seed;
-    double seconds; /* to aim for, or to expect, without checks that do not count */
-    bool limited;   /* whether it is aimed for: not with --launches alone */
+    double seconds; /* its length, or an estimate, without checks that do not count */
+    bool limited;   /* whether the session ends by `seconds`: not with --launches alone */
 };
 
-/* Loads cases, selects kernels, lists the cells; those that cannot run are done already.  Returns
- * EXIT_AS_ASKED, or another code and its message. */
+/* Loads cases, selects kernels, lists the cells, and ends those that cannot run.  Returns EXIT_AS_ASKED, or
+ * another code and fills message. */
 int session_plan(struct session *session, const struct options *options, char *message,
                  size_t message_size);
-/* Its steps: reads settings, then --threads; lists the cells. */
+/* Steps of session_plan(): read the settings; read --threads; list the cells. */
 bool session_set(struct session *session, char *message, size_t message_size);
 bool session_count(struct session *session, char *message, size_t message_size);
 bool session_list(struct session *session, char *message, size_t message_size);
@@ -54,22 +54,22 @@ void session_free(struct session *session);
 /* Cells [first, first + count) belong to case number `index`. */
 void session_cells_of(const struct session *session, size_t index, size_t *first, size_t *count);
 
-/* The machine's topology in a memory file, so that workers need not discover it; -1: they do. */
+/* A memory file with the machine's topology, so that workers need not discover it; -1: there is none. */
 int session_topology(const struct session *session);
 
-/* The lines of the journal around the cells.  `command` is the list of arguments; `alone`: no
- * other session measures on this machine. */
+/* The session's first journal line.  `command`: the arguments; `alone`: no other session measures on this
+ * machine. */
 json_t *session_line(const struct session *session, json_t *command, bool alone);
 
 /* Where a session's time went; the rest is the harness's overhead. */
 struct session_time {
-    double preparing_s; /* operands, references, what a kernel does once */
+    double preparing_s; /* operands, references, kernels' one-off work */
     double checking_s;
-    double timing_s;  /* warming up and sampling; computing of an experiment */
+    double timing_s;  /* warming up and sampling; steps of an experiment */
     double probing_s; /* measuring ceilings */
 };
 
-/* What is not overhead. */
+/* The sum of these times. */
 double session_worked(const struct session_time *time);
 
 json_t *session_end_line(bool complete, double wall_s, const struct session_time *time);

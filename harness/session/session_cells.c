@@ -1,5 +1,5 @@
 /*
- * session_cells: the cells of a session: each variant on each case, thread count and setting.
+ * session_cells: lists a session's cells: each variant with each case, thread count and setting.
  */
 #include <math.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ static void refuse_memory(struct cell *cell)
                  available / 1e9);
 }
 
-/* Ends a cell of a variant that this build does not have: the host may have all that it would need. */
+/* Ends a cell whose variant this build does not have, even if the host could run it. */
 static void refuse_unbuilt(struct cell *cell)
 {
     const char *isa = attn_isa_name(cell->isa);
@@ -35,7 +35,7 @@ static void refuse_unbuilt(struct cell *cell)
                  attn_isa_needs(cell->isa));
 }
 
-/* Whether each of a cell's threads has a place to be bound to: cells of fewer threads run all the same. */
+/* Whether each of a cell's threads can be bound; cells of fewer threads may still run. */
 static bool has_places(const struct session *session, const struct cell *cell, char *why,
                        size_t size)
 {
@@ -88,7 +88,7 @@ static struct cell *append_cell(struct session *session, const struct problem_ca
     return cell;
 }
 
-/* Whether the case has that cell already: the library's choice may also have been asked for by name. */
+/* Whether the case already has the cell: the library's choice may also be named in --kernel. */
 static bool is_planned(const struct session *session, const struct problem_case *c,
                        const char *name, enum attn_isa isa, int threads)
 {
@@ -100,7 +100,7 @@ static bool is_planned(const struct session *session, const struct problem_case 
     return false;
 }
 
-/* One for each setting. */
+/* Adds a cell for each setting. */
 static void add_cell(struct session *session, const struct problem_case *c, const char *name,
                      enum attn_isa isa, int threads)
 {
@@ -121,7 +121,7 @@ static void add_cell(struct session *session, const struct problem_case *c, cons
     }
 }
 
-/* What the library chooses; of a serial kernel the cell of one thread. */
+/* Adds the library's choice; the cell on one thread if that is a serial kernel. */
 static void add_best(struct session *session, const struct problem_case *c, int threads)
 {
     const struct attn_kernel *best = attn_kernel_best(&c->problem, threads);
@@ -133,7 +133,7 @@ static void add_best(struct session *session, const struct problem_case *c, int 
             CELL_UNSUPPORTED, "the library has no kernel for it");
 }
 
-/* The cells of a case by one name of --kernel. */
+/* Adds the cells of a case for one name in --kernel. */
 static void add_selected(struct session *session, const struct problem_case *c,
                          const struct selected *kernel, unsigned isas)
 {
@@ -147,13 +147,13 @@ static void add_selected(struct session *session, const struct problem_case *c,
                 add_cell(session, c, kernel->name, (enum attn_isa)isa, session->threads[t]);
 }
 
-/* A row for each plug-in that was refused, so that the results say why its kernels are not there. */
+/* Adds a row for each refused plug-in, so that the results say why its kernels are missing. */
 static void add_refused(struct session *session, const struct problem_case *c)
 {
     const struct guest_refusal *refusal;
     const enum command command = session->options->command;
     if (command != COMMAND_RUN && command != COMMAND_CHECK && command != COMMAND_TUNE)
-        return; /* the cells of an experiment */
+        return; /* an experiment has no cells */
     for (size_t i = 0; (refusal = guests_refused(i)); i++) {
         struct cell *cell = append_cell(session, c, refusal->name, ATTN_ISA_BASELINE,
                                         session->threads[0], &session->settings[0]);

@@ -1,5 +1,5 @@
 /*
- * session_counts: on how many threads cells run.
+ * session_counts: parses --threads.
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 #define TEXT 64
 
-/* Adds a number that is not there yet; false where there are too many. */
+/* Adds a number unless it is there; false if there are too many. */
 static bool add(int *items, size_t *count, int n)
 {
     for (size_t i = 0; i < *count; i++)
@@ -24,8 +24,7 @@ static bool add(int *items, size_t *count, int n)
     return true;
 }
 
-/* Copies an item with the number `all` in place of that word, which stands alone, ends a range or is a
- * choice. */
+/* Copies an item, replacing the word "all", alone, at the end of a range or as a choice, by a number. */
 static bool replace_all(struct piece item, int all, char text[TEXT])
 {
     size_t n = 0;
@@ -38,7 +37,7 @@ static bool replace_all(struct piece item, int all, char text[TEXT])
     return item.length && n + 16 < TEXT;
 }
 
-/* How many threads every setting has places for. */
+/* The most threads that can be bound under every setting. */
 static int room(const struct session *session)
 {
     int least = machine_room(session->machine, session->settings[0].placement);
@@ -49,7 +48,7 @@ static int room(const struct session *session)
     return least;
 }
 
-/* Reads an item of a list: what it is a sweep of.  False where it is none; message says why. */
+/* Adds the numbers of a list's item, which may be a sweep.  False fills message. */
 static bool read_item(struct piece item, int all, int *items, size_t *count, char *message,
                       size_t size)
 {

@@ -1,5 +1,5 @@
 /*
- * session_needs: what cells cost, and how they share the time.
+ * session_needs: estimates the cost of cells, and divides time among them.
  */
 #include "session_needs.h"
 
@@ -13,16 +13,16 @@
 #include "problem/tensors.h"
 #include "share.h"
 
-/* Whether a program computes it, not this one or a shared object. */
+/* Whether another program computes the cell. */
 static bool is_program(const struct cell *cell)
 {
     return cell->guest && cell->guest->program;
 }
 
 /*
- * Seconds that a launch takes longer because a program computes it: the program starts and loads its library,
- * and operands are copied, into its file and by some libraries into a layout of their own, when it is
- * prepared and again when they have changed.  20 s for 268 MB (vLLM on a busy Zen 3, 2026-11-28).
+ * Additional seconds of a launch if a program computes it: it starts and loads its library; operands are
+ * copied to its file, and by some libraries to a layout of their own, in prepare and whenever they have
+ * changed.  20 s for 268 MB (vLLM on a busy Zen 3, 2026-11-28).
  */
 static double program_need(const struct cell *cell)
 {
@@ -30,10 +30,9 @@ static double program_need(const struct cell *cell)
 }
 
 /*
- * Seconds that a cell needs for its check and for the launches of an interval.  Cases share the
- * time by this, so that none has too few launches for an interval.  Roughly the mean over kernels
- * as measured on the default suite (Zen 4, 2026-11-21): a launch takes 60 ms, some two calls at
- * 20 GFLOP/s, and 2 ns a byte; a check 0.2 s and 12 ns a byte.
+ * Estimated seconds of a cell's launch and check.  Cases divide the time by these, so that none has too few
+ * launches for an interval.  Roughly the mean over kernels on the default suite (Zen 4, 2026-11-21): a launch
+ * takes 60 ms, some two calls at 20 GFLOP/s, and 2 ns a byte; a check 0.2 s and 12 ns a byte.
  */
 static double launch_need(const struct cell *cell)
 {
@@ -47,27 +46,27 @@ static double cell_need(const struct cell *cell)
            program_need(cell);
 }
 
-/* The seconds of launches that built-in suites are made for: with their checks quick takes 65, default 231
- * (Zen 3, two cores, idle, 2026-11-28).  Other selections get what their cells need. */
+/* Seconds of launches in built-in suites: with checks quick takes 65, default 231 (Zen 3, two cores, idle,
+ * 2026-11-28).  Other selections get what their cells need. */
 static const struct {
     const char *suite;
     double seconds;
 } sized[] = {{"quick", 18}, {"default", 115}};
 #define SECONDS_PER_CELL 1.0 /* at least */
 
-/* Seconds for a cell of a model's layer at most, check included, where none are asked for: two passes with a
- * kernel and its rival on one and two threads are done in about a minute. */
+/* Most seconds for a cell of a model's layer, check included, without --seconds: two passes with a kernel and
+ * its rival on one and two threads take about a minute. */
 #define SECONDS_PER_LAYER 5.5
 
-/* Launches of a slow kernel, or beside other work, may take so many times as long as estimated. */
+/* Launches of a slow kernel, or beside other work, may take up to so many times their estimate. */
 #define SLOWER 4
 
-/* Seconds to check a variant on a case, at all its thread counts, besides one launch: the mean over suite
- * quick; 2 to 5 for layers of 8 billion parameters (Zen 3, two cores, 2026-11-28). */
+/* Seconds to check a variant on a case, on all thread counts, besides one launch: the mean over suite quick;
+ * 2 to 5 for layers of models with 8 billion parameters (Zen 3, two cores, 2026-11-28). */
 #define SECONDS_PER_CHECK 2.0
 
-/* Seconds more where a program computes, which is asked to prepare some hundred problems: 12 with vLLM, 13 to
- * 30 with ONNX Runtime (the same machine, busy). */
+/* Additional seconds if a program computes, which prepares some hundred problems: 12 with vLLM, 13 to 30 with
+ * ONNX Runtime (the same machine, busy). */
 #define SECONDS_PER_PROGRAM_CHECK 12.0
 
 bool session_counts_checks(const struct session *session, const struct problem_case *c)
@@ -75,7 +74,7 @@ bool session_counts_checks(const struct session *session, const struct problem_c
     return session->options->seconds > 0 || c->passes[0].pass;
 }
 
-/* Seconds for a cell where none are asked for: six launches, and the check where it counts. */
+/* Default seconds for a cell: six launches, and the check if it counts. */
 static double granted(const struct cell *cell)
 {
     return cell->c->passes[0].pass
@@ -102,7 +101,7 @@ double session_seconds(const struct session *session, const char *suite)
     return needed;
 }
 
-/* Whether an earlier cell of the case is of the same variant, with which this one is checked. */
+/* Whether an earlier cell of the case has the same variant, so that one check judges both. */
 static bool is_checked_before(const struct session *session, size_t i)
 {
     const struct cell *cell = &session->cells[i];
@@ -114,7 +113,7 @@ static bool is_checked_before(const struct session *session, size_t i)
     return false;
 }
 
-/* Whether it is checked in full, not on its own input alone. */
+/* Whether the cell's check is full, not only on its own input. */
 static bool is_checked_in_full(const struct session *session, const struct cell *cell)
 {
     const size_t at = (size_t)(cell->c - session->cases.items);
@@ -153,7 +152,7 @@ static double v_bytes(const struct attn_problem *p)
 double session_cell_bytes(const struct cell *cell)
 {
     return 2 * tensors_case_bytes(cell->c) +
-           2 * v_bytes(&cell->c->problem) + /* which workers change, in copies */
+           2 * v_bytes(&cell->c->problem) + /* copies, which workers change */
            (double)attn_workspace_size(cell->kernel, &cell->c->problem, cell->threads);
 }
 

@@ -1,32 +1,32 @@
 /*
- * session_needs: time and memory that a session will take, known before it starts.
+ * session_needs: estimates of a session's time and memory, and the division of its time among cells.
  */
 #ifndef HARNESS_SESSION_SESSION_NEEDS_H
 #define HARNESS_SESSION_SESSION_NEEDS_H
 
 #include "session.h"
 
-/* Whether the check of a case counts towards the length of the session: with --seconds, and for layers of
- * models.  Elsewhere checks come on top and do not shorten the launches. */
+/* Whether checks of a case count towards the session's length: with --seconds, and for layers of models.
+ * Otherwise they prolong the session and do not shorten launches. */
 bool session_counts_checks(const struct session *session, const struct problem_case *c);
 
-/* Seconds for a session without --seconds, without the checks that do not count.  `suite` is the one that its
- * cases are from; NULL: from problems. */
+/* Default length of a session in seconds, without the checks that do not count.  `suite`: where its cases are
+ * from; NULL: problems. */
 double session_seconds(const struct session *session, const char *suite);
 
-/* Seconds that six launches of a cell may take even where it has had its share of the session; 0 where its
- * check counts. */
+/* Seconds that six launches of a cell may take even beyond its share of the session; 0 if its check
+ * counts. */
 double session_allowance(const struct session *session, const struct cell *cell);
 
-/* About how many seconds the checks and one launch of each cell take: no session is shorter. */
+/* Estimated seconds for all checks and one launch of each cell: no session is shorter. */
 struct session_least {
     double checks_s, launches_s;
-    double spared_s; /* of checks_s, what does not count towards the length of the session */
-    size_t checks;   /* variants of a case that are checked in full */
+    double spared_s; /* the part of checks_s that does not count towards the session's length */
+    size_t checks;   /* full checks, one for each variant of a case */
 };
 struct session_least session_least(const struct session *session);
 
-/* What is left to do: cells, in how many cases, and about how long they take; bytes that the largest
+/* The unfinished cells, the cases that they are in, their estimated time, and the bytes that the largest
  * needs. */
 struct session_needs {
     size_t cells, cases;
@@ -34,12 +34,12 @@ struct session_needs {
 };
 struct session_needs session_needs(const struct session *session);
 
-/* Bytes that a cell needs, in all processes: its kernel is not NULL. */
+/* Bytes that a cell needs in all processes; its kernel is not NULL. */
 double session_cell_bytes(const struct cell *cell);
 
-/* Seconds for the `count` cells from number `first` on, of the `left` seconds for them and all later
- * cells.  Each cell gets what an interval needs, or its max-min fair share if there is too little time;
- * time beyond the needs is shared in proportion to them. */
+/* Seconds for `count` cells from number `first` on, out of `left` seconds for them and all later cells.  Each
+ * cell gets what an interval needs, or its max-min fair share if time is too short; remaining time is divided
+ * in proportion to the needs. */
 double session_share(const struct session *session, size_t first, size_t count, double left);
 
 #endif

@@ -1,8 +1,7 @@
 /*
- * session_settings: how a session measures: by its own options, or under two settings in turn.
+ * session_settings: parses a session's settings: one from its own options, or two to compare.
  *
- * A setting is written as scripts/gate takes it: variables, then options
- * (scripts/attntools/gate/gate_settings.py).
+ * The syntax is that of scripts/gate: variables, then options (scripts/attntools/gate/gate_settings.py).
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -11,7 +10,7 @@
 #include "base/refuse.h"
 #include "session.h"
 
-/* What may be set, and whether a value follows it. */
+/* The options allowed in a setting, and whether they take a value. */
 static const struct {
     const char *name;
     bool takes_value;
@@ -28,7 +27,8 @@ static bool is_variable(const char *word)
     return n && word[n] == '=';
 }
 
-/* Moves the variables to the front; the last of a name counts.  Returns how many words they took. */
+/* Moves the variables to the front, the last one of each name, *kept of them.  Returns how many words were
+ * variables. */
 static size_t take_variables(struct shell_words *words, size_t *kept)
 {
     size_t taken = 0;
@@ -45,7 +45,7 @@ static size_t take_variables(struct shell_words *words, size_t *kept)
     return taken;
 }
 
-/* Whether words are options that may be set; message says which is none. */
+/* Whether all words are allowed options; message names one that is not. */
 static bool are_settable(const char *const *word, size_t count, char *message, size_t size)
 {
     for (size_t at = 0; at < count; at++) {
@@ -64,7 +64,7 @@ static bool are_settable(const char *const *word, size_t count, char *message, s
     return true;
 }
 
-/* Reads options on top of the session's own. */
+/* Parses options on top of the session's own. */
 static bool take_options(const struct options *session, const struct shell_words *words,
                          size_t first, struct setting *setting, char *message, size_t size)
 {
@@ -79,7 +79,7 @@ static bool take_options(const struct options *session, const struct shell_words
     return true;
 }
 
-/* The text of the variables, which JSON must be able to hold. */
+/* Stores the variables' text, which must be valid UTF-8 for JSON. */
 static bool take_text(struct session_words *from, struct setting *setting, char *message,
                       size_t size)
 {
@@ -93,7 +93,7 @@ static bool take_text(struct session_words *from, struct setting *setting, char 
     return text || refuse(message, size, "variables that are no UTF-8");
 }
 
-/* Reads variables, and options on top of the session's own; of NULL there may be none. */
+/* Parses variables, and options on top of the session's own; with session NULL there may be no options. */
 static bool read_text(const struct options *session, const char *text, struct session_words *from,
                       struct setting *setting, char *message, size_t size)
 {
@@ -111,7 +111,7 @@ static bool read_text(const struct options *session, const char *text, struct se
     return !kept || take_text(from, setting, message, size);
 }
 
-/* Reads the option of that name, which is in front of the message. */
+/* Parses the text of an option; messages begin with its name. */
 static bool read_option(const char *name, const char *text, const struct options *options,
                         struct session_words *from, struct setting *setting, char *message,
                         size_t size)

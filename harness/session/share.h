@@ -1,5 +1,5 @@
 /*
- * share: max-min fair sharing of a budget that may be too small for all needs.
+ * share: max-min fair sharing of a budget.
  */
 #ifndef HARNESS_SESSION_SHARE_H
 #define HARNESS_SESSION_SHARE_H
@@ -7,9 +7,9 @@
 #include <stddef.h>
 
 /*
- * The max-min fair level: needs up to it are met in full, every larger one gets exactly this much, and
- * together they use up `total`.  Where all needs can be met, it is what remains for the largest after all
- * others.  Sorts the needs.  0 where there are none.
+ * The max-min fair level: smaller needs are met in full, larger ones get this much each, and together they
+ * use up `total`.  If all needs can be met, what is left for the largest after all others.  Sorts the needs.
+ * 0 if there are none.
  */
 double share_level(double *needs, size_t count, double total);
 
