@@ -1,5 +1,5 @@
 /*
- * answer: states and reasons.
+ * answer: sets states and reasons, and abandons actions.
  */
 #include "answer.h"
 
@@ -23,7 +23,7 @@ static void end(struct worker *worker, enum cell_state state, const char *why, v
     char text[640], shown[640];
     aftermath_settle();
     vsnprintf(text, sizeof text, why, arguments);
-    printable(text, strlen(text), shown, sizeof shown); /* a kernel's own reasons may be in it */
+    printable(text, strlen(text), shown, sizeof shown); /* it may quote a kernel */
     json_object_set_new(worker->answer, "state", json_string(cell_state_name(state)));
     json_object_set_new(worker->answer, "why", json_string(shown));
 }

@@ -1,8 +1,7 @@
 /*
  * backend: where a worker's kernel computes: in this process (in_process.c), or in a program (in_program.c).
  *
- * Each is one table of functions, NULL where it has nothing to do, and keeps its state in its own file: a
- * worker runs one kernel.
+ * Each is a table of functions, some NULL, with static state in its own file, as a worker runs one kernel.
  */
 #ifndef HARNESS_WORKER_BACKEND_H
 #define HARNESS_WORKER_BACKEND_H
@@ -13,7 +12,7 @@
 struct bench_disturbance;
 
 struct backend {
-    /* In this process: hardware counters count it, and loading its code may change the process's
+    /* Computes in this process: hardware counters count it, and loading its code may change the process's
      * state. */
     bool here;
     /* Why its operands cannot lie on huge pages; NULL: they can. */
@@ -37,27 +36,27 @@ struct backend {
     /* One call on a set, not timed. */
     void (*call)(size_t set);
 
-    /* The same for operands of `count` sets that have changed, from `first` on. */
+    /* Transfers the operands of `count` sets again, from `first` on, because they have changed. */
     void (*renew)(size_t first, size_t count);
 
-    /* bench_options.timed and probe, which do not look at their context; NULL: bench's own. */
+    /* For bench_options, with any context; NULL: bench's own. */
     double (*timed)(void *context, size_t first, size_t calls);
     double (*probe)(void *context, double seconds);
 
-    /* Seconds of the shortest sample that its clock is good for; NULL: bench's own. */
+    /* The shortest sample, in seconds, that its clock can time; NULL: bench's own. */
     double (*least_sample_s)(void);
 
-    /* After the samples, of so many calls of per_call_s each: judges its clock.  What is wrong ends the
+    /* After samples of so many calls, per_call_s seconds each: verifies its clock.  A failure ends the
      * launch. */
     void (*judge)(size_t calls, double per_call_s, struct check_result *checked);
 
-    /* "prepare_s", where making the plan took prepare_s, and "library" of the answer. */
+    /* Adds "prepare_s" and "library" to the answer; making the plan took prepare_s. */
     void (*note_preparation)(struct worker *worker, double prepare_s);
 
-    /* "peak_rss_bytes" of the answer, and what else it alone knows of the samples. */
+    /* Adds "peak_rss_bytes" and its own numbers on the samples to the answer. */
     void (*note_samples)(struct worker *worker);
 
-    /* "ceiling" of the answer, as worker_launch_ceilings(). */
+    /* "ceiling" of the answer, like worker_launch_ceilings(). */
     json_t *(*ceilings)(const struct worker *worker, const struct tensor_set *sets,
                         const struct bench_disturbance *disturbance, double median_s);
 };
@@ -65,16 +64,16 @@ struct backend {
 /* Kernels of this program and of shared objects. */
 extern const struct backend in_process_backend;
 
-/* A kernel of another program (docs/protocol.md) behind the interface of a kernel, so that whatever judges
- * a kernel judges it: its execute copies the operands to the program and the results back.  Only the clock
- * is the program's: program_clock.h.  One at a time. */
+/* A kernel of another program (docs/protocol.md) as a struct attn_kernel, so that it is checked like any
+ * other: its execute copies the operands to the program and the results back.  It is timed by the program's
+ * clock (program_clock.h).  One at a time. */
 extern const struct backend in_program_backend;
 
 /* ---- ceilings measured beside the samples of a launch (launch_ceilings.c) -------------------- */
 
-#define LAUNCH_CEILINGS_S 0.004 /* for each */
+#define LAUNCH_CEILINGS_S 0.004 /* seconds for each */
 
-/* "ceiling" of the answer: what the machine could do during a launch whose samples have this median. */
+/* "ceiling" of the answer: the machine's rates during a launch whose samples have this median. */
 json_t *worker_launch_ceilings(const struct worker *worker, const struct tensor_set *sets,
                                const struct bench_disturbance *disturbance, double median_s);
 

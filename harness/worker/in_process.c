@@ -1,5 +1,5 @@
 /*
- * in_process: loading a variant's code, and measuring it by this process's own clock.
+ * in_process: loads a variant's code, and times it by this process's clock.
  */
 #include "backend.h"
 
@@ -53,7 +53,7 @@ static void call(size_t set)
     attn_execute(measured, &operands[set].tensors);
 }
 
-/* The library is the one that is loaded into this process. */
+/* "library": the one loaded into this process. */
 static void note_preparation(struct worker *worker, double prepare_s)
 {
     const struct attn_library *library = worker->kernel->library;
@@ -71,7 +71,7 @@ static void note_samples(struct worker *worker)
                                              : json_null());
 }
 
-/* Operands lie where they are computed, and the clock is ours. */
+/* Without transfers and with bench's own clock. */
 const struct backend in_process_backend = {
     .here = true,
     .describe = describe,

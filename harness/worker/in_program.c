@@ -1,5 +1,5 @@
 /*
- * in_program: makes a kernel of what another program computes.
+ * in_program: a struct attn_kernel that another program computes.
  */
 #include "backend.h"
 
@@ -15,18 +15,18 @@
 #include "system/ceilings.h"
 #include "system/task_cpus.h"
 
-/* A struct attn_kernel has no place for a context, and a worker runs one kernel. */
+/* Static, as a struct attn_kernel has no context, and a worker runs one kernel. */
 static struct {
     struct worker *worker;
     json_t *description; /* owns the kernel's texts */
     struct attn_kernel kernel;
-    bool ceilings;              /* the program says what its processors can do */
+    bool ceilings;              /* the program measures ceilings itself */
     struct program_clock clock; /* of a measurement */
 } self;
 
 /* ---- the kernel ------------------------------------------------------------------------------ */
 
-/* The program is asked on as many threads as it may be asked for later, so that the answer is of use. */
+/* Asks the program on the number of threads that it will run on. */
 static bool supports(const struct attn_problem *problem, const char **why)
 {
     const int threads = self.kernel.caps.parallel ? self.worker->request.threads : 1;
@@ -35,7 +35,7 @@ static bool supports(const struct attn_problem *problem, const char **why)
     return !*copy->refusal;
 }
 
-/* The copy that computes a plan on these operands. */
+/* The copy that computes a plan on these operands; a refusal ends the launch. */
 static struct program_copy *copy_of(const struct attn_plan *plan,
                                     const struct attn_tensors *tensors)
 {
@@ -47,8 +47,7 @@ static struct program_copy *copy_of(const struct attn_plan *plan,
     return copy;
 }
 
-/* A copy of the program runs on places of its own: there are no more than for the threads asked for, and
- * a check may ask for more. */
+/* Refuses more threads than the request has CPUs for, which a check may ask for. */
 static void prepare(struct attn_plan *plan)
 {
     const struct program_copy *copy;
@@ -68,7 +67,7 @@ static void execute(const struct attn_plan *plan, const struct attn_tensors *ten
 
 /* ---- the program ----------------------------------------------------------------------------- */
 
-/* A program need not say which instruction set a kernel uses. */
+/* Whether a kernel is for this instruction set; a program may leave it out. */
 static bool is_of(const json_t *kernel, enum attn_isa isa)
 {
     const json_t *its = json_object_get(kernel, "isa");
@@ -121,7 +120,7 @@ static const struct attn_kernel *open_program(struct worker *worker, char *why, 
     else {
         self.ceilings = json_is_true(json_object_get(kernel, "ceilings"));
         if (r->c.problem.dtype == ATTN_F32)
-            k->caps.compute = ATTN_F32; /* said of kernels of several types: P is rounded in bf16 */
+            k->caps.compute = ATTN_F32; /* the description states that of 16-bit problems */
         return k;
     }
     close_program();
@@ -160,7 +159,7 @@ static double timed(void *context, size_t first, size_t calls)
     return program_clock_run(&self.clock, first, calls);
 }
 
-/* The multiply-add rate of this process, unless the program measures its own. */
+/* The program's multiply-add rate, or that of this process if the program measures none. */
 static double probe(void *context, double seconds)
 {
     const struct attn_plan *plan = self.clock.plan;
@@ -181,10 +180,10 @@ static void judge(size_t calls, double per_call_s, struct check_result *checked)
     program_clock_judge(&self.clock, calls, per_call_s, checked);
 }
 
-/* The start of the program is part of it. */
+/* "prepare_s" includes the start of the program. */
 static void note_preparation(struct worker *worker, double prepare_s)
 {
-    const struct program_copy *copy = self.clock.copy; /* NULL: the launch has failed before */
+    const struct program_copy *copy = self.clock.copy; /* NULL: the launch has failed */
     json_object_set_new(worker->answer, "prepare_s",
                         number_json(copy ? copy->start_s + copy->prepare_s : prepare_s));
     json_object_set_new(worker->answer, "library",

@@ -1,6 +1,6 @@
 /*
- * launch_ceilings: measures what multiply-adds and reads reach during a launch; a rate that seems too low is
- * measured again.
+ * launch_ceilings: measures the rates of multiply-adds and of reads during a launch, and again if they seem
+ * too low.
  */
 #include "backend.h"
 
@@ -11,10 +11,10 @@
 #include "bench/disturbance.h"
 #include "system/ceilings.h"
 
-#define AGAIN_S 0.1 /* for one that seems too low */
+#define AGAIN_S 0.1 /* seconds for a rate that seems too low */
 
-/* Flop per compulsory byte above which no processor waits for memory: they do at most some ten
- * multiply-adds in the time of a byte (200 GFLOP/s over 20 GB/s a core). */
+/* Flop per compulsory byte above which no processor is bound by memory: they do at most some ten
+ * multiply-adds in the time of a byte (200 GFLOP/s over 20 GB/s per core). */
 #define COMPUTE_BOUND_INTENSITY 64
 
 static int threads_of(const struct worker *worker)
@@ -22,8 +22,8 @@ static int threads_of(const struct worker *worker)
     return worker->kernel->caps.parallel ? worker->request.threads : 1;
 }
 
-/* Read bandwidth of K and V of so many sets where they lie, or of as much of them as comes from memory
- * whatever is read of the rest.  0 where that is too little to measure. */
+/* Read bandwidth of K and V of `count` sets where they lie, or of as much of them as must come from memory; 0
+ * if that is too little to measure. */
 static double read_in_place(const struct worker *worker, const struct tensor_set *sets,
                             size_t count)
 {
@@ -40,16 +40,16 @@ static double read_in_place(const struct worker *worker, const struct tensor_set
     return rate;
 }
 
-/* Bytes that the calls rotate through, or fewer that are read at the same rate. */
+/* Bytes that the calls rotate through, or fewer if these are read at the same rate. */
 static size_t rotation(const struct worker *worker, const struct tensor_set *set)
 {
     return ceilings_footprint(worker->machine, (size_t)set->work.bytes * worker->request.sets);
 }
 
 /*
- * Read bandwidth over the memory that the calls rotate through.  Touching that much for the first
- * time takes longer than the samples do, so where arithmetic is the limit on any processor the
- * probe reads K and V of one set instead, which have been touched already.
+ * Read bandwidth over as much memory as the calls rotate through.  Touching so much for the first time takes
+ * longer than the samples, so if arithmetic bounds the problem on any processor, the probe reads K and V of
+ * one set, which have been touched.
  */
 static double read_elsewhere(const struct worker *worker, const struct tensor_set *set)
 {
@@ -61,8 +61,8 @@ static double read_elsewhere(const struct worker *worker, const struct tensor_se
     return ceilings_read(rotation(worker, set), threads_of(worker), LAUNCH_CEILINGS_S);
 }
 
-/* The highest multiply-add rate of this host for the types of a problem, beside that of the variant itself,
- * which is measured already. */
+/* The highest multiply-add rate of this host's instruction sets for the problem's types, without the
+ * variant's own, which is known already. */
 static double fma_of_host(const struct worker *worker, double seconds)
 {
     const struct attn_problem *p = &worker->request.c.problem;
@@ -75,9 +75,9 @@ static double fma_of_host(const struct worker *worker, double seconds)
     return rate;
 }
 
-/* Measures again, and longer, what a launch seems to have passed, before it is called implausible: the probe
- * may have been disturbed.  Half the bytes, too: of operands about as large as a cache it may hold a part,
- * whatever the probe found. */
+/* Measures ceilings that a launch exceeds again, and longer, before it is called implausible, as the probe
+ * may have been disturbed.  Also over half the bytes: a cache of about the operands' size may hold a part of
+ * them. */
 static void look_again(const struct worker *worker, const struct tensor_set *set, double median_s,
                        json_t *ceilings)
 {

@@ -1,5 +1,5 @@
 /*
- * machine_ceilings: what the machine can do, for `attnbench machine`.
+ * machine_ceilings: bandwidths and arithmetic rates, for `attnbench machine`.
  */
 #include <math.h>
 
@@ -8,10 +8,10 @@
 #include "isa.h"
 #include "system/ceilings.h"
 
-#define MACHINE_S 0.05 /* for each ceiling */
+#define MACHINE_S 0.05 /* seconds for each ceiling */
 
-/* Footprints that lie in each cache and beyond the last: half a cache; all that ceilings_footprint()
- * takes. */
+/* Read bandwidth with a footprint of half of each cache, and with ceilings_footprint(), which exceeds the
+ * last. */
 static json_t *bandwidths(const struct worker *worker)
 {
     const int threads = worker->request.threads;
@@ -22,7 +22,7 @@ static json_t *bandwidths(const struct worker *worker)
                                            : ceilings_footprint(worker->machine, SIZE_MAX);
         if (!bytes)
             continue;
-        /* private caches: every thread has its own */
+        /* each thread has its own private caches */
         const size_t footprint = level < last ? bytes * (size_t)threads : bytes;
         json_array_append_new(levels,
                               json_pack("{s:i, s:b, s:I, s:o, s:o}", "level", level, "memory",
@@ -35,7 +35,7 @@ static json_t *bandwidths(const struct worker *worker)
     return levels;
 }
 
-/* Rates of an instruction set; null of what it has no instructions for. */
+/* Rates of an instruction set; null for data types without instructions. */
 static json_t *arithmetic(enum attn_isa isa, int threads)
 {
     static const struct {

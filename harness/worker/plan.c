@@ -1,5 +1,5 @@
 /*
- * plan: whether the kernel computes the problem, its workspace, and where memory lies.
+ * plan: makes plans and workspaces, and places memory.
  */
 #include "plan.h"
 
@@ -47,7 +47,7 @@ enum cell_state worker_plan_make(const struct worker *worker, int threads, struc
         return CELL_UNSUPPORTED;
     }
     plan->prepare_s = clock_now() - start;
-    aftermath_settle(); /* files that are opened next may have relative paths */
+    aftermath_settle(); /* restores the working directory for relative paths */
     return CELL_OK;
 }
 
@@ -69,9 +69,9 @@ void worker_plan_close(struct worker_plan *plan)
 
 /* ---- where the memory of a launch lies, and on what pages ------------------------------------ */
 
-/* The memory policy is set before the process's first allocation; operands, which another process has
- * filled, and results are moved; then where everything lies is read back.  With first touch on a machine of
- * one NUMA node there is nothing to move. */
+/* The memory policy is set before the process's first allocation.  Operands, which another process has
+ * filled, and results are moved; then the location of everything is read back.  With first touch on one NUMA
+ * node there is nothing to move. */
 bool worker_memory_policy(struct worker *worker)
 {
     const struct protocol_request *r = &worker->request;
@@ -95,7 +95,7 @@ static void ask_for_huge(void *data, size_t bytes)
     }
 }
 
-/* One mapping of a set; false fills message. */
+/* Moves one mapping of a set; false fills message. */
 static bool place(struct worker *worker, void *data, size_t bytes, char *message, size_t size)
 {
     const struct protocol_request *r = &worker->request;

@@ -1,5 +1,5 @@
 /*
- * plan: a kernel's plan with its workspace.
+ * plan: a kernel's plan and workspace, and where a launch's memory lies.
  */
 #ifndef HARNESS_WORKER_PLAN_H
 #define HARNESS_WORKER_PLAN_H
@@ -14,20 +14,20 @@ struct worker_plan {
     double prepare_s;
 };
 
-/* CELL_OK where the kernel computes the problem; else why not. */
+/* CELL_OK if the kernel's capabilities include the problem; else fills why. */
 enum cell_state worker_takes(const struct worker *worker, char *why, size_t why_size);
 
-/* Makes a plan for so many threads: only a plan tells whether a library or a program computes the problem.
- * CELL_OK: the caller closes it; else why not. */
+/* Makes a plan for so many threads; a library or a program may refuse the problem only then.  CELL_OK: the
+ * caller closes the plan; else fills why. */
 enum cell_state worker_plan_make(const struct worker *worker, int threads, struct worker_plan *plan,
                                  char *why, size_t why_size);
 
-/* On the threads of the request; false ends the worker with its reason. */
+/* Makes a plan for the request's threads; false: worker_end() was called. */
 bool worker_plan_open(struct worker *worker, struct worker_plan *plan);
 void worker_plan_close(struct worker_plan *plan);
 
-/* Where the memory of a launch lies, and on what pages.  Called before anything is allocated, and when
- * everything is; false ends the worker with its reason. */
+/* Sets the memory policy, before any allocation; places a launch's memory and reads back where it lies and on
+ * which pages, after all allocations.  False: worker_end() was called. */
 bool worker_memory_policy(struct worker *worker);
 bool worker_memory_place(struct worker *worker, const struct worker_plan *plan,
                          const struct tensor_set *sets);

@@ -1,9 +1,9 @@
 /*
  * plugin: kernels from a shared object.
  *
- * Structs of attention.h begin with their size and only grow at their end, caps at the end of
- * attn_kernel.  So a plug-in that was built with an older header has shorter ones, one that was built
- * with a newer header longer ones.
+ * Structs of attention.h begin with their size and only grow at their end; caps is the last member of
+ * attn_kernel. So a plug-in built with an older header has shorter structs, one built with a newer header
+ * longer ones.
  */
 #include "plugin.h"
 
@@ -20,10 +20,10 @@
 #include "problem/catalogue.h"
 #include "system/aftermath.h"
 
-/* What every kernel says: all up to caps.max_dim, which 0 leaves open. */
+/* Every kernel has the members before caps.max_dim, for which 0 means no limit. */
 #define CAPS_LEAST offsetof(struct attn_caps, max_dim)
 #define KERNEL_LEAST (offsetof(struct attn_kernel, caps) + CAPS_LEAST)
-#define MOST ((size_t)65536) /* bytes of a struct; a larger size was not set */
+#define MOST ((size_t)65536) /* bytes of a struct; a larger size is garbage */
 
 static bool sensible(size_t size, size_t least, const char *of, size_t number, char *why,
                      size_t why_size)
@@ -35,7 +35,7 @@ static bool sensible(size_t size, size_t least, const char *of, size_t number, c
                   of, size, least, MOST);
 }
 
-/* Whether what has no place in text is right. */
+/* Whether name, instruction set, data type of computation, bound factor and execute are valid. */
 static bool complete(const struct attn_kernel *kernel, size_t number, char *why, size_t why_size)
 {
     if (!kernel->name)
@@ -82,7 +82,7 @@ bool plugin_copy(const struct attn_kernel *theirs, size_t number, struct attn_ke
 
 /* ---- the shared object ----------------------------------------------------------------------- */
 
-/* dlopen() searches for a name without a slash, and takes any other as it is. */
+/* Loads a file; its path has a slash, so that dlopen() does not search for it. */
 static void *load(const char *path, char *why, size_t why_size)
 {
     char whole[PATH_MAX];
@@ -94,8 +94,8 @@ static void *load(const char *path, char *why, size_t why_size)
     return object;
 }
 
-/* The variants of a shared object, loaded into this process, with the sizes of this program's structs.
- * Returns how many; 0 fills why.  Called once a process: the array is static. */
+/* Loads a shared object and copies its kernels into structs of this program's size.  Returns how many; 0
+ * fills why. Called once per process: the array is static. */
 static size_t open_plugin(const char *path, const struct attn_kernel **kernels, char *why,
                           size_t why_size)
 {
@@ -106,7 +106,8 @@ static size_t open_plugin(const char *path, const struct attn_kernel **kernels, 
     if (!object)
         return 0;
     void *symbol = dlsym(object, ATTN_PLUGIN_ENTRY);
-    memcpy(&entry, &symbol, sizeof entry); /* ISO C cannot cast a data pointer to a function's */
+    memcpy(&entry, &symbol,
+           sizeof entry); /* ISO C has no cast from a data pointer to a function's */
     if (!symbol) {
         snprintf(why, why_size,
                  "it does not export " ATTN_PLUGIN_ENTRY "() (which C++ declares extern \"C\")");
@@ -134,7 +135,7 @@ const struct attn_kernel *plugin_load(const struct protocol_request *r, char *wh
     const size_t count = open_plugin(r->plugin, &kernels, why, why_size);
     for (size_t i = 0; i < count; i++)
         variants[i] = &kernels[i];
-    catalogue_add(variants, count); /* what looks a variant's siblings up finds them */
+    catalogue_add(variants, count); /* so that variants find their siblings */
     for (size_t i = 0; i < count; i++)
         if (kernels[i].isa == r->isa && strcmp(kernels[i].name, r->kernel) == 0)
             return &kernels[i];
@@ -144,11 +145,11 @@ const struct attn_kernel *plugin_load(const struct protocol_request *r, char *wh
     return NULL;
 }
 
-/* ---- described -------------------------------------------------------------------------------- */
+/* ---- description ------------------------------------------------------------------------------ */
 
-#define TEXT 200 /* bytes of a text that a plug-in gives */
+#define TEXT 200 /* bytes of a plug-in's text */
 
-/* A text for one line of a terminal; what is not UTF-8 is left out as a whole. */
+/* A plug-in's text as one printable line; "" if it is not UTF-8. */
 static json_t *text_of(const char *text)
 {
     char line[TEXT];
@@ -178,8 +179,7 @@ bool plugin_describe(const char *path, json_t *answer, char *why, size_t why_siz
     const struct attn_kernel *kernels;
     const size_t count = open_plugin(path, &kernels, why, why_size);
     json_t *list = json_array();
-    if (!count &&
-        strstr(why, "cannot dynamically load")) /* so glibc refuses an executable, of either kind */
+    if (!count && strstr(why, "cannot dynamically load")) /* glibc's message for an executable */
         json_object_set_new(answer, "program", json_true());
     for (size_t i = 0; i < count; i++)
         json_array_append_new(list, kernel_json(&kernels[i]));

@@ -1,5 +1,5 @@
 /*
- * program_ask: one question to a program, and what a bad answer means for the launch.
+ * program_ask: sends a request to a program, and ends the launch on a bad answer.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 #define DESCRIBE_S 15.0 /* as docs/protocol.md states */
 
-/* The answer to a request, which is used up; NULL fills why, and *state with what that means. */
+/* The answer to a request, which is freed; NULL fills why and *state. */
 static json_t *ask(struct process *process, json_t *request, double deadline_s,
                    enum cell_state *state, char *why, size_t why_size)
 {

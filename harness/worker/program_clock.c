@@ -1,5 +1,5 @@
 /*
- * program_clock: timed requests to a program, and how much of their time is round trips and copying.
+ * program_clock: timed requests to a program, and the share of round trips and copies in their time.
  */
 #include "program_clock.h"
 
@@ -9,23 +9,27 @@
 #include "base/stats.h"
 #include "system/task_cpus.h"
 
-#define TRIPS 5         /* measured before anything is timed */
-#define TRIP_SHARE 100  /* a sample lasts so many round trips */
-#define COPY_SHARE 20   /* and so many times as the copying of its results */
-#define LONGEST_S 0.25  /* but no longer than this for their sake */
-#define BUSY_SHARE 0.05 /* of the time that those who talk wait for a CPU */
-#define LIES_S 0.25     /* calls for so long show that a clock is absurd */
-#define AGAIN 3         /* times that a clock is looked at again, for so long */
-#define AGAIN_S 0.5
-#define LEAST_S 1e-9   /* a call: a few cycles; less means that none was made */
-#define SINGLES 3      /* calls on exchanged operands; one where it takes longer than LONGEST_S */
-#define PAIRS 3        /* of a request and one with more calls */
-#define LOOKED_S 2     /* more of either for so long, until the clock agrees */
-#define BUSY_S 10      /* and for so much longer while others have the CPUs */
-#define SINGLE_ROWS 16 /* compared of each */
+/* Length of a sample: TRIP_SHARE round trips, COPY_SHARE copies of its results, but at most LONGEST_S for
+ * these. */
+#define TRIPS 5 /* round trips measured before samples */
+#define TRIP_SHARE 100
+#define COPY_SHARE 20
+#define LONGEST_S 0.25
 
-/* Seconds that this thread and the program's first one have been ready to run without getting a CPU, or
- * that any thread has: the program may have started others, as mpiexec does. */
+/* The audit of the program's clock. */
+#define BUSY_SHARE 0.05 /* CPUs count as busy if threads wait for them for more of the time */
+#define LIES_S 0.25     /* wall time after which a clock may be called absurd */
+#define AGAIN 3         /* further audits of AGAIN_S each before a clock is refused */
+#define AGAIN_S 0.5
+#define LEAST_S 1e-9 /* of a call, a few cycles; less means that none was made */
+#define SINGLES 3  /* single calls on other sets' operands; one if it takes longer than LONGEST_S */
+#define PAIRS 3    /* pairs of a request and one with more calls */
+#define LOOKED_S 2 /* single calls or pairs go on for so long until the clock agrees */
+#define BUSY_S 10  /* and for so much longer while the CPUs are busy */
+#define SINGLE_ROWS 16 /* rows checked of each single call */
+
+/* Seconds that threads were ready to run without getting a CPU: this thread, the program's first one, and all
+ * others, as the program may have started some, like mpiexec. */
 static double waited_s(const struct program_clock *clock)
 {
     const double talking = task_waited_s(0) + task_waited_s(process_pid(clock->copy->process));
@@ -53,7 +57,7 @@ static void copy_operands(struct program_clock *clock)
     program_clock_renew(clock, 0, clock->count);
 }
 
-/* Seconds that copying the results of `count` sets out takes, from set `first` on. */
+/* Copies the results of `count` sets, from `first` on, out of the file; returns the seconds that it took. */
 static double copy_results(struct program_clock *clock, size_t first, size_t count)
 {
     const double start = clock_now();
@@ -85,11 +89,11 @@ double program_clock_sample(const struct program_clock *clock)
     const struct attn_problem *p = &clock->plan->problem;
     const double elements = (double)p->batch * (double)p->q_heads * (double)p->q_len *
                             (double)(p->v_dim + 1) * (double)clock->count;
-    const double copy_s = elements * 1e-9; /* some 2 to 4 bytes a nanosecond, NaN put back */
+    const double copy_s = elements * 1e-9; /* 2 to 4 bytes per ns, and NaN written back */
     return fmin(fmax(TRIP_SHARE * clock->trip_s, COPY_SHARE * copy_s), LONGEST_S);
 }
 
-/* One timed request, a request of no call in front of it, and the copying behind it. */
+/* Times a request without calls, then one with calls, then the copying of its results, for the audit. */
 static struct program_time measure(struct program_clock *clock, size_t first, size_t calls)
 {
     struct audit *audit = &clock->audit;
@@ -107,22 +111,21 @@ static struct program_time measure(struct program_clock *clock, size_t first, si
     return time;
 }
 
-/* Whether others have the CPUs for a part of `wall_s` seconds, since when this thread and the program have
- * waited for `waited` seconds. */
+/* Whether the CPUs were busy during the last wall_s seconds, at whose beginning waited_s() was `waited`. */
 static bool is_busy(const struct program_clock *clock, double waited, double wall_s)
 {
     return waited_s(clock) - waited > BUSY_SHARE * wall_s;
 }
 
-/* Whether requests since `start` that do not agree with the clock may yet. */
+/* Whether more requests are worth making until they agree with the clock, after those since `start`. */
 static bool has_patience(const struct program_clock *clock, double start, double waited)
 {
     const double passed = clock_now() - start;
     return passed < LOOKED_S || (passed < LOOKED_S + BUSY_S && is_busy(clock, waited, passed));
 }
 
-/* Calls for so long that interruptions between the program's clock and its answer, of some ms, are a small
- * part: on a machine that is busy with others. */
+/* How many calls to make per request: on a busy machine so many that interruptions between the program's
+ * clock and its answer, of some ms, are a small part. */
 static size_t calls_when_busy(const struct program_clock *clock, size_t calls)
 {
     const double a_request = clock->audit.wall_s / (double)clock->requests;
@@ -130,7 +133,7 @@ static size_t calls_when_busy(const struct program_clock *clock, size_t calls)
     return busy && a_request < LONGEST_S ? (size_t)((double)calls * LONGEST_S / a_request) : calls;
 }
 
-/* A clock that does not agree is looked at again, longer, before it is called a liar. */
+/* Audits a clock that does not agree again, and longer, before it is refused. */
 static void judge(struct program_clock *clock, size_t calls)
 {
     char why[256];
@@ -147,7 +150,7 @@ static void judge(struct program_clock *clock, size_t calls)
     }
 }
 
-/* Whether a clock is so wrong that there is no point in going on. */
+/* Whether a clock is so wrong that samples need not go on. */
 static bool is_absurd(const struct program_clock *clock)
 {
     return clock->requests > 3 && clock->audit.wall_s > LIES_S &&
@@ -165,8 +168,8 @@ double program_clock_run(void *context, size_t first, size_t calls)
     return time.said_s;
 }
 
-/* Our time of one call on operands that lie where those of other sets did; the copying of its results
- * goes into *copy_s. */
+/* Our time of a single call, after sets have exchanged their slots, and *copy_s, the time to copy its
+ * results; checks the results. */
 static double single(struct program_clock *clock, size_t set, struct check_result *checked,
                      double *copy_s)
 {
@@ -185,9 +188,10 @@ static double single(struct program_clock *clock, size_t set, struct check_resul
     return time.wall_s;
 }
 
-/* Whether each call of a request is made, where so many results fall into the same tensors that one of each
- * would do.  The least times count: on a busy machine, where interruptions may have made either longer, they
- * take more pairs, even after some that agree. */
+/* Verifies that all calls of a request are made, by the growth of the time with their number: there are more
+ * calls than sets, so that results are overwritten and some calls could be left out.  The shortest times are
+ * compared; on a busy machine, where interruptions may have lengthened either, more pairs are taken, even
+ * after some that agree. */
 static void judge_growth(struct program_clock *clock, size_t calls)
 {
     char why[256];

@@ -34,7 +34,7 @@ void program_copy_close(void)
         end_copy(&copies[i]);
 }
 
-/* The CPUs of a team of so many threads. */
+/* Fills in the CPUs of a copy's team. */
 static void find_cpus(struct worker *worker, struct program_copy *copy)
 {
     const enum placement placement = worker->request.placement;
@@ -73,7 +73,7 @@ static void start_copy(struct worker *worker, struct program_copy *copy, int thr
     copy->start_s = clock_now() - start;
 }
 
-/* The copy with so many threads, started where there is none. */
+/* The copy with so many threads, started if there is none. */
 static struct program_copy *copy_for(struct worker *worker, int threads)
 {
     struct program_copy *oldest = &copies[0], *found = NULL;
@@ -100,8 +100,7 @@ void program_copy_stays(struct worker *worker, const struct program_copy *copy)
         worker_give_up(worker, CELL_FAILED, "the program does not stay on its CPUs: %s", why);
 }
 
-/* Whether the program runs on the threads and CPUs that it was asked for, by its own account; false
- * fills why. */
+/* Whether the program's answer states the requested threads and CPUs; false fills why. */
 static bool runs_as_asked(const struct program_copy *copy, const json_t *answer, char *why,
                           size_t why_size)
 {
@@ -131,7 +130,7 @@ static void prepare(struct worker *worker, struct program_copy *copy,
     const bool timed = r->action == PROTOCOL_MEASURE;
     const size_t sets = timed ? r->sets : 1;
     struct tensors_shape shape =
-        tensors_shape_most(problem, tensors); /* a check has operands of many shapes */
+        tensors_shape_most(problem, tensors); /* for all shapes of a check */
     char message[256];
     const struct program_request_problem what = {.kernel = r->kernel,
                                                  .isa = r->isa,
@@ -180,7 +179,7 @@ void program_copy_give(struct program_copy *copy, size_t place, const struct att
     copy->changed = true;
 }
 
-/* A request to compute, which says whether the operands are those of the last one. */
+/* A request to compute, which states whether operands have changed since the last one. */
 static json_t *call(struct program_copy *copy, const char *action)
 {
     json_t *request = program_request_plain(action);
@@ -225,7 +224,7 @@ struct program_time program_copy_measure(struct worker *worker, struct program_c
     return time;
 }
 
-/* A rate of an answer; what is none ends the launch. */
+/* A rate in an answer; ends the launch if there is none. */
 static double rate_of(struct worker *worker, const json_t *answer, const char *key)
 {
     const double rate = number_at(answer, NULL, key);

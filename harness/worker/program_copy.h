@@ -1,9 +1,9 @@
 /*
  * program_copy: running copies of a program that computes a kernel, one for each number of threads, and
- * what is said to them (docs/protocol.md); for program*.c only.
+ * requests to them (docs/protocol.md); for program*.c only.
  *
- * A copy keeps its number of threads for life, because many libraries cannot change it.  A failure of
- * the program ends the launch (worker_abandon()): a kernel's execute cannot fail.
+ * A copy keeps its number of threads, because many libraries cannot change it.  A failure of the program ends
+ * the launch (worker_abandon()), because a kernel's execute cannot fail.
  */
 #ifndef HARNESS_WORKER_PROGRAM_COPY_H
 #define HARNESS_WORKER_PROGRAM_COPY_H
@@ -14,7 +14,7 @@
 #include "answer.h"
 
 #define PROGRAM_CPUS 1024
-#define PROGRAM_COPIES 4 /* that run at once: each holds a library of hundreds of megabytes */
+#define PROGRAM_COPIES 4 /* most at once: each holds a library of hundreds of megabytes */
 
 /* A copy of the program. */
 struct program_copy {
@@ -23,56 +23,55 @@ struct program_copy {
     size_t cpu_count;
     struct process *process;
     struct exchange *file;
-    char prepared[PARSE_TEXT];    /* the problem that it is bound to, "" none */
-    char refusal[320];            /* why it does not compute that problem; "" it does */
-    char library[128];            /* "" unknown */
-    bool changed;                 /* operands were copied into the file since the last request */
-    double start_s, prepare_s;    /* duration of its start and of the last prepare */
+    char prepared[PARSE_TEXT];    /* the problem that it is bound to; "": none */
+    char refusal[320];            /* why it does not compute that problem; "": it does */
+    char library[128];            /* "": unknown */
+    bool changed;                 /* operands were copied to the file since the last request */
+    double start_s, prepare_s;    /* duration of its start and of its last prepare */
     struct program_extras extras; /* of the problem that it is bound to */
-    unsigned long used;           /* the copy with the smallest number is ended for another one */
+    unsigned long used;           /* grows with each use: the smallest is replaced first */
 };
 
-/* The arguments that a request's program is started with; they stay until the next call. */
+/* The arguments of a request's program, ended by NULL; valid until the next call. */
 const char *const *program_arguments(const struct protocol_request *request);
 
 /* Sends a request, which is freed, to a copy and returns its answer.  A state other than "ok" ends the
- * launch; only "unsupported" returns NULL with the reason in `refusal`, if that is not NULL. */
+ * launch, but "unsupported" returns NULL with the reason in `refusal` if that is not NULL. */
 json_t *program_demand(struct worker *worker, struct program_copy *copy, json_t *request,
                        double deadline_s, char *refusal, size_t refusal_size);
 
-/* Asks a program, not started yet, for its kernels: "kernels" of its answer, a new reference; NULL fills
- * why and state. */
+/* Starts a program and asks for its kernels: "kernels" of its answer, a new reference; NULL fills why and
+ * state. */
 json_t *program_copy_describe(const struct protocol_request *request, enum cell_state *state,
                               char *why, size_t why_size);
 
-/* The copy for so many threads, bound to the problem, with room for these operands where they are known (else
- * NULL); its refusal says where it does not compute it. */
+/* The copy with so many threads, bound to the problem, with room for these operands, or for the largest that
+ * a check makes if `tensors` is NULL.  copy->refusal tells whether it computes the problem. */
 struct program_copy *program_copy_bind(struct worker *worker, const struct attn_problem *problem,
                                        const struct attn_tensors *tensors, int threads);
 
-/* Copies operands into place number `place` of the file. */
+/* Copies operands to slot number `place` of the file. */
 void program_copy_give(struct program_copy *copy, size_t place, const struct attn_tensors *from);
 
-/* Computes the set that lies in place number `place` of the file. */
+/* Computes the set in slot number `place` of the file. */
 void program_copy_execute(struct worker *worker, struct program_copy *copy, size_t place);
 
-/* Runs calls from place `first` on: what the program's clock says, and ours around the request. */
+/* Runs `calls` calls, from slot `first` on; times by the program's clock, and by ours around the request. */
 struct program_time {
     double said_s, wall_s;
 };
 struct program_time program_copy_measure(struct worker *worker, struct program_copy *copy,
                                          size_t calls, size_t first);
 
-/* What the program says that its processors can do, each rate looked at for so many seconds: of
- * multiply-adds, and, where `bytes` is not 0, of the host's best instructions and of reading so many
- * bytes. */
+/* Ceilings that the program measures, each for so many seconds: the rate of multiply-adds, and, if `bytes` is
+ * not 0, that of the host's best instructions, and the bandwidth of reading so many bytes. */
 struct program_ceilings {
-    double fma_gflops, fma_host_gflops, read_gbytes_per_s; /* the last two NaN where bytes is 0 */
+    double fma_gflops, fma_host_gflops, read_gbytes_per_s; /* the last two NaN if bytes is 0 */
 };
 struct program_ceilings program_copy_ceilings(struct worker *worker, struct program_copy *copy,
                                               double seconds, double bytes);
 
-/* Whether the program's threads are where they should be; else the launch ends. */
+/* Ends the launch unless the program's threads still run on their CPUs. */
 void program_copy_stays(struct worker *worker, const struct program_copy *copy);
 
 /* Ends every copy. */

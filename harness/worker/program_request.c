@@ -1,5 +1,5 @@
 /*
- * program_request: writes requests to programs as JSON, and reads their answers.
+ * program_request: prints requests to programs as JSON, and parses their answers.
  */
 #include "program_request.h"
 
@@ -29,7 +29,7 @@ static json_t *numbers(const int *x, size_t n)
     return array;
 }
 
-/* Masks, options and outputs in the words of capabilities. */
+/* Masks, options and outputs, named as in capabilities. */
 static void set_words(json_t *shape, const struct attn_problem *p)
 {
     const struct attn_caps caps = {.masks = p->mask, .options = p->options, .outputs = p->outputs};
@@ -103,11 +103,10 @@ void program_request_environment(struct program_environment *e, const int *cpus,
 {
     static const char *const counts[] = {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS",
                                          "MKL_NUM_THREADS", "BLIS_NUM_THREADS"};
-    static const char *const fixed[] = {
-        "OMP_DYNAMIC=false", "MKL_DYNAMIC=false",
-        /* unset: they are this process's, or meant for another program */
-        "OMP_WAIT_POLICY", "OMP_THREAD_LIMIT", "GOMP_CPU_AFFINITY", "GOMP_SPINCOUNT",
-        "KMP_AFFINITY", "KMP_BLOCKTIME"};
+    static const char *const fixed[] = {"OMP_DYNAMIC=false", "MKL_DYNAMIC=false",
+                                        /* unset: meant for this process, or for another program */
+                                        "OMP_WAIT_POLICY", "OMP_THREAD_LIMIT", "GOMP_CPU_AFFINITY",
+                                        "GOMP_SPINCOUNT", "KMP_AFFINITY", "KMP_BLOCKTIME"};
     size_t n = 0;
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         snprintf(e->text[i], sizeof e->text[i], "%s=%d", counts[i], threads);
@@ -123,7 +122,7 @@ void program_request_environment(struct program_environment *e, const int *cpus,
     e->variables[n] = NULL;
 }
 
-/* ---- numbers beside times: sums by name ------------------------------------------------------ */
+/* ---- additional numbers: sums by name -------------------------------------------------------- */
 
 static bool is_name(const char *name)
 {
@@ -131,7 +130,7 @@ static bool is_name(const char *name)
     return *name >= 'a' && *name <= 'z' && !name[length] && length < PROGRAM_NAME;
 }
 
-/* The number of that name; NULL: there are too many. */
+/* Finds or adds the number of that name; NULL: there are too many. */
 static struct program_extra *named(struct program_extras *extras, const char *name)
 {
     size_t n = 0;

@@ -23,7 +23,7 @@
 
 /* ---- set-up ---------------------------------------------------------------------------------- */
 
-/* The topology that the parent discovered, NULL where it handed none over; free() it. */
+/* The topology that the parent discovered, free() it; NULL: the parent passed none. */
 static char *read_topology(int fd)
 {
     struct stat status;
@@ -34,7 +34,7 @@ static char *read_topology(int fd)
     return text;
 }
 
-/* Binds the threads; false ends the worker. */
+/* Opens the machine and binds the threads; false: worker_end() was called. */
 static bool open_machine(struct worker *worker)
 {
     char message[256] = "";
@@ -60,7 +60,7 @@ static bool share_progress(int fd)
     return true;
 }
 
-/* Whether there is what the request names: a kernel with what it needs, or a plug-in. */
+/* Describes a plug-in, or answers whether a kernel's library is installed. */
 static void describe(struct worker *worker)
 {
     char why[640] = "";
@@ -71,7 +71,7 @@ static void describe(struct worker *worker)
 
 static const struct {
     void (*run)(struct worker *worker);
-    bool kernel; /* needs one */
+    bool kernel; /* needs a kernel */
     bool alone;  /* needs no machine */
 } actions[PROTOCOL_ACTION_COUNT] = {
     [PROTOCOL_PREPARE] = {worker_prepare, false, false},
@@ -83,8 +83,9 @@ static const struct {
     [PROTOCOL_DESCRIBE] = {describe, false, true},
 };
 
-/* Whether the file of a guest is the one that the session was planned with; false ends the worker.  Asked
- * before it is loaded and when all is done: in between it may be replaced, or written over in place. */
+/* Whether a guest's file still has the digest that the session was planned with; false: worker_end() was
+ * called. Tested before it is loaded and after the action, as it may be replaced or overwritten in
+ * between. */
 static bool same_file(struct worker *worker)
 {
     const struct protocol_request *r = &worker->request;
@@ -109,8 +110,8 @@ static void run(struct worker *worker)
         worker->backend->close();
 }
 
-/* Takes the kernel that the request names; false ends the worker, also where loading it has left
- * something behind. */
+/* Loads the request's kernel; false: worker_end() was called, also if loading has changed the process's
+ * state. */
 static bool load_kernel(struct worker *worker)
 {
     const struct protocol_request *r = &worker->request;
@@ -181,7 +182,7 @@ int worker_main(void)
                 PROCESS_REQUEST_FD, message);
         return 2;
     }
-    memset(line, 0, sizeof line); /* the token, too */
+    memset(line, 0, sizeof line); /* with the token, which kernels must not know */
     if (!share_progress(worker.request.files[PROTOCOL_STATUS]))
         return 3;
     worker.answer = json_pack("{s:i, s:s, s:s, s:n}", "protocol", PROTOCOL_VERSION, "token",

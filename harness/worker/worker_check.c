@@ -1,6 +1,5 @@
 /*
- * worker_check: the full check of one kernel on several thread counts, and its O for comparison
- * with other kernels'.
+ * worker_check: checks a kernel on several thread counts, and stores its O for comparison with other kernels.
  */
 
 #include "check/check.h"
@@ -35,7 +34,7 @@ static void leave_output(struct worker *worker, size_t slot)
     worker_plan_close(&plan);
 }
 
-/* Thread counts that are judged together, by their numbers in the request. */
+/* Thread counts that are checked together, by their indices in the request. */
 struct counts {
     size_t count, number[CHECK_COUNTS];
     int threads[CHECK_COUNTS];
@@ -49,7 +48,7 @@ static json_t *together(const struct counts *counts)
     return threads;
 }
 
-/* One count's part of the answer. */
+/* A thread count's part of the answer. */
 static json_t *verdict(const struct worker *worker, const struct counts *counts,
                        const struct check_result *result)
 {
@@ -68,8 +67,8 @@ static json_t *verdict(const struct worker *worker, const struct counts *counts,
                      result->ok ? json_null() : json_string(result->why), "check", check);
 }
 
-/* CELL_OK where the kernel takes the problem on so many threads.  The check watches what its own prepare
- * does: a plan is made here only where it alone tells, of a library or a program. */
+/* CELL_OK if the kernel takes the problem on so many threads.  The check watches the prepare of its own plan,
+ * so a plan is made here only for a library or a program, which may refuse only then. */
 static enum cell_state takes(const struct worker *worker, int threads, char *why, size_t size)
 {
     struct worker_plan plan;
@@ -81,7 +80,7 @@ static enum cell_state takes(const struct worker *worker, int threads, char *why
     return state;
 }
 
-/* Those of the request that the kernel takes; the verdicts on others say why not. */
+/* Selects the request's thread counts that the kernel takes; adds verdicts on the others, with the reason. */
 static void supported_counts(const struct worker *worker, struct counts *counts, json_t *verdicts)
 {
     const struct protocol_request *r = &worker->request;

@@ -1,8 +1,8 @@
 /*
- * worker_eval: the operands of a safetensors file through a kernel into another file; the parent has
- * completed the problem from the file.
+ * worker_eval: runs a kernel on the operands of a safetensors file and writes the results to another.  The
+ * parent has completed the problem from the file.
  *
- * Results are shaped as q is: (B, H, S, D), or (B, S, H * D); packed (H, rows, D) or (1, H, rows, D).
+ * Results have q's layout: (B, H, S, D) or (B, S, H * D); packed (H, rows, D) or (1, H, rows, D).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,25 +14,25 @@
 #include "answer.h"
 #include "plan.h"
 
-/* ---- out ------------------------------------------------------------------------------------- */
+/* ---- output ---------------------------------------------------------------------------------- */
 
-/* Rows of results, and how a file has them. */
+/* The results' rows and their layout in the file. */
 struct rows {
     size_t batch, heads, rows;
     bool flat; /* the heads of o in one row: (B, S, H * D) */
     bool bare; /* packed, without a first dimension of 1 */
 };
 
-/* One kind of result, and its place in the problem. */
+/* A kind of result. */
 struct result {
     unsigned output; /* enum attn_output */
     const char *name;
     const struct attn_tensor *tensor;
-    size_t length; /* of a row; 0: one number */
+    size_t length; /* elements of a row; 0: a single number */
     bool flat;
 };
 
-/* Dense copy in the order of the file; NULL where memory is missing. */
+/* A dense copy in the file's layout; NULL if memory runs out. */
 static void *dense_copy(const struct result *r, const struct rows *rows, size_t row_bytes)
 {
     char *data = calloc(rows->batch * rows->heads * rows->rows, row_bytes);
@@ -55,7 +55,7 @@ static void set_shape(struct safetensor *out, const struct result *r, const stru
     memcpy(out->shape, r->flat ? flat : whole + first, out->rank * sizeof *out->shape);
 }
 
-/* Copies the wanted results into `out`; returns how many, or -1 where memory is missing. */
+/* Copies the results in `outputs`; returns how many, or -1 if memory runs out. */
 static int copy_results(const struct result *results, size_t count, unsigned outputs,
                         const struct rows *rows, struct safetensor *out, void **data)
 {
@@ -98,7 +98,7 @@ static void write_results(struct worker *worker, const struct attn_tensors *t,
         free(data[n]);
 }
 
-/* ---- in -------------------------------------------------------------------------------------- */
+/* ---- input ----------------------------------------------------------------------------------- */
 
 /* Allocates and reads the operands of an open file; false fills message. */
 static bool read_operands(const struct operands_file *file, const struct attn_problem *p,
@@ -132,7 +132,7 @@ void worker_eval(struct worker *worker)
     if (file.file && read_operands(&file, &r->c.problem, &set, &rows, message, sizeof message)) {
         worker_stage("computing");
         attn_execute(&plan.plan, &set.tensors);
-        aftermath_end(r->threads, left); /* what was computed is written in any case */
+        aftermath_end(r->threads, left); /* results are written even if it fails */
         write_results(worker, &set.tensors, &rows);
         tensors_free(&set);
     } else {

@@ -15,10 +15,9 @@
 #include "backend.h"
 #include "plan.h"
 
-/* Length of the multiply-add probe beside the samples: short enough to run at the clock that the kernel
- * left behind.  Loads between AVX-512 multiply-adds lower it by up to 15 % on Intel's cores, and it comes
- * back 2 to 4 ms after the last of them (docs/measuring.md); finding out how much work that is takes
- * another 0.8 ms at most. */
+/* Seconds of the multiply-add probe beside the samples: short enough to run at the kernel's clock frequency.
+ * Loads between AVX-512 multiply-adds lower it by up to 15 % on Intel's cores, and it recovers 2 to 4 ms
+ * after the last of them (docs/measuring.md); calibrating the probe takes at most another 0.8 ms. */
 #define PROBE_S 0.0015
 
 /* ---- timed calls are verified too ------------------------------------------------------------ */
@@ -51,7 +50,7 @@ static void renew(void *context, size_t first, size_t count)
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-/* How many samples were taken, how many of them verified, and how many found wrong. */
+/* How many samples were taken, verified, and found wrong. */
 static json_t *timed_answer(const struct check_timed *timed)
 {
     json_t *answer = worker_check_answer(&timed->result);
@@ -71,7 +70,7 @@ static json_t *numbers_answer(const double *x, size_t n)
     return numbers;
 }
 
-/* Seconds to read K and V when their turn comes, and again immediately afterwards. */
+/* Seconds to read K and V at a set's turn in the rotation, and again immediately afterwards. */
 static json_t *cold_answer(const struct bench_result *result)
 {
     return json_pack("{s:o, s:o}", "first_s", number_json(result->cold_first_s), "again_s",
@@ -102,7 +101,7 @@ static void bench_answer(const struct bench_result *result, json_t *answer)
 
 /* ---- the launch ------------------------------------------------------------------------------ */
 
-/* Maps the operands, which another process has filled, and results that nothing has been written to. */
+/* Maps the operands, which another process has filled, and fresh results. */
 static struct tensor_set *map_sets(struct worker *worker)
 {
     const struct protocol_request *r = &worker->request;
@@ -143,7 +142,7 @@ static struct bench_options options_of(const struct worker *worker, struct verif
     };
 }
 
-/* Samples into the answer, by the clock of what computes. */
+/* Takes samples, by the backend's clock, and adds them to the answer. */
 static void sample(struct worker *worker, const struct worker_plan *plan, struct verifier *verifier,
                    struct tensor_set *sets)
 {
@@ -161,7 +160,7 @@ static void sample(struct worker *worker, const struct worker_plan *plan, struct
         const double median_s = stats_median_of(result.samples_s, result.samples);
         if (backend->judge)
             backend->judge(result.calls_per_sample, median_s, checked);
-        backend->note_samples(worker); /* before the ceilings take memory of their own */
+        backend->note_samples(worker); /* before the ceilings allocate memory */
         bench_answer(&result, worker->answer);
         const double probing = clock_now();
         json_object_set_new(worker->answer, "ceiling",
@@ -177,7 +176,8 @@ static void sample(struct worker *worker, const struct worker_plan *plan, struct
     bench_free(&result);
 }
 
-/* Room to verify samples, and operands that can change between them; false ends the cell. */
+/* Allocates memory to verify samples, and lets operands change between them; false: worker_end() was
+ * called. */
 static bool verifier_open(struct verifier *verifier, struct worker *worker, struct tensor_set *sets)
 {
     const struct protocol_request *r = &worker->request;
@@ -199,7 +199,7 @@ static bool verifier_open(struct verifier *verifier, struct worker *worker, stru
     return false;
 }
 
-/* Samples, every one of them verified; false where one was wrong. */
+/* Takes samples and verifies every one; false if one was wrong. */
 static bool sample_verified(struct worker *worker, const struct worker_plan *plan,
                             struct verifier *verifier)
 {
@@ -208,7 +208,7 @@ static bool sample_verified(struct worker *worker, const struct worker_plan *pla
     return verifier->timed.result.ok;
 }
 
-/* Operands at their places, and whoever verifies what is made of them. */
+/* Places the operands and opens the verifier; false: worker_end() was called. */
 static bool place(struct worker *worker, const struct worker_plan *plan, struct verifier *verifier,
                   struct tensor_set **sets)
 {

@@ -1,5 +1,5 @@
 /*
- * worker_prepare: the operands of a case and their reference, once for all its workers.
+ * worker_prepare: fills a case's operands and computes their reference, once for all workers.
  */
 
 #include "check/check.h"
