@@ -1,5 +1,5 @@
 /*
- * aftermath: finds the threads of the process in /proc, and asks the scheduler where they may run.
+ * aftermath: lists the process's threads from /proc, and compares their affinities.
  */
 #define _GNU_SOURCE
 #include "aftermath.h"
@@ -21,8 +21,8 @@
 #include "fault.h"
 #include "float_env.h"
 
-#define MOST_CPUS 8192   /* of any kernel's configuration */
-#define GONE_AFTER_S 0.5 /* a thread that was joined may be listed for a moment */
+#define MOST_CPUS 8192   /* most of any Linux configuration */
+#define GONE_AFTER_S 0.5 /* a joined thread may still be listed for a moment */
 
 /* ---- which threads there are ----------------------------------------------------------------- */
 
@@ -54,7 +54,7 @@ static void add(struct list *list, pid_t id)
     list->ids[list->count++] = id;
 }
 
-/* Those that are not in `known`, or all where that is NULL. */
+/* Lists the threads that are not in `known`, or all if that is NULL. */
 static void find(struct list *list, const struct list *known)
 {
     DIR *all = opendir("/proc/self/task");
@@ -69,7 +69,7 @@ static void find(struct list *list, const struct list *known)
         closedir(all);
 }
 
-/* "libomp.so.5" of a path that ends so; NULL where it is no OpenMP runtime of GCC, LLVM or Intel. */
+/* The file name in the path of an OpenMP runtime of GCC, LLVM or Intel, "libomp.so.5"; else NULL. */
 static const char *runtime_name(const char *path)
 {
     static const char *const names[] = {"libgomp", "libomp", "libiomp"};
@@ -83,7 +83,7 @@ static const char *runtime_name(const char *path)
 }
 
 struct runtimes {
-    const char *own, *second; /* files, NULL where there is none */
+    const char *own, *second; /* file names; NULL: none */
 };
 
 static int note_runtime(struct dl_phdr_info *object, size_t size, void *context)
@@ -96,7 +96,7 @@ static int note_runtime(struct dl_phdr_info *object, size_t size, void *context)
     return found->second != NULL;
 }
 
-/* Where threads may come from: a runtime that is not the one that this program calls. */
+/* Loaded OpenMP runtimes: the one that this program calls, and another, which may have started threads. */
 static struct runtimes runtimes(void)
 {
     Dl_info info;
@@ -108,7 +108,7 @@ static struct runtimes runtimes(void)
     return found;
 }
 
-/* How many there are that were not there before and are not of the team. */
+/* How many threads are new and not in the team. */
 static size_t left_behind(int threads)
 {
     static struct list fresh;
@@ -134,7 +134,7 @@ static size_t left_behind(int threads)
 
 struct place {
     bool known;
-    unsigned call; /* that it is of */
+    unsigned call; /* number of the call that it belongs to */
     cpu_set_t cpus[MOST_CPUS / CPU_SETSIZE];
 };
 
@@ -153,8 +153,8 @@ static void note_place(void)
     place.call = calls;
 }
 
-/* Whether the calling thread may run elsewhere than before the call; "moved thread 1 off CPU 3".  A
- * thread that has taken another one's number since has nothing to compare with. */
+/* Whether the calling thread's affinity differs from before the call; "moved thread 1 off CPU 3".  A new
+ * thread with an old one's number has nothing to compare with. */
 static bool has_moved(char text[AFTERMATH_TEXT])
 {
     struct place now;
@@ -174,7 +174,7 @@ static bool has_moved(char text[AFTERMATH_TEXT])
     return true;
 }
 
-/* ---- language and folder ---------------------------------------------------------------------- */
+/* ---- locale and working directory ------------------------------------------------------------- */
 
 void aftermath_settle(void)
 {
@@ -184,7 +184,7 @@ void aftermath_settle(void)
         plain = newlocale(LC_ALL_MASK, "C", NULL);
         folder = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
     }
-    uselocale(plain); /* this thread's; setlocale() changes it no more, another uselocale() does */
+    uselocale(plain); /* this thread's: only another uselocale() changes it, not setlocale() */
     if (folder >= 0)
         (void)!fchdir(folder);
 }
@@ -217,7 +217,7 @@ static bool has_changed(char text[AFTERMATH_TEXT])
     return changed;
 }
 
-/* What the first of the threads says that says something. */
+/* The first thread's message. */
 struct word {
     int thread;
     char text[AFTERMATH_TEXT];

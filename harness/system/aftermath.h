@@ -12,17 +12,17 @@
 
 #define AFTERMATH_TEXT 256
 
-/* Restores this thread's locale, so that numbers are written with a point, and the working directory of
- * the first call: a kernel may call setlocale(), uselocale() and chdir() in any of its functions.  To be
- * called before numbers are written for others; the two below do it, too. */
+/* Restores this thread's locale, so that numbers are printed with a decimal point, and the working directory
+ * of the first call: a kernel may call setlocale(), uselocale() and chdir() in any of its functions.  Call it
+ * before numbers are printed for other programs; the two functions below do so, too. */
 void aftermath_settle(void);
 
-/* Gives `threads` threads the floating-point environment that a program starts with, and their numbers
- * for messages about faults (fault.h); records their bindings and the process's threads. */
+/* Before a kernel's call: resets the floating-point environment of `threads` threads, numbers them for
+ * messages about faults (fault.h), and records their bindings and the process's threads. */
 void aftermath_begin(int threads);
 
-/* Restores environment and bindings; false where something had changed, or where the process has new
- * threads outside the team.  Says the worst: "left 2 threads running", "moved thread 1 off CPU 3",
+/* After it: restores environment and bindings; false if anything had changed, or if the process has new
+ * threads outside the team.  text: the worst change, "left 2 threads running", "moved thread 1 off CPU 3",
  * "leaves the floating-point environment changed: flush-to-zero set in thread 0". */
 bool aftermath_end(int threads, char text[AFTERMATH_TEXT]);
 

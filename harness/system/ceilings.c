@@ -21,7 +21,7 @@ const struct probe *const probes[] = {
 };
 const size_t probe_count = sizeof probes / sizeof *probes;
 
-/* What the threads do: the loops of a probe. */
+/* The loop of a probe that the threads run. */
 struct job {
     const struct probe *probe;
     enum { FMA_F32, FMA_F64, FMA_BF16, EXP2 } vectors;
@@ -30,8 +30,8 @@ struct job {
 
 enum { TILE_WORDS = 256 }; /* of 32 bits: 16 x 16 results */
 
-/* What is multiplied: bf16 between 1 and 2, of either sign, which as int8 are any number; floats between -1
- * and 1. Made once, before threads ask for them. */
+/* Operands: bf16 of magnitude 1 to 2, whose bytes are any int8; floats between -1 and 1.  Filled once, before
+ * threads read them. */
 static _Alignas(64) uint16_t halves[PROBE_TILE_DEPTH * 4 * 2 * TILE_WORDS];
 static _Alignas(64) float singles[PROBE_DEPTH * (PROBE_COLUMNS + PROBE_ROWS)];
 
@@ -175,7 +175,7 @@ double ceilings_fma_from_l1(enum attn_isa isa, enum attn_dtype compute, int thre
     rate_work *const work = tiles ? run_tiles : run_from_l1;
     make_operands();
     rate_apart(work, &job, threads,
-               seconds / 2); /* until the clock has fallen as far as these loads make it */
+               seconds / 2); /* until these loads have lowered the clock frequency */
     return rate_apart(work, &job, threads, seconds / 2) * 1e-9;
 }
 

@@ -11,12 +11,12 @@
 #include "probe.h"
 #include "rate.h"
 
-/* What the threads do: a probe, and the memory that they read or copy. */
+/* A probe, and the memory that threads read or copy with it. */
 struct job {
     const struct probe *probe;
     char *half[2];                  /* the two streams: target and source */
     size_t bytes;                   /* of each */
-    const struct ceilings_kv *sets; /* the two streams to read, one pair after the other */
+    const struct ceilings_kv *sets; /* pairs of streams to read, one after the other */
     size_t count;
     double (*read)(const void *a, const void *b, size_t n, uint32_t *sink);
     double (*copy)(void *to, const void *from, size_t n);
@@ -24,7 +24,7 @@ struct job {
 
 #define BLOCK ((size_t)1024) /* bytes; the probes take multiples of it */
 
-/* Thread's share of n bytes, in whole blocks. */
+/* A thread's share of n bytes, in whole blocks, and its offset. */
 static size_t share(size_t n, int thread, int threads, size_t *from)
 {
     const size_t blocks = n / BLOCK, t = (size_t)thread, all = (size_t)threads;
@@ -32,7 +32,7 @@ static size_t share(size_t n, int thread, int threads, size_t *from)
     return blocks * (t + 1) / all * BLOCK - *from;
 }
 
-/* Each thread reads the same part of both streams, of one set after the other. */
+/* Each thread reads the same part of both streams, one set after the other. */
 static double run_read(const void *context, size_t amount, int thread, int threads)
 {
     const struct job *job = context;
@@ -61,20 +61,20 @@ static double run_copy(const void *context, size_t amount, int thread, int threa
     return work;
 }
 
-/* Bytes of each half of a footprint, so that all threads have a block of both. */
+/* Bytes of half a footprint, so that each thread has a block of each half. */
 static size_t half_footprint(size_t bytes, int threads)
 {
     const size_t unit = BLOCK * (size_t)threads;
     return bytes / 2 < unit ? unit : bytes / 2 / unit * unit;
 }
 
-/* Room for the largest footprint so far, kept until the process ends: touching pages for the first
- * time can cost 10 us each.  Each thread touches its own share first, on huge pages if it can. */
+/* Memory for the largest footprint so far, kept until the process ends: touching a page for the first time
+ * can cost 10 us.  Each thread touches its own share first, on huge pages if possible. */
 static char *room(size_t bytes, int threads)
 {
     static char *memory;
     static size_t size;
-    enum { GUARD = 1 << 16 }; /* prefetches run ahead of the end */
+    enum { GUARD = 1 << 16 }; /* bytes; prefetches run past the end */
     if (size >= bytes)
         return memory;
     if (memory)
@@ -160,7 +160,7 @@ double ceilings_copy(size_t bytes, int threads, double seconds)
 
 size_t ceilings_footprint(const struct machine *machine, size_t bytes)
 {
-    static const size_t unknown = (size_t)64 << 20; /* where the cache size is unknown */
+    static const size_t unknown = (size_t)64 << 20; /* if the cache size is unknown */
     const size_t cache = machine_last_level_bytes(machine);
     const size_t enough = 4 * (cache > 0 ? cache : unknown);
     return bytes < enough ? bytes : enough;

@@ -39,7 +39,7 @@ struct counters {
     int error; /* errno of the first event that could not be opened */
     struct energy before;
     double energy_j;
-    int fd[]; /* threads * COUNTER_COUNT, -1 where not open */
+    int fd[]; /* threads * COUNTER_COUNT; -1: not open */
 };
 
 static int *fd_of(struct counters *counters, int thread, int counter)
@@ -49,7 +49,7 @@ static int *fd_of(struct counters *counters, int thread, int counter)
 
 /* ---- events -------------------------------------------------------------------------------- */
 
-/* On the calling thread, wherever it runs; kernel and hypervisor excluded, so that
+/* Opens an event of the calling thread on any CPU, without kernel and hypervisor, for which
  * perf_event_paranoid = 2, the usual default, is enough. */
 static int open_event(enum counter counter)
 {
@@ -126,7 +126,7 @@ void counters_stop(struct counters *counters)
     counters->energy_j += counters_energy_between(&counters->before, &after);
 }
 
-/* Scaled by the share of the time for which the event had a counter; NaN where it never had. */
+/* The count, scaled up by the share of the time in which the event had a counter; NaN: it never had one. */
 static double read_event(int fd)
 {
     uint64_t value[3]; /* count, time enabled, time running */
@@ -135,7 +135,7 @@ static double read_event(int fd)
     return (double)value[0] * ((double)value[1] / (double)value[2]);
 }
 
-/* A thread that did nothing never had a counter; it is left out of the sum. */
+/* The sum over threads; idle threads, which never had a counter, are left out. */
 static double sum_of_threads(const struct counters *counters, int counter)
 {
     double sum = NAN;
@@ -198,7 +198,7 @@ json_t *counters_json(const struct counter_values *values, double calls)
 
 /* ---- energy -------------------------------------------------------------------------------- */
 
-/* A number in microjoules of one zone; NaN where it cannot be read. */
+/* A number of a zone, in microjoules; NaN: unreadable. */
 static double read_zone(const char *powercap, int zone, const char *file)
 {
     char path[512];
@@ -206,7 +206,7 @@ static double read_zone(const char *powercap, int zone, const char *file)
     return machine_read_number(path, NAN);
 }
 
-/* Zones are called intel-rapl on AMD too; those of one package are numbered without gaps. */
+/* Zones are called intel-rapl on AMD, too; packages are numbered without gaps. */
 struct energy counters_energy(const char *powercap)
 {
     struct energy energy = {.zones = 0};

@@ -1,9 +1,9 @@
 /*
- * counters: hardware counters of the processor, where the system permits them.
+ * counters: the processor's hardware counters, if the system permits them.
  *
- * Hardware events through perf_event_open(2), user mode only, on every thread of the OpenMP team;
- * energy of the packages through the RAPL files of powercap.  Virtual machines mostly have neither:
- * then `why` says so, once, and the values are NaN.
+ * Hardware events by perf_event_open(2), in user mode, on every thread of the OpenMP team; energy of the
+ * packages by the RAPL files of powercap.  Most virtual machines have neither: values are then NaN, and `why`
+ * has the reason.
  */
 #ifndef HARNESS_SYSTEM_COUNTERS_H
 #define HARNESS_SYSTEM_COUNTERS_H
@@ -23,28 +23,28 @@ const char *counter_name(enum counter counter);
 
 struct counters; /* open on the threads of one team */
 
-/* Opens what can be opened on OpenMP threads 0..threads-1; NULL where memory is missing. */
+/* Opens the counters that the system permits on OpenMP threads 0..threads-1; NULL if memory runs out. */
 struct counters *counters_open(int threads);
 void counters_close(struct counters *counters);
 
-/* Counts between these two calls, and may be repeated; a NULL does nothing. */
+/* Count between these two calls, which may be repeated; with NULL they do nothing. */
 void counters_start(struct counters *counters);
 void counters_stop(struct counters *counters);
 
-/* Sums over the threads, and over all intervals counted; NaN where unknown.  Scaled up where the
- * system had to multiplex too few counters. */
+/* Sums over threads and over all intervals counted; NaN: unknown.  Scaled up if the system multiplexed
+ * counters. */
 struct counter_values {
     double value[COUNTER_COUNT];
-    double energy_j; /* of all packages, used by any process */
-    char why[256];   /* why something is unknown; "" where all is known */
+    double energy_j; /* of all packages, by all processes */
+    char why[256];   /* why values are unknown; "": none is */
 };
 void counters_read(const struct counters *counters, struct counter_values *values);
 
-/* {"cycles":..., "energy_j":..., "why":...}, each divided by `calls`; null where unknown. */
+/* {"cycles":..., "energy_j":..., "why":...}, numbers divided by `calls`; null: unknown. */
 json_t *counters_json(const struct counter_values *values, double calls);
 
-/* Energy so far in joules over the package zones under a powercap directory (NULL: the system's),
- * NaN where none can be read; `before` and `after` may lie on both sides of a counter's wrap. */
+/* Energy counters, in joules, of the package zones in a powercap directory (NULL: the system's); and the
+ * energy between two readings, NaN if no zone can be read.  Counters may wrap once in between. */
 #define COUNTERS_ZONES 16
 struct energy {
     double joules[COUNTERS_ZONES], range[COUNTERS_ZONES];

@@ -1,27 +1,28 @@
 /*
- * environment: what runs before the constructors of shared libraries.
+ * environment: removes variables before the constructors of shared libraries run.
  */
 #include "environment.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* One that ends in _ stands for all that begin so. */
+/* A name that ends in _ stands for all names with this prefix. */
 static const char *const names[] = {"OMP_PROC_BIND",         "OMP_PLACES",   "GOMP_CPU_AFFINITY",
                                     "OMP_MAX_ACTIVE_LEVELS", "KMP_AFFINITY", "HWLOC_"};
 static const char *const harmless[] = {"HWLOC_HIDE_ERRORS"};
 static char ignored[512];
 
-/* Sizes of threads' stacks, in bytes and in KiB where no unit is given.  Thread-local data comes out of a
- * stack: below 100 KiB no thread can be started (OpenBLAS takes 60 of them), and kernels need some for
- * themselves. */
+/* Sizes of threads' stacks; without a unit, the first is in bytes, the others in KiB.  Thread-local data
+ * takes part of a stack: below 100 KiB no thread can be started (OpenBLAS takes 60 KiB), and kernels need
+ * some, too. */
 static const char *const stacks[] = {"KMP_STACKSIZE", "OMP_STACKSIZE", "GOMP_STACKSIZE"};
 #define STACK_LEAST ((size_t)512 << 10)
 
-/* Nothing here calls a library, which may not be ready yet, nor is watched by a sanitizer, which is not. */
+/* Functions that run before libraries and sanitizers are initialised: they call no library and are not
+ * sanitized. */
 #define EARLY __attribute__((no_sanitize("address", "undefined", "thread")))
 
-/* What follows `with` where a text begins so; NULL where it does not. */
+/* The text after the prefix `with`; NULL: it has another one. */
 EARLY static const char *after(const char *text, const char *with)
 {
     while (*with)
@@ -40,7 +41,7 @@ EARLY static bool is_one_of(const char *variable, const char *const *list, size_
     return false;
 }
 
-/* Appends a text up to its end or a character. */
+/* Appends a text up to its end or the character `end`. */
 EARLY static void append(const char *text, char end)
 {
     size_t at = 0;
@@ -59,7 +60,7 @@ EARLY static void note(const char *variable, const char *why)
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
-/* "64k", " 2 M": whether a number of bytes is below the least; a text that is no such number is not. */
+/* Whether a size such as "64k" or " 2 M" is below the minimum; false if the text is no size. */
 EARLY static bool is_small(const char *text, unsigned shift)
 {
     static const char units[] = "bBkKmMgG";

@@ -1,5 +1,5 @@
 /*
- * fault: the handlers, which call nothing that is not async-signal-safe.
+ * fault: the handlers, which make only async-signal-safe calls.
  */
 #define _GNU_SOURCE /* REG_ERR */
 #include "fault.h"
@@ -21,7 +21,7 @@
 
 static struct {
     char *text;
-    size_t size, what; /* bytes; of the stage, without its detail */
+    size_t size, what; /* bytes: of the memory; of WHAT */
     char rest[REST];
 } stage;
 
@@ -34,7 +34,7 @@ static struct sigaction before[sizeof signals / sizeof *signals];
 
 /* ---- text ---------------------------------------------------------------------------------- */
 
-/* Cuts what does not fit. */
+/* Appends a text, truncated if it does not fit. */
 static void say(const char *text)
 {
     size_t at = strlen(stage.text);
@@ -69,7 +69,7 @@ static const char *access_of(const ucontext_t *context)
     const unsigned long long code = (unsigned long long)context->uc_mcontext.gregs[REG_ERR];
     return code & 0x10 ? "execution" : code & 2 ? "write" : "read";
 #elif defined __aarch64__
-    /* The records behind the registers; the syndrome's WnR bit is 6. */
+    /* Records follow the registers; bit 6 of the syndrome is WnR. */
     const unsigned char *at = context->uc_mcontext.__reserved;
     const struct _aarch64_ctx *head = (const void *)at;
     for (; head->magic; head = (const void *)(at += head->size))
@@ -82,14 +82,14 @@ static const char *access_of(const ucontext_t *context)
 #endif
 }
 
-/* Bytes from a region to an address outside of it, counting the element that was touched. */
+/* Bytes from a region to an address outside of it, including the element accessed. */
 static size_t distance(const struct fault_region *region, uintptr_t address)
 {
     const uintptr_t from = (uintptr_t)region->data, to = from + region->bytes;
     return address < from ? from - address : address - to + region->element;
 }
 
-/* The nearest region that is near enough; NULL where none is. */
+/* The nearest region, if it is within FAULT_GUARD / 2; else NULL. */
 static const struct fault_region *nearest(const struct fault_call *call, uintptr_t address)
 {
     const struct fault_region *best = NULL;
@@ -154,7 +154,7 @@ static void tell(const siginfo_t *info, const ucontext_t *context)
     say(stage.rest);
 }
 
-/* An allocation that failed is seldom looked at: what kills the process then comes later. */
+/* Appends that memory has run out, if it has: few programs test allocations, and crash later. */
 static void say_memory(void)
 {
     size_t limit;
@@ -164,8 +164,8 @@ static void say_memory(void)
     say_bytes(limit);
 }
 
-/* After a return the fault happens again, and the restored handler takes it; a signal that a
- * process sent is raised again.  A second faulting thread waits here for the end. */
+/* Appends the fault and restores the default action.  On return the fault happens again; a signal that a
+ * process sent is raised again.  A second thread that faults waits here for the end. */
 static void handle(int signal, siginfo_t *info, void *context)
 {
     const bool sent = info->si_code <= 0;
@@ -182,7 +182,7 @@ static void handle(int signal, siginfo_t *info, void *context)
         raise(signal);
 }
 
-/* A system call that limits.c refuses: it returns EAGAIN, and the stage says so, once. */
+/* Makes a system call that limits.c forbids return EAGAIN, and appends that once to the stage. */
 static void refuse(int signal, siginfo_t *info, void *context)
 {
     (void)signal, (void)info;
@@ -234,7 +234,7 @@ void fault_thread(int number)
     static _Thread_local char memory[STACK];
     stack_t stack;
     thread = number;
-    /* A sanitizer gives its threads a signal stack, and frees it. */
+    /* Sanitizers give threads a signal stack of their own. */
     if (sigaltstack(NULL, &stack) == 0 && stack.ss_flags & SS_DISABLE) {
         stack = (stack_t){.ss_sp = memory, .ss_size = sizeof memory};
         sigaltstack(&stack, NULL);

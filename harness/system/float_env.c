@@ -1,6 +1,6 @@
 /*
- * float_env: reads the control words of x86 and AArch64; elsewhere asks the C library, and computes with a
- * subnormal number.
+ * float_env: reads the control registers of x86 and AArch64; elsewhere it asks the C library for the rounding
+ * mode, and computes with a subnormal number.
  */
 #include "float_env.h"
 
@@ -16,13 +16,13 @@ static void add(char text[FLOAT_ENV_TEXT], const char *what)
 
 #ifdef __x86_64__
 
-/* As the System V ABI starts a process: round to nearest, exceptions masked, subnormals kept, x87
- * with 64 bits of precision.  MXCSR's low six bits are flags. */
+/* Values at process start by the System V ABI: round to nearest, exceptions masked, subnormals kept, x87 with
+ * 64 bits of precision.  MXCSR's low six bits are flags. */
 #define MXCSR 0x1f80U
 #define MXCSR_FLAGS 0x3fU
 #define X87 0x37fU
 
-/* Bits of the two control words that belong together. */
+/* Fields of the two control words. */
 static const struct {
     bool x87;
     unsigned bits, value; /* named where the bits have that value */
@@ -63,8 +63,7 @@ void float_env_reset(void)
 
 #elif defined __aarch64__
 
-/* Linux starts a process with all of FPCR 0; its flags are in another register.  Bits that a processor
- * lacks read as 0. */
+/* Linux starts a process with FPCR 0; flags are in another register.  Unimplemented bits read as 0. */
 static const struct {
     uint64_t bits, value; /* named where the bits have that value */
     const char *says;

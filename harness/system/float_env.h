@@ -1,8 +1,9 @@
 /*
- * float_env: how a thread's floating-point unit rounds and what it does with subnormal numbers.
+ * float_env: a thread's floating-point environment: rounding, treatment of subnormal numbers, masked
+ * exceptions.
  *
- * A kernel may change it for itself, but must restore it: later code would compute
- * something else.  The flags of exceptions that occurred are no part of it.
+ * A kernel may change it during a call, but must restore it for later code.  Exception flags do not belong to
+ * it.
  */
 #ifndef HARNESS_SYSTEM_FLOAT_ENV_H
 #define HARNESS_SYSTEM_FLOAT_ENV_H
@@ -11,8 +12,8 @@
 
 #define FLOAT_ENV_TEXT 160
 
-/* Whether the calling thread's environment differs from that of a new program; `text` says how:
- * "flush-to-zero set, rounding upward". */
+/* Whether the calling thread's environment differs from a new program's; text: how, "flush-to-zero set,
+ * rounding upward". */
 bool float_env_changed(char text[FLOAT_ENV_TEXT]);
 
 /* Resets the calling thread's environment to that of a new program. */

@@ -1,10 +1,10 @@
 /*
  * limits: rlimits, and a system call filter where an rlimit does not hold.
  *
- *   memory     RLIMIT_DATA: private memory that can be written.  Address space as a whole
- *              (RLIMIT_AS) would count operands in shared memory and guard pages, too.
- *   processes  RLIMIT_NPROC counts every thread of the user and does not bind root.  A seccomp
- *              filter lets threads through and nothing else, whoever the user is.
+ *   memory     RLIMIT_DATA limits private writable memory; RLIMIT_AS would count operands in shared
+ *              memory and guard pages, too.
+ *   processes  A seccomp filter that permits new threads only, as RLIMIT_NPROC counts every thread of
+ *              the user and does not limit root.
  *   core dump  none: a session of crashing kernels would fill the disk.
  */
 #define _GNU_SOURCE
@@ -26,7 +26,8 @@
 
 #include "machine.h"
 
-/* Without the filter: threads and processes that the user may have beyond all those of the machine. */
+/* Without the filter: threads and processes that the user may have in addition to all those of the
+ * machine. */
 #define MORE_PROCESSES 1024
 
 #ifndef __has_feature
@@ -38,7 +39,7 @@
 #define SANITIZED 0
 #endif
 
-/* What a file of the system begins with; empty where it cannot be read. */
+/* The beginning of a file of the system; "" if it cannot be read. */
 static void read_text(const char *path, char *text, size_t size)
 {
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -69,7 +70,7 @@ bool limits_memory_reached(size_t *bytes)
     read_text("/proc/self/statm", text, sizeof text);
     if (getrlimit(RLIMIT_DATA, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
         return false;
-    for (int field = 0; field < 5; field++) /* of pages: all, resident, shared, text, 0, data */
+    for (int field = 0; field < 5; field++) /* pages: size, resident, shared, text, 0, data */
         (void)strtoul(at, &at, 10);
     *bytes = (size_t)limit.rlim_cur;
     return strtoul(at, NULL, 10) * (size_t)sysconf(_SC_PAGESIZE) >= *bytes / 8 * 7;
@@ -79,7 +80,7 @@ bool limits_memory_reached(size_t *bytes)
 
 #if defined __x86_64__
 #define ARCHITECTURE AUDIT_ARCH_X86_64
-#define OTHER_ABI 0x40000000 /* system calls of the x32 ABI begin here */
+#define OTHER_ABI 0x40000000 /* first system call of the x32 ABI */
 #elif defined __aarch64__
 #define ARCHITECTURE AUDIT_ARCH_AARCH64
 #define OTHER_ABI 0x80000000 /* there is none */
@@ -87,25 +88,26 @@ bool limits_memory_reached(size_t *bytes)
 
 #ifdef ARCHITECTURE
 
-/* What ends the filter: the C library takes clone where clone3 does not exist; fault.c makes EAGAIN
- * of the signal, and notes what was tried. */
+/* Actions of the filter: the C library falls back to clone if clone3 returns ENOSYS; on the trap's signal
+ * fault.c returns EAGAIN and records the attempt. */
 #define ALLOW BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 #define MISSING BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS)
 #define REFUSE BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP)
 
-/* Little endian: the lower half of an argument comes first. */
+/* Loads the lower half of an argument, which comes first, as the host is little-endian. */
 #define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
 
-/* Passes over the next instruction unless the loaded value is so. */
+/* Skips the next instruction unless the loaded value equals this. */
 #define IF_EQUAL(value) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1)
 #define IF_OTHER(value) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 1, 0)
 #define IF_AT_LEAST(value) BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, value, 0, 1)
 #define IF_ANY_BIT(value) BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, value, 0, 1)
 
-/* The leak checker stops its threads from a process of its own. */
+/* Flags of a permitted clone: a thread; under sanitizers also the leak checker's process, which stops
+ * threads. */
 #define HARMLESS (SANITIZED ? CLONE_THREAD | CLONE_UNTRACED : CLONE_THREAD)
 
-/* False where the system has no such filter. */
+/* Installs the filter; false: the system has no filters. */
 static bool refuse_processes(void)
 {
     struct sock_filter code[] = {
@@ -131,7 +133,7 @@ static bool refuse_processes(void)
         REFUSE,
     };
     const struct sock_fprog filter = {.len = sizeof code / sizeof *code, .filter = code};
-    /* SPEC_ALLOW: without it some systems run a filtered process with slower branches and loads. */
+    /* SPEC_ALLOW keeps systems from switching on speculation mitigations, which slow branches and loads. */
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
            syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW, &filter) ==
                0;
@@ -148,7 +150,7 @@ static bool refuse_processes(void)
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-/* Lowers a limit; one that is lower stays. */
+/* Lowers a limit, unless it is lower already. */
 static bool lower(int resource, size_t value)
 {
     struct rlimit limit;
@@ -161,7 +163,7 @@ static bool lower(int resource, size_t value)
     return setrlimit(resource, &limit) == 0;
 }
 
-/* Threads on the whole machine, "0.20 0.18 0.12 1/80 11206": 80; 0 where unknown. */
+/* Threads on the whole machine, 80 in "0.20 0.18 0.12 1/80 11206"; 0: unknown. */
 static size_t threads_now(void)
 {
     char text[128];

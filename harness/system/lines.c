@@ -1,5 +1,5 @@
 /*
- * lines: writes lines to a file, and reads lines from a pipe into a buffer that grows.
+ * lines: writes lines, and reads lines into a buffer that grows.
  */
 #include "lines.h"
 
@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #define MOST ((size_t)64 << 20) /* bytes */
-#define LEAST 4096              /* that there is room for when something is read */
+#define LEAST 4096              /* bytes of room for a read */
 
 char *lines_next(struct lines *lines)
 {

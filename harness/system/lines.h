@@ -1,5 +1,5 @@
 /*
- * lines: writes lines to files and pipes, and reads them from pipes.
+ * lines: writes lines to files and pipes, and reads lines from pipes.
  */
 #ifndef HARNESS_SYSTEM_LINES_H
 #define HARNESS_SYSTEM_LINES_H
@@ -10,8 +10,8 @@
 struct lines {
     char *text; /* owned */
     size_t length, capacity;
-    size_t taken;    /* bytes of the line that lines_next() gave */
-    size_t searched; /* bytes in which no line ends */
+    size_t taken;    /* bytes of the line that lines_next() returned */
+    size_t searched; /* bytes known to hold no end of a line */
 };
 
 /* Returns the next line, terminated, and drops the previous one; NULL while the line is incomplete. */
@@ -24,13 +24,13 @@ enum lines_end {
     LINES_FAILED,  /* errno */
 };
 
-/* Reads the bytes that are available. */
+/* Reads available bytes. */
 enum lines_end lines_read(struct lines *lines, int fd);
 
-/* Writes all of it; false leaves errno. */
+/* Writes all bytes; false sets errno. */
 bool lines_write(int fd, const void *data, size_t bytes);
 
-/* Writes a text and the end of its line.  Returns 0, or errno. */
+/* Writes a text and a newline.  Returns 0, or errno. */
 int lines_send(int fd, const char *text);
 
 #endif

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Keeps only the CPUs that this process may run on; not needed for a topology from a parent. */
+/* Keeps only the CPUs that this process may run on; a parent's topology has only these already. */
 static bool restrict_to_allowed(hwloc_topology_t topology)
 {
     hwloc_bitmap_t allowed = hwloc_bitmap_alloc();
@@ -31,8 +31,9 @@ static bool load(hwloc_topology_t topology, const char *xml)
     return hwloc_topology_load(topology) == 0 && (xml || restrict_to_allowed(topology));
 }
 
-/* hwloc's plug-ins look for graphics cards, OpenCL and PCI: 5 ms and a dozen libraries in every worker
- * (strace on Debian 12), and drivers that may start threads in a parent that must not have any. */
+/* Switches off hwloc's plug-ins, which look for graphics cards, OpenCL and PCI devices: they cost each worker
+ * 5 ms and a dozen libraries (strace on Debian 12), and their drivers may start threads in the parent, which
+ * must not have any. */
 static void leave_plugins_out(void)
 {
     setenv("HWLOC_PLUGINS_PATH", "/dev/null", 1);
@@ -81,7 +82,8 @@ int machine_threads(const struct machine *machine)
     return hwloc_get_nbobjs_by_type(machine->topology, HWLOC_OBJ_PU);
 }
 
-/* Some virtual machines and cgroups show no cores: then each thread counts as one. */
+/* On some virtual machines and in some cgroups hwloc shows no cores; each hardware thread then counts as
+ * one. */
 int machine_kinds(hwloc_topology_t topology)
 {
     const int kinds = hwloc_cpukinds_get_nr(topology, 0);

@@ -1,8 +1,8 @@
 /*
- * machine_bind: where threads go, and whether they are there.
+ * machine_bind: binds threads, and reads bindings back.
  *
- * hwloc binds, the OpenMP runtime does not (the parent sets OMP_PROC_BIND=false): two mechanisms
- * would fight, and hwloc can read back what it did.
+ * hwloc, which can read bindings back, binds threads; the OpenMP runtime does not (the parent sets
+ * OMP_PROC_BIND=false), as two mechanisms would conflict.
  */
 #include "machine_private.h"
 
@@ -25,12 +25,12 @@ const char *machine_placement_name(enum placement placement)
     return machine_placements[placement];
 }
 
-/* First hardware thread of a core; the core itself where the topology shows no cores. */
+/* First hardware thread of a core, which is itself one if the topology shows no cores. */
 static hwloc_obj_t first_thread(hwloc_topology_t topology, hwloc_obj_t core)
 {
     const hwloc_obj_t thread =
         hwloc_get_obj_inside_cpuset_by_type(topology, core->cpuset, HWLOC_OBJ_PU, 0);
-    assert(thread); /* hwloc leaves no core without one */
+    assert(thread); /* hwloc has no core without one */
     return thread;
 }
 
@@ -39,7 +39,7 @@ static hwloc_obj_type_t core_type(hwloc_topology_t topology)
     return hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE) > 0 ? HWLOC_OBJ_CORE : HWLOC_OBJ_PU;
 }
 
-/* Core number `round` of NUMA node number `node`; NULL where it has fewer. */
+/* Core number `round` of NUMA node number `node`; NULL: it has fewer. */
 static hwloc_obj_t core_of_node(hwloc_topology_t topology, int node, int round)
 {
     const hwloc_obj_t numa = hwloc_get_obj_by_type(topology, HWLOC_OBJ_NUMANODE, (unsigned)node);
@@ -62,7 +62,7 @@ static int numa_places(hwloc_topology_t topology, int threads, int *cpus)
     return found;
 }
 
-/* Cores of the fastest kind first. */
+/* The first `threads` CPUs of a type, cores or hardware threads, the fastest kind first; returns how many. */
 static int places_of_type(hwloc_topology_t topology, hwloc_obj_type_t type, int threads, int *cpus)
 {
     const int kinds = machine_kinds(topology);
@@ -127,9 +127,8 @@ static bool go_to(hwloc_topology_t topology, int cpu)
     return bound && is_at(topology, cpu);
 }
 
-/* A barrier that yields the CPU.  In the runtime's barrier a thread spins, perhaps on the CPU that
- * another one needs in order to move away from it: that takes milliseconds, until the scheduler
- * intervenes. */
+/* A barrier that yields the CPU.  In the runtime's barrier a thread spins, perhaps on the CPU that another
+ * one must get to move away from it, for milliseconds, until the scheduler intervenes. */
 static void wait_for_team(int *arrived)
 {
     __atomic_add_fetch(arrived, 1, __ATOMIC_RELAXED);
@@ -137,7 +136,7 @@ static void wait_for_team(int *arrived)
         sched_yield();
 }
 
-/* Binds threads to as many CPUs, an array that the machine then owns. */
+/* Binds each thread to its CPU; the machine becomes the owner of the array. */
 static bool bind_to(struct machine *machine, int *cpus, int threads, char *message,
                     size_t message_size)
 {
@@ -145,7 +144,7 @@ static bool bind_to(struct machine *machine, int *cpus, int threads, char *messa
 #pragma omp parallel num_threads(threads) reduction(+ : landed)
     {
         landed += go_to(machine->topology, cpus[omp_get_thread_num()]);
-        wait_for_team(&arrived); /* which may be smaller than requested */
+        wait_for_team(&arrived); /* the team may be smaller than requested */
     }
     machine->cpus = cpus;
     machine->bound = threads;
@@ -155,7 +154,7 @@ static bool bind_to(struct machine *machine, int *cpus, int threads, char *messa
     return landed == threads;
 }
 
-/* Whether anything is to be bound; forgets what was. */
+/* Whether the placement binds threads; clears earlier bindings. */
 static bool binds(struct machine *machine, enum placement placement)
 {
     free(machine->cpus);
@@ -180,7 +179,8 @@ bool machine_bind(struct machine *machine, enum placement placement, int threads
 
 /* ---- shares ---------------------------------------------------------------------------------- */
 
-/* Share number `share` on nodes in turn, each on neighbouring cores of its node; returns how many. */
+/* CPUs of share number `share`, neighbouring cores of a node; shares take the nodes in turn.  Returns how
+ * many. */
 static int share_of_node(hwloc_topology_t topology, int share, int threads, int *cpus)
 {
     const int nodes = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE);
@@ -194,7 +194,7 @@ static int share_of_node(hwloc_topology_t topology, int share, int threads, int 
     return found;
 }
 
-/* Share number `share` of all places, from the first on again where there are too few for all shares. */
+/* CPUs of share number `share` of all places, from the first place on again if there are too few. */
 static bool share_of_all(const struct machine *machine, enum placement placement, int share,
                          int threads, int *cpus, char *message, size_t message_size)
 {

@@ -1,7 +1,7 @@
 /*
  * machine_describe: the machine as JSON, and its fingerprint.
  *
- * What cannot be read is null, so that a field's absence is never mistaken for a value.
+ * Values that cannot be read are null.
  */
 #include <inttypes.h>
 #include <stdint.h>
@@ -52,7 +52,7 @@ static json_t *cpuinfo(const char *key)
     return text_or_null(known, value);
 }
 
-/* What hwloc read of the processor; NULL where it names no such thing.  It comes with the XML. */
+/* A fact about the processor from hwloc, also from a parent's XML; NULL: unknown. */
 static const char *processor_says(const struct machine *machine, const char *name)
 {
     const hwloc_obj_t package = hwloc_get_obj_by_type(machine->topology, HWLOC_OBJ_PACKAGE, 0);
@@ -60,14 +60,14 @@ static const char *processor_says(const struct machine *machine, const char *nam
     return text ? text : hwloc_obj_get_info_by_name(hwloc_get_root_obj(machine->topology), name);
 }
 
-/* By its name on x86, or on AArch64. */
+/* The same, by its name on x86 or on AArch64. */
 static json_t *processor_fact(const struct machine *machine, const char *x86, const char *aarch64)
 {
     const char *text = processor_says(machine, x86) ?: processor_says(machine, aarch64);
     return text_or_null(text != NULL, text);
 }
 
-/* AArch64 has numbers where x86 has a name: MIDR_EL1, as each core's Technical Reference Manual has it. */
+/* On AArch64, which has no name, from the numbers in MIDR_EL1 (each core's Technical Reference Manual). */
 static json_t *processor_name(const struct machine *machine)
 {
     static const struct {
@@ -96,8 +96,8 @@ static json_t *stepping(const struct machine *machine)
                                : processor_fact(machine, "CPUStepping", "CPURevision");
 }
 
-/* The hypervisor's signature from its CPUID leaf, "KVMKVMKVM"; null on bare metal.  Elsewhere few systems
- * name theirs: null says nothing. */
+/* The hypervisor's signature from its CPUID leaf, "KVMKVMKVM"; null on bare metal.  Not on x86 few systems
+ * tell: null means unknown. */
 static json_t *hypervisor(void)
 {
 #if defined __x86_64__
@@ -137,7 +137,7 @@ static json_t *set_text(hwloc_const_bitmap_t set)
     return json_string(text);
 }
 
-/* What the system says of a kind of core, such as its greatest frequency or its relative capacity. */
+/* The system's facts about a kind of core, such as its maximum frequency or relative capacity. */
 static json_t *facts_of(const struct hwloc_info_s *infos, unsigned count)
 {
     json_t *facts = json_object();
@@ -146,7 +146,7 @@ static json_t *facts_of(const struct hwloc_info_s *infos, unsigned count)
     return facts;
 }
 
-/* The kinds of cores, the fastest first; NULL where all are alike. */
+/* The kinds of cores, the fastest first; NULL: all are alike. */
 static json_t *core_kinds(const struct machine *machine)
 {
     const hwloc_topology_t topology = machine->topology;
@@ -182,7 +182,7 @@ static int by_name(const void *a, const void *b)
 
 json_t *machine_flags(const char *words)
 {
-    /* of x86; of AArch64, where SME has names such as smei8i32, and x86's smep is no such thing */
+    /* prefixes on x86, then on AArch64; SME's names are like smei8i32, so that x86's smep does not match */
     static const char *const matter[] = {"amx",  "avx",  "f16c", "fma",  "sse4", "asimd", "bf16",
                                          "fphp", "i8mm", "sme2", "smeb", "smef", "smei",  "sve"};
     char text[4096], *found[256] = {NULL}, *rest = text;
@@ -201,7 +201,7 @@ json_t *machine_flags(const char *words)
     return list;
 }
 
-/* What the system says that the processor has, also what this program has no variant for. */
+/* The processor's instruction sets by /proc/cpuinfo, also those that no variant uses. */
 static json_t *cpu_flags(void)
 {
     char words[4096];
@@ -221,7 +221,7 @@ static size_t memory_bytes(void)
     return (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* What defines the machine's speed and does not change between two boots. */
+/* What determines the machine's speed and does not change between boots. */
 static json_t *hardware(const struct machine *machine)
 {
     return json_pack(
@@ -270,8 +270,8 @@ static void hash_text(const char *text, char hex[17])
     snprintf(hex, 17, "%016" PRIx64, hash);
 }
 
-/* The fingerprint names the hardware, so two like machines share it; `host` tells them apart
- * without giving away a name.  The flags are not in it: a later system may know more names for the same. */
+/* The fingerprint identifies the hardware, so that two like machines share it; `host` distinguishes them
+ * without revealing a name.  Flags are not part of it, as a later system may report more of them. */
 json_t *machine_describe(const struct machine *machine)
 {
     json_t *description = hardware(machine);

@@ -1,9 +1,9 @@
 /*
- * machine_groups: what control groups grant this process: its own group's limits and those of every group
- * above it, of version 1 and 2 of the interface, mounted where every distribution and container mounts them.
+ * machine_groups: limits of this process's control group and of every group above it, in versions 1 and 2 of
+ * the interface, at the mount points of every distribution and container.
  *
- * A container may be told the path of its group on the host and see that group as the root: what is not
- * there is passed over, and the root is looked at in any case.
+ * In a container /proc may show the group's path on the host, while the group is mounted as the root: missing
+ * folders are skipped, and the root is always read.
  */
 #include <errno.h>
 #include <math.h>
@@ -14,15 +14,15 @@
 #include "base/alloc.h"
 #include "machine_private.h"
 
-#define FOLDER ((size_t)4608) /* of a path */
-#define NO_LIMIT 1e18 /* bytes: more than any machine has; version 1 says 2^63 less a page */
+#define FOLDER ((size_t)4608) /* bytes of a path */
+#define NO_LIMIT 1e18 /* bytes: more than any machine has; version 1 reports 2^63 minus a page */
 
-/* Takes the files of one group into a result. */
+/* Reads the files of a group and updates a result. */
 typedef void visitor(const char *folder, double *result);
 
 struct kind {
     const char *controller;  /* of version 1 */
-    visitor *first, *second; /* of the two versions */
+    visitor *first, *second; /* for versions 1 and 2 */
 };
 
 static double number_of(const char *folder, const char *file, double otherwise)
@@ -40,7 +40,7 @@ static FILE *opened(const char *path)
     return file;
 }
 
-/* The number behind `key` and a blank in a file of such lines; 0 where it is absent. */
+/* The number in the line "key number" of a file; 0: absent. */
 static double entry_of(const char *folder, const char *file, const char *key)
 {
     char line[256], path[FOLDER + 64];
@@ -90,7 +90,7 @@ static bool lists(const char *list, const char *word)
 /* One line of /proc/self/cgroup, "4:cpu,cpuacct:/a/b" or "0::/a/b". */
 static void visit_line(const char *root, const struct kind *kind, char *line, double *result)
 {
-    /* the second one beside version 1 */
+    /* the second is version 2's in a hybrid hierarchy */
     static const char *const mounts[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
     char mount[FOLDER];
     char *controllers = strchr(line, ':'),
@@ -168,7 +168,7 @@ long machine_groups_throttled(const char *root)
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-/* Copies of files that nobody has used lately are given up before anything is refused. */
+/* Memory left in a group.  The page cache's inactive files are reclaimed before an allocation fails. */
 static void least_memory(double limit, double used, double files, double *least)
 {
     if (limit < NO_LIMIT)

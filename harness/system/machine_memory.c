@@ -1,5 +1,5 @@
 /*
- * machine_memory: where pages go, and whether they are there.
+ * machine_memory: places pages, and reads back where they lie.
  */
 #include "machine_private.h"
 
@@ -21,7 +21,7 @@ const char *machine_memory_name(enum memory_policy policy)
     return machine_memories[policy];
 }
 
-/* NUMA nodes of threads [first, last) where they are bound, of the whole machine otherwise. */
+/* NUMA nodes of threads [first, last) if they are bound, else of the whole machine. */
 static hwloc_bitmap_t nodes_of(const struct machine *machine, int first, int last)
 {
     hwloc_bitmap_t cpus = hwloc_bitmap_alloc(), nodes = hwloc_bitmap_alloc();
@@ -57,7 +57,7 @@ bool machine_memory_set(const struct machine *machine, enum memory_policy policy
     return set;
 }
 
-/* Whole pages inside [data, data + bytes). */
+/* Shrinks [data, data + bytes) to whole pages. */
 static void whole_pages(void **data, size_t *bytes)
 {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -67,7 +67,7 @@ static void whole_pages(void **data, size_t *bytes)
     *bytes = end > start ? end - start : 0;
 }
 
-/* An action on pages, with the nodes that they belong on. */
+/* An action on pages, and the nodes that they belong on. */
 typedef bool (*pages_function)(const struct machine *machine, void *data, size_t bytes,
                                hwloc_nodeset_t nodes, enum memory_policy policy);
 
@@ -80,7 +80,7 @@ static bool move(const struct machine *machine, void *data, size_t bytes, hwloc_
                                   HWLOC_MEMBIND_BYNODESET | HWLOC_MEMBIND_MIGRATE) == 0;
 }
 
-/* Interleaved pages lie on every node, as far as there are enough of them. */
+/* Whether pages lie on the nodes; interleaved ones on all of them, if there are enough pages. */
 static bool lie_there(const struct machine *machine, void *data, size_t bytes,
                       hwloc_nodeset_t nodes, enum memory_policy policy)
 {
@@ -95,8 +95,8 @@ static bool lie_there(const struct machine *machine, void *data, size_t bytes,
     return there;
 }
 
-/* For each part of the range that has nodes of its own.  First-touch: the share that a static schedule
- * over the data gives to each thread. */
+/* Applies the action to each part of the range with nodes of its own.  First-touch: each thread's share of
+ * the data in a static schedule. */
 static bool each_part(const struct machine *machine, void *data, size_t bytes,
                       enum memory_policy policy, int threads, pages_function act)
 {
@@ -132,7 +132,7 @@ bool machine_memory_place(const struct machine *machine, void *data, size_t byte
 bool machine_memory_holds(const struct machine *machine, void *data, size_t bytes,
                           enum memory_policy policy, int threads)
 {
-    return machine_numa_nodes(machine) == 1 || /* no other place; asking costs 0.1 us a page */
+    return machine_numa_nodes(machine) == 1 || /* saves a query, 0.1 us per page */
            each_part(machine, data, bytes, policy, threads, lie_there);
 }
 
@@ -169,8 +169,8 @@ void machine_populate(void *data, size_t bytes)
     advise(data, bytes, MADV_POPULATE_WRITE);
 }
 
-/* Sums AnonHugePages and its like over the mappings that overlap the range, as
- * /proc/self/smaps lists them; a mapping that reaches beyond the range counts in full. */
+/* Sums AnonHugePages and its like in /proc/self/smaps over the mappings that overlap the range; one that
+ * extends beyond it counts in full. */
 size_t machine_huge_bytes(const void *data, size_t bytes)
 {
     FILE *file = fopen("/proc/self/smaps", "re");

@@ -1,5 +1,5 @@
 /*
- * machine_usage: what the system has counted, and what it has left.
+ * machine_usage: the system's counts of disturbances, and available memory.
  */
 #include "machine_private.h"
 
@@ -32,7 +32,7 @@ static void read_stat(const struct machine *machine, struct machine_usage *usage
     fclose(file);
 }
 
-/* Intel counts them per core, AMD and virtual machines do not. */
+/* Thermal throttles, which Intel counts per core; AMD and virtual machines do not. */
 static long read_thermal(const struct machine *machine)
 {
     char path[128];
@@ -67,7 +67,7 @@ void machine_usage(const struct machine *machine, struct machine_usage *usage)
         .major_faults = self.ru_majflt,
         .throttled_periods = machine_groups_throttled(""),
         .thermal_throttles = read_thermal(machine),
-        /* Not ru_maxrss: that is inherited through fork and exec, and would show the parent's peak. */
+        /* Not ru_maxrss, which fork and exec inherit: it would show the parent's peak. */
         .peak_rss_bytes = task_peak_bytes(getpid()),
     };
     read_stat(machine, usage);

@@ -34,7 +34,7 @@ int memory_file_freeze(int fd)
 {
     char path[64];
     const unsigned size = F_SEAL_SHRINK | F_SEAL_GROW;
-    /* Where there is no seal against writing (before Linux 5.1), the descriptor itself must do. */
+    /* Before Linux 5.1 there is no seal against writing; the read-only descriptor must suffice. */
     if (fcntl(fd, F_ADD_SEALS, size | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL) != 0)
         fcntl(fd, F_ADD_SEALS, size | F_SEAL_SEAL);
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);

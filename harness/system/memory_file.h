@@ -1,5 +1,5 @@
 /*
- * memory_file: files in memory, which processes share.
+ * memory_file: files in memory, to share between processes.
  */
 #ifndef HARNESS_SYSTEM_MEMORY_FILE_H
 #define HARNESS_SYSTEM_MEMORY_FILE_H
@@ -9,18 +9,17 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* An empty file in memory, closed on exec; -1 sets errno. */
+/* Creates an empty file, closed on exec; -1 sets errno. */
 int memory_file_create(const char *name);
 
-/* One of so many bytes, zeros, for a child to write to: nobody can change its size. */
+/* Creates a file of so many zero bytes, whose size nobody can change, for a child to write to. */
 int memory_file_of_size(const char *name, size_t bytes);
 
-/* Freezes a memory file: nobody can change its size, nor write to it but through mappings that
- * there are already.  Returns a descriptor of it, to lend to children, that cannot write; -1 sets
- * errno. */
+/* Freezes a file: nobody can change its size, nor write to it except through existing mappings.  Returns a
+ * read-only descriptor of it for children; -1 sets errno. */
 int memory_file_freeze(int fd);
 
-/* Identifies a file of this process for processes that it has not started. */
+/* Identifies a file of this process to processes that are not its children. */
 struct memory_file {
     pid_t pid;
     int fd;
@@ -29,7 +28,7 @@ struct memory_file {
 };
 bool memory_file_locate(int fd, struct memory_file *file);
 
-/* Opens it in another process, to read and write; -1 where it is not there, as on another host. */
+/* Opens it in another process, for reading and writing; -1: it is not there, as on another host. */
 int memory_file_open(const struct memory_file *file);
 
 #endif

@@ -18,7 +18,7 @@
 #include "base/clock.h"
 
 #define AT_ONCE 256
-#define PATIENCE_S 10.0 /* they may start new ones as fast as these are killed */
+#define PATIENCE_S 10.0 /* they may start others as fast as they are killed */
 
 void orphans_adopt(void)
 {
@@ -36,7 +36,7 @@ unsigned long long orphans_started(pid_t child)
         return 0;
     text[fread(text, 1, sizeof text - 1, file)] = 0;
     fclose(file);
-    /* "PID (NAME) STATE PARENT ...": a name may hold anything; field 22 is the time */
+    /* "PID (NAME) STATE PARENT ...": the name may have any characters; field 22 is the time */
     const char *name_end = strrchr(text, ')');
     if (!name_end ||
         sscanf(name_end + 1,
@@ -46,7 +46,7 @@ unsigned long long orphans_started(pid_t child)
     return parent == getpid() ? started : 0;
 }
 
-/* Children that were started at `since` or later, AT_ONCE at most. */
+/* Finds at most AT_ONCE children that were started at `since` or later. */
 static size_t find(unsigned long long since, pid_t found[AT_ONCE])
 {
     DIR *all = opendir("/proc");
@@ -63,7 +63,7 @@ static size_t find(unsigned long long since, pid_t found[AT_ONCE])
     return count;
 }
 
-/* Whether this process has children at all: asking costs less than a search. */
+/* Whether this process has children at all, which is faster than a search. */
 static bool any(void)
 {
     siginfo_t info;

@@ -1,5 +1,5 @@
 /*
- * printed: the last bytes of a pipe, in a ring.
+ * printed: keeps the last bytes of a pipe in a ring buffer.
  */
 #include "printed.h"
 
@@ -12,7 +12,7 @@
 
 #define NOTE 64
 #define AT_ONCE \
-    64 /* reads: one who prints without end must not keep this process from its deadline */
+    64 /* reads at once: a child that prints endlessly must not keep this process from its deadline */
 
 static void keep(struct printed *printed, const char *text, size_t length)
 {

@@ -1,8 +1,8 @@
 /*
- * printed: what a child prints, taken from its pipe.
+ * printed: the output of a child, from a pipe.
  *
- * The pipe is read whenever something is in it, so that the child never waits for room, and only
- * the end is kept, so that it never fills the memory.
+ * The pipe is read whenever it has data, so that the child never blocks, and only the end of the output is
+ * kept, so that it cannot fill the memory.
  */
 #ifndef HARNESS_SYSTEM_PRINTED_H
 #define HARNESS_SYSTEM_PRINTED_H
@@ -12,16 +12,16 @@
 #define PRINTED_KEPT 4096 /* bytes */
 
 struct printed {
-    int fd;       /* does not block; -1 once it has ended */
-    size_t bytes; /* in all */
+    int fd;       /* non-blocking; -1 after the end */
+    size_t bytes; /* read in all */
     char last[PRINTED_KEPT];
 };
 
-/* Takes what is in the pipe; closes it at its end. */
+/* Reads what is in the pipe; closes it at the end of the output. */
 void printed_read(struct printed *printed);
 
-/* The last PRINTED_KEPT bytes, fit for a terminal and for JSON (base/printable.h), behind a note of
- * how many came before them; NULL where nothing was printed.  free() it. */
+/* The last PRINTED_KEPT bytes, printable (base/printable.h), after a note about how many came before them;
+ * NULL: no output.  free() it. */
 char *printed_text(const struct printed *printed);
 
 #endif

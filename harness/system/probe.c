@@ -1,9 +1,9 @@
 /*
  * probe: the loops behind the ceilings, for one ISA.
  *
- * Written so that nothing can be folded: operands come from the caller, chains depend on their
- * own last value, sums are not reassociated (no -ffast-math), results leave through *sink.  The
- * chains are as many as the registers hold beside the operands:
+ * The compiler can fold nothing: operands come from the caller, chains depend on their own last value, sums
+ * are not reassociated (no -ffast-math), results are stored in *sink.  There are as many chains as registers
+ * besides the operands:
  *
  *   baseline     14 of 16 registers, 7 multiply and 7 add: 3 to 4 cycles, up to 2 of each a cycle
  *   avx2         12 of 16; FMA, 4 to 5 cycles, 2 a cycle: 10 would do
@@ -57,7 +57,7 @@ static vf set1(float x)
     return x - (vf){0};
 }
 
-/* Hides from the compiler that x has kept its value. */
+/* Hides from the compiler that x is unchanged. */
 static inline vf opaque(vf x)
 {
 #if defined __x86_64__
@@ -82,7 +82,7 @@ static float mean(const vf *x, int n)
     return (float)(sum / (n * LANES));
 }
 
-/* step() of floats, step_f64() of doubles. */
+/* step() for floats, step_f64() for doubles. */
 #define STEP step
 #define VECTOR vf
 #include "probe_step.h"
@@ -118,7 +118,8 @@ static double fma_f64(size_t rounds, double m, double c, double *sink)
     return (FUSED ? 2.0 : 1.0) * (LANES / 2.0) * CHAINS * (double)rounds;
 }
 
-/* Two multiply-adds a lane: vdpbf16ps.  Four: BFMMLA, of two by two rows; BFDOT has two and is no faster. */
+/* Multiply-adds per lane: two by vdpbf16ps; four by BFMMLA, a product of two by two rows; BFDOT's two are no
+ * faster. */
 #if defined __AVX512BF16__
 #define PAIRS __m512bh
 #define PRODUCTS 2

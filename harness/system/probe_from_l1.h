@@ -1,9 +1,9 @@
 /*
- * probe_from_l1: multiply-adds of operands from the first-level cache, as a GEMM's inner loop has them; for
+ * probe_from_l1: multiply-adds with operands from the first-level cache, like a GEMM's inner loop; for
  * probe.c only.
  *
  * A tile of results stays in registers; every step loads a row of B, and broadcasts an element of A for each
- * row of the tile.  The tile is the one with the fewest loads that leaves registers for them:
+ * row of the tile.  The tile has the fewest loads possible with registers left for them:
  *
  *   baseline     4 x 2 vectors; without a multiply-add products take a register, too
  *   avx2         6 x 2: 8 loads for 12 multiply-adds
@@ -17,7 +17,7 @@ enum { TILE_HEIGHT = 6, TILE_VECTORS = 2 };
 enum { TILE_HEIGHT = 4, TILE_VECTORS = 2 };
 #endif
 
-/* Without opaque() GCC 12 makes each load of B part of a multiply-add, as often as there are rows. */
+/* Without opaque() GCC 12 loads B again in the multiply-adds of each row. */
 static double fma_f32_from_l1(size_t rounds, const float *a, const float *b, float *c)
 {
     vf x[TILE_HEIGHT * TILE_VECTORS] = {{0}};

@@ -6,19 +6,19 @@ static inline vi load(const char *p)
     return *(const vi *)p;
 }
 
-/* A line of each page of `bytes` bytes, so that the walks of the page tables overlap. */
+/* Prefetches a line of each page of `bytes` bytes, so that page-table walks overlap. */
 static inline void touch_pages(const char *p, size_t bytes)
 {
     for (size_t at = 0; at < bytes; at += 4096)
         __builtin_prefetch(p + at, 0, 2);
 }
 
-/* `ahead` bytes are prefetched, if any: past the 4 KiB page where hardware prefetchers stop.  Every
- * `touched` bytes, if any, the pages of the next so many are looked up. */
+/* Prefetches `ahead` bytes ahead, beyond the end of a 4 KiB page, where hardware prefetchers stop; and every
+ * `touched` bytes touches the pages of the next so many bytes.  0: not. */
 static inline double read_streams(const char *a, const char *b, size_t n, size_t ahead,
                                   size_t touched, uint32_t *sink)
 {
-    enum { STEP = 256, LINE = 64 }; /* of a longer line some requests are in vain */
+    enum { STEP = 256, LINE = 64 }; /* with longer lines some prefetches are redundant */
     vi sa[4] = {{0}}, sb[4] = {{0}};
     for (size_t at = 0; at < n; at += STEP) {
         if (touched && at % touched == 0) {
@@ -70,8 +70,8 @@ static double copy(void *to, const void *from, size_t n)
     return 2.0 * (double)n;
 }
 
-/* Without the read for ownership that an ordinary store costs on x86; Arm's cores leave it out of long
- * runs of stores by themselves (write streaming, in their Technical Reference Manuals). */
+/* Avoids the read for ownership that an ordinary store costs on x86; Arm's cores omit it in long runs of
+ * stores (write streaming, in their Technical Reference Manuals). */
 static inline void store_past_cache(char *p, vi x)
 {
 #if defined __AVX512F__

@@ -1,11 +1,11 @@
 /*
- * probe_step: one multiply-add of each chain, as a function STEP of vectors VECTOR; for probe.c only.
+ * probe_step: one multiply-add in each chain, as a function STEP for vectors VECTOR; for probe.c only.
  *
- * Fused, or a multiply in one chain and an add in another.  The latter is what a sum of products can reach
- * at best, since its multiplies wait for nothing.
+ * Fused, or a multiply in one chain and an add in another: the best that a sum of products can reach, since
+ * its multiplies wait for nothing.
  *
- * Included for each type: of one function that casts vectors to the type and back, GCC 12 copies chains
- * and stores them in every step.
+ * Included for each type: with one function that casts vectors, GCC 12 copies and stores chains in every
+ * step.
  */
 static inline void STEP(VECTOR x[CHAINS], VECTOR m, VECTOR c)
 {

@@ -1,9 +1,9 @@
 /*
- * probe_tiles: products of tiles, as functions of bf16 and of int8; for probe.c only, where there are tiles.
+ * probe_tiles: products of tiles in bf16 and in int8; for probe.c only, if the ISA has tiles.
  *
- * Two tiles of A by two of B into four accumulators, the most that eight registers allow: a product waits for
- * none of the three before it.  All four operands are the caller's, and should be numbers as kernels have
- * them: with zeros a unit takes less power, and its clock may rise by a fifth.
+ * Two tiles of A times two of B into four accumulators, the most that eight registers allow, so that a
+ * product does not wait for the three before it.  The caller's operands should be like those of kernels: with
+ * zeros a unit takes less power, and its clock frequency may rise by a fifth.
  */
 #include "tiles.h"
 
@@ -28,7 +28,8 @@ static void tiles_begin(const void *operands)
     TILE_LOAD(7, p + 3 * TILE_BYTES, TILE_ROW_BYTES);
 }
 
-/* Operations of so many times four products, of rows with so many elements. */
+/* Stores the results; returns the operations of `rounds` times four products of rows with `elements`
+ * elements. */
 static double tiles_end(void *results, size_t rounds, int elements)
 {
     char *p = results;
@@ -56,7 +57,7 @@ static double tiles_i8(size_t rounds, const void *operands, void *results)
     return tiles_end(results, rounds, TILE_ROW_BYTES);
 }
 
-/* Loads and products take turns, so that one waits for the other as little as can be. */
+/* Loads and products alternate, so that they wait for each other as little as possible. */
 static double tiles_bf16_from_l1(size_t rounds, const void *operands, void *results)
 {
     tiles_configure();

@@ -1,5 +1,5 @@
 /*
- * process: starts a child with pipes, exchanges lines with it until a deadline, ends it and what it left.
+ * process: starts a child with pipes, exchanges lines with it within deadlines, ends it and its descendants.
  */
 #define _GNU_SOURCE
 #include "process_child.h"
@@ -21,18 +21,18 @@
 #include "printed.h"
 #include "task_cpus.h"
 
-#define PATIENCE_S 2.0 /* for the end of a child that has no more to do */
+#define PATIENCE_S 2.0 /* for a child to exit after its requests have ended */
 
 /* ---- start ----------------------------------------------------------------------------------- */
 
 struct process {
-    pid_t pid;           /* -1: it never was, or is reaped */
+    pid_t pid;           /* -1: not started, or reaped */
     int request, answer; /* this process's ends of its pipes; -1: closed */
     bool launcher, stopped;
     bool by_itself; /* it ended without being killed */
-    int *failure;   /* errno of what kept it from starting, shared with it */
-    bool signalled; /* else it exited */
-    int status;     /* its signal or exit code; errno where it was not started, or was lost */
+    int *failure;   /* errno of a failed start, in memory shared with it */
+    bool signalled; /* by a signal; else it exited */
+    int status;     /* its signal or exit code; errno if it was not started, or was lost */
     struct lines lines;
     struct printed printed;
 };
@@ -75,7 +75,7 @@ struct process *process_open(const struct process_spec *spec)
         free(child);
         return NULL;
     }
-    signal(SIGPIPE, SIG_IGN); /* a child that is gone is noticed when it does not answer */
+    signal(SIGPIPE, SIG_IGN); /* a dead child is noticed when it does not answer */
     child->pid = -1;
     child->failure = page;
     child->launcher = spec->launcher;
@@ -103,7 +103,7 @@ static void go_on(struct process *child)
     child->stopped = false;
 }
 
-/* Whether a child ends in time by itself; it is not reaped yet. */
+/* Whether a child exits in time; does not reap it. */
 static bool ends(struct process *child, double patience_s)
 {
     const struct timespec moment = {.tv_nsec = 20000000};
@@ -119,11 +119,11 @@ static bool ends(struct process *child, double patience_s)
         if (clock_now() > until)
             return false;
         sigtimedwait(&ended, NULL, &moment);
-        printed_read(&child->printed); /* it may be waiting for room in the pipe */
+        printed_read(&child->printed); /* a full pipe would block it */
     }
 }
 
-/* Ends a child, killed with its group unless it ends in time. */
+/* Ends a child: kills it and its group unless it exits in time, and reaps it. */
 static void finish(struct process *child, double patience_s)
 {
     int status = 0;
@@ -158,7 +158,7 @@ void process_close(struct process *child)
 
 /* ---- one question ---------------------------------------------------------------------------- */
 
-/* Sleeps until an answer is whole, the pipe closes, the child's time is up or somebody interrupts. */
+/* Sleeps until an answer is complete, the pipe closes, the deadline passes or an interrupt comes. */
 static enum process_end listen(struct process *child, double deadline_s, const char **answer)
 {
     const double until = clock_now() + deadline_s - task_waited_longest_s(child->pid);
@@ -195,12 +195,12 @@ static enum process_end ask(struct process *child, const char *request, double d
     const int error = lines_send(child->request, request);
     if (error) {
         errno = error;
-        return error == EPIPE ? PROCESS_EXITED : PROCESS_LOST; /* how it ended says more */
+        return error == EPIPE ? PROCESS_EXITED : PROCESS_LOST; /* its exit tells more */
     }
     return listen(child, deadline_s, answer);
 }
 
-/* Ends a child that has not answered; what its end was. */
+/* Ends a child that has not answered; returns how it ended. */
 static enum process_end finish_unanswered(struct process *child, enum process_end end)
 {
     const int error = errno;
@@ -271,7 +271,7 @@ struct process_outcome process_run(const struct process_spec *spec, const char *
     const sigset_t before = process_block();
     const double start = clock_now();
     const char *answer;
-    char why[64]; /* the status says it, too */
+    char why[64]; /* unused: the status tells the same */
     orphans_adopt();
     struct process *child = process_open(spec);
     const unsigned long long started = orphans_started(process_pid(child));
@@ -286,7 +286,7 @@ struct process_outcome process_run(const struct process_spec *spec, const char *
         orphans_end(started);
     outcome.status = child ? child->status : ENOMEM;
     if (child) {
-        printed_read(&child->printed); /* what the last of them said */
+        printed_read(&child->printed); /* output of the last of them */
         outcome.printed = printed_text(&child->printed);
     }
     if (outcome.end == PROCESS_ANSWERED) {

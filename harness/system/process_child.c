@@ -34,7 +34,7 @@ const char *const process_openmp[PROCESS_OPENMP] = {
     "KMP_AFFINITY",        "KMP_BLOCKTIME",     "OMP_MAX_ACTIVE_LEVELS",
 };
 
-/* Room for argv, free() it; the strings are not copied. */
+/* Allocates argv, free() it; strings are not copied. */
 static char **arguments_of(const struct process_spec *spec)
 {
     size_t count = 0;
@@ -49,8 +49,9 @@ static char **arguments_of(const struct process_spec *spec)
     return argv;
 }
 
-/* Adds a variable, of PAGE + sizeof PADDING bytes, with which texts and pointers to them fill whole pages:
- * where the stack begins depends on their length, and moves times by per cents (Mytkowicz et al. 2009). */
+/* Adds a variable, of at most PAGE + sizeof PADDING bytes, so that the environment's strings and pointers
+ * fill whole pages: the stack's position depends on their length and changes times by percents (Mytkowicz et
+ * al. 2009). */
 #define PADDING "ATTNBENCH_PADDING="
 #define PAGE ((size_t)4096)
 static void fill_pages(char **environment, char *variable)
@@ -65,7 +66,7 @@ static void fill_pages(char **environment, char *variable)
     environment[count] = variable;
 }
 
-/* This process's environment with the changes, likewise. */
+/* This process's environment with the changes; free() it, strings are not copied. */
 static char **environment_of(const struct process_spec *spec)
 {
     static const char *const none[] = {NULL};
@@ -116,8 +117,7 @@ static void close_others(int first, const int *kept, size_t count)
     }
 }
 
-/* Moves what the child inherits to its places, and leaves nothing else open: what somebody left
- * open in the parent, a kernel could write to. */
+/* Moves inherited descriptors to their numbers, and closes all others, which a kernel could write to. */
 static bool arrange_files(const struct process_spec *spec, const struct process_ends *ends)
 {
     const int first = spec->launcher ? STDIN_FILENO : PROCESS_REQUEST_FD;
@@ -126,14 +126,14 @@ static bool arrange_files(const struct process_spec *spec, const struct process_
     const size_t count = spec->launcher ? 2 : spec->file_count + 2;
     for (size_t i = 2; i < count; i++)
         from[i] = spec->files[i - 2];
-    /* where they wait for their places */
+    /* temporary numbers */
     const int behind = spec->launcher ? STDERR_FILENO + 1 : first + (int)count;
     if (dup2(printed, STDOUT_FILENO) < 0 || dup2(STDOUT_FILENO, STDERR_FILENO) < 0)
         return false;
-    close_others(STDERR_FILENO + 1, from, count); /* there may be room for few */
+    close_others(STDERR_FILENO + 1, from, count); /* RLIMIT_NOFILE may be low */
     for (size_t i = 0; i < count; i++)
         if (from[i] >= 0 && (from[i] = fcntl(from[i], F_DUPFD_CLOEXEC, behind)) < 0) {
-            errno = EMFILE; /* EINVAL where none is allowed behind */
+            errno = EMFILE; /* not EINVAL, if `behind` exceeds the limit */
             return false;
         }
     for (size_t i = 0; i < count; i++) {
@@ -150,8 +150,8 @@ static bool arrange_files(const struct process_spec *spec, const struct process_
     return nothing >= 0 && dup2(nothing, STDIN_FILENO) >= 0;
 }
 
-/* Without a terminal of its own: a kernel could write to /dev/tty, and an interrupt there goes to
- * the parent only. */
+/* Leaves the terminal: a kernel could write to /dev/tty, and an interrupt there must go to the parent
+ * only. */
 static void leave_terminal(void)
 {
     const int terminal = open("/dev/tty", O_RDWR | O_CLOEXEC);
@@ -162,18 +162,18 @@ static void leave_terminal(void)
     close(terminal);
 }
 
-/* Where memory runs out, the system shall kill a child and no other process. */
+/* Makes the system kill the child rather than another process if memory runs out. */
 static void offer_to_oom_killer(void)
 {
     const int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
     if (fd < 0)
         return;
     if (write(fd, "1000", 4) != 4)
-        errno = 0; /* not permitted: the child is killed no sooner than others */
+        errno = 0; /* not permitted: the child has the same priority as others */
     close(fd);
 }
 
-/* Writes the digits of n, and returns their end. */
+/* Writes the digits of n; returns their end. */
 static char *put_number(char *to, unsigned n)
 {
     if (n >= 10)
@@ -205,7 +205,7 @@ static bool begin(const struct process_spec *spec, const struct process_ends *en
     leave_terminal();
     offer_to_oom_killer();
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    process_unregister(getpid()); /* an earlier process of this pid */
+    process_unregister(getpid()); /* of an earlier process with this pid */
     return getppid() == parent && arrange_files(spec, ends) &&
            (!spec->limits || limits_apply(spec->limits)) && take_cpus(spec);
 }

@@ -1,5 +1,5 @@
 /*
- * process_signals: interrupts, which raise a flag, and names.
+ * process_signals: interrupts, which raise a flag, and names of signals.
  */
 #define _GNU_SOURCE
 #include "process_child.h"
@@ -48,7 +48,7 @@ void process_catch_interrupts(void)
             sigaction(process_interrupts[i], &action, NULL);
     }
     signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of write() */
+    signal(SIGXFSZ, SIG_IGN); /* write() fails if a file exceeds its limit */
 }
 
 void process_end_with_reader(void)

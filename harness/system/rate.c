@@ -9,14 +9,14 @@
 
 #include "base/clock.h"
 
-/* Shortest repeat: 1000 times the difference, 100 ns, at which threads leave a barrier. */
+/* Shortest repeat: 1000 times the 100 ns by which threads differ in leaving a barrier. */
 #define REPEAT_S 2e-4
 
-/* At least so many, or as many as should take the time that is given: on a busy machine a thread may lose
- * its CPU for longer than that, and the only repeat measured would be the one that waited. */
+/* Least number of repeats, or as many as should take the given time: on a busy machine a thread may lose its
+ * CPU for longer than that, and the only repeat would be a disturbed one. */
 #define REPEATS 8
 
-/* Units of a repeat; the number of repeats goes into *least. */
+/* Units of work in a repeat; *least: how many repeats to make at least. */
 static size_t calibrate(rate_work *work, const void *context, int threads, double seconds,
                         int *least)
 {

@@ -1,12 +1,12 @@
 /*
- * rate: how much work per second threads do at best, for the ceilings.
+ * rate: the highest work per second of threads, for ceilings.
  */
 #ifndef HARNESS_SYSTEM_RATE_H
 #define HARNESS_SYSTEM_RATE_H
 
 #include <stddef.h>
 
-/* What one thread does, `amount` times; returns its work (operations or bytes). */
+/* A thread's work, done `amount` times; returns operations or bytes. */
 typedef double rate_work(const void *context, size_t amount, int thread, int threads);
 
 /* Keeps a result alive. */
@@ -15,16 +15,15 @@ static inline void rate_consume(double x)
     __asm__ volatile("" : : "g"(&x) : "memory");
 }
 
-/* Work per second where threads share what is measured (memory): of the best repeat that all begin
- * together, from the first thread's start to the last one's end.  Each of `count` contexts, which name ways to
- * do the same work, gets its share of the seconds, and one repeat at least. */
+/* Work per second if threads share a resource (memory): in the best repeat that all begin together, from the
+ * first thread's start to the last one's end.  Each of `count` contexts is a way to do the same work, and gets
+ * its share of the seconds and at least one repeat. */
 double rate_together(rate_work *work, const void *const *contexts, int count, int threads,
                      double seconds);
 
-/* Work per second where each thread has units of its own (arithmetic): the sum of each one's best
- * repeat while all are at work.  A thread that loses its CPU for a while does not make the machine
- * look slower: 4 ms are long enough for an undisturbed repeat, and there are eight at least
- * where so many should fit into the time. */
+/* Work per second if each thread has its own units (arithmetic): the sum of each one's best repeat while all
+ * work.  A thread that loses its CPU for a while does not make the machine look slower: 4 ms are enough for
+ * an undisturbed repeat, and there are at least eight if so many should fit into the time. */
 double rate_apart(rate_work *work, const void *context, int threads, double seconds);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * start: the stack's limit, and a clock that runs until main.
+ * start: raises the stack's limit, and limits the processor time before main.
  */
 #include "start.h"
 
@@ -11,13 +11,13 @@
 #include <unistd.h>
 
 #define PATIENCE_S \
-    2 /* of processor time; libraries take 0.05 s, under valgrind 0.3 s (Xeon, 2026-11-26) */
+    2 /* s of processor time; libraries take 0.05 s, under valgrind 0.3 s (Xeon, 2026-11-26) */
 #define STACK_LEAST ((rlim_t)1 << 20) /* `check` takes over 128 KiB, GCC 12 */
-#define STACK_USUAL ((rlim_t)8 << 20) /* Linux's own */
+#define STACK_USUAL ((rlim_t)8 << 20) /* Linux's default */
 #define STATUS 3                      /* EXIT_ENVIRONMENT */
 
-/* Calls of this file do without the loader's lazy binding (-fno-plt), which takes more stack than there may
- * be, and without stdio. */
+/* This file is compiled without lazy binding (-fno-plt), for which the stack may be too small, and uses no
+ * stdio. */
 static void say(const char *text)
 {
     (void)!write(STDERR_FILENO, text, strlen(text));
@@ -32,7 +32,7 @@ static void say_kib(rlim_t bytes)
     say(" KiB");
 }
 
-/* Raises the limit of the stack where that is allowed; it grows by the limit of the moment. */
+/* Raises the stack's limit if that is allowed, which takes effect at once. */
 static void demand_stack(void)
 {
     struct rlimit limit;
@@ -54,7 +54,7 @@ static void demand_stack(void)
 #endif
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__ || \
     __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1 /* it takes these calls, before it is ready */
+#define SANITIZED 1 /* its runtime intercepts these calls, before it is initialised */
 #else
 #define SANITIZED 0
 
@@ -66,7 +66,7 @@ static void give_up(int number)
     _exit(STATUS);
 }
 
-/* No library is ready yet: these calls are the system's and nothing more. */
+/* Runs before libraries are initialised, so it makes system calls only. */
 static void watch(void)
 {
     const struct itimerval patience = {.it_value.tv_sec = PATIENCE_S};
@@ -85,7 +85,7 @@ static void open_standard_files(void)
     static const int flags[] = {O_WRONLY, O_RDONLY, O_RDONLY};
     for (int fd = 0; fd < 3; fd++)
         if (fcntl(fd, F_GETFD) < 0)
-            (void)!open("/dev/null", flags[fd]); /* the lowest number that is free */
+            (void)!open("/dev/null", flags[fd]); /* gets the lowest free number */
 }
 
 void start_begun(void)

@@ -1,5 +1,5 @@
 /*
- * task_cpus: affinities, and /proc/PID/task/TID.
+ * task_cpus: reads affinities, and /proc/PID/task/TID.
  */
 #define _GNU_SOURCE
 #include "task_cpus.h"
@@ -14,13 +14,13 @@
 #include "base/refuse.h"
 #include "machine_private.h"
 
-#define CPUS 8192 /* that a machine has at most */
+#define CPUS 8192 /* most of any machine */
 
 struct allowed {
     cpu_set_t part[CPUS / CPU_SETSIZE];
 };
 
-/* Where a thread may run, 0: the calling one; false where there is no such thread. */
+/* The affinity of a thread, 0: the calling one; false: there is no such thread. */
 static bool read_allowed(pid_t thread, struct allowed *allowed)
 {
     memset(allowed, 0, sizeof *allowed);

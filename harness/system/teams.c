@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 
-/* Each thread writes cache lines of its own: of 64 bytes on x86, of up to 256 on AArch64. */
+/* Each thread writes its own cache lines, which have 64 bytes on x86, up to 256 on AArch64. */
 static struct {
     alignas(256) double worked_s;
 } of_thread[TEAMS_THREADS];

@@ -1,9 +1,9 @@
 /*
- * teams_gomp: listens to libgomp by defining the entry points that GCC's code calls.
+ * teams_gomp: interposes libgomp's entry points, which GCC's code calls.
  *
- * The dynamic linker finds the program's definition first, also for shared libraries; each one
- * calls the runtime's own, the next in line.  A region's body runs through `listen`, which sees
- * when each thread begins and ends; waits at barriers inside are subtracted.
+ * The dynamic linker finds the program's definitions first, also for shared libraries; each one calls the
+ * runtime's, the next in the search order.  A region's body is called by `listen`, which times each thread;
+ * waits at barriers inside are subtracted.
  */
 #include <dlfcn.h>
 #include <omp.h>
@@ -29,7 +29,7 @@ void GOMP_loop_end(void);
 
 enum entry { PARALLEL, DYNAMIC, GUIDED, FREE_DYNAMIC, FREE_GUIDED, BARRIER, LOOP_END, ENTRIES };
 
-/* The runtime's own function. */
+/* The runtime's definition of an entry point. */
 static void *next(enum entry entry)
 {
     static const char *const names[ENTRIES] = {
@@ -51,7 +51,7 @@ static void *next(enum entry entry)
     return function;
 }
 
-/* A region's body on its way to the threads. */
+/* A region's body and its argument. */
 struct listened {
     body *fn;
     void *data;
@@ -65,7 +65,7 @@ static void listen(void *data)
     teams_worked(omp_get_thread_num(), clock_now() - start);
 }
 
-/* Whether a region that begins here is to be listened to: an inner one is work of its thread. */
+/* Whether a region that begins here is recorded: an inner one counts as work of its thread. */
 static bool outermost(void)
 {
     return teams_recording() && omp_get_level() == 0;
@@ -84,7 +84,7 @@ void GOMP_parallel(body *fn, void *data, unsigned threads, unsigned flags)
     teams_region(clock_now() - start);
 }
 
-/* What the loop entries share. */
+/* Common to the entry points of parallel loops. */
 static void parallel_loop(enum entry entry, struct listened to, unsigned threads,
                           const long loop[4], unsigned flags)
 {
@@ -127,7 +127,7 @@ void GOMP_parallel_loop_nonmonotonic_guided(body *fn, void *data, unsigned threa
                   (const long[4]){start, end, step, chunk}, flags);
 }
 
-/* A wait inside a region: subtracted from what `listen` will count as work. */
+/* Waits at a barrier inside a region, and subtracts the time from the thread's work. */
 static void wait_at(enum entry entry)
 {
     void (*const wait)(void) = next(entry);

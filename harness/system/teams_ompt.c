@@ -1,8 +1,8 @@
 /*
- * teams_ompt: listens as an OMPT tool (OpenMP 5.0, chapter 4), which the runtime asks for at start.
+ * teams_ompt: an OMPT tool (OpenMP 5.0, chapter 4), which the runtime looks for at its start.
  *
- * A thread works from the beginning of its implicit task to the barrier that ends the region, but
- * for the barriers in between.  Only outermost regions count: an inner one is work of its thread.
+ * A thread works from the beginning of its implicit task to the barrier that ends the region, except for
+ * barriers in between.  Only outermost regions count: an inner one is work of its thread.
  */
 #include <omp-tools.h>
 #include <stddef.h>
@@ -11,9 +11,9 @@
 #include "teams.h"
 
 static _Thread_local struct {
-    int depth;      /* implicit tasks around the point where the thread is */
+    int depth;      /* implicit tasks that the thread is in */
     int number;     /* in its outermost team */
-    double since_s; /* at work */
+    double since_s; /* when it began to work */
 } me;
 
 static _Thread_local double region_since_s;
