@@ -1,5 +1,5 @@
 /*
- * batch_cases: a problem with the lengths of a batch, by way of its text.
+ * batch_cases: adds a batch's lengths to the text of a problem.
  */
 #include "batch_cases.h"
 

@@ -1,5 +1,5 @@
 /*
- * capabilities: one table of sets, for printing and parsing.
+ * capabilities: prints and parses them, by one table of sets.
  */
 #include "capabilities.h"
 
@@ -59,7 +59,7 @@ json_t *capabilities_json(const struct attn_caps *caps)
         "bound_reason", caps->bound_reason, "caveats", words_of(caveats, caps->caveats));
 }
 
-/* Words that this program does not know are options of a newer interface: no problem has them. */
+/* Parses a set.  Unknown words are ignored: options of a newer interface, which no problem has here. */
 static bool set_of(const json_t *object, const char *key, const struct parse_name *words,
                    unsigned *set)
 {

@@ -1,5 +1,5 @@
 /*
- * capabilities: what a kernel can do, to JSON and back, with the words of a problem's text.
+ * capabilities: a kernel's capabilities as JSON, with the words of a problem's text.
  *
  *     {"dtypes":["f32"], "kv_dtypes":[], "masks":["causal"], "options":["window"],
  *      "outputs":["o","lse"], "passes":["forward"], "parallel":true, "varies":false, "max_dim":0,
@@ -14,8 +14,8 @@
 
 json_t *capabilities_json(const struct attn_caps *caps);
 
-/* Keys that are left out mean none or false; passes: forward; compute: f32.  False fills message with the
- * key that is wrong.  caps->bound_reason points into the object. */
+/* Missing keys mean none or false, passes: forward, compute: f32.  False fills message with the wrong key.
+ * caps->bound_reason points into the object. */
 bool capabilities_parse(const json_t *object, struct attn_caps *caps, char *message,
                         size_t message_size);
 

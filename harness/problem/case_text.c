@@ -1,5 +1,5 @@
 /*
- * case_text: the text of one case.
+ * case_text: parses and names cases.
  */
 #include "case_text.h"
 
@@ -18,7 +18,7 @@ static bool refuse_quoted(struct parse_error *error, size_t position, struct pie
     return refuse(error->message, sizeof error->message, "%s %s", scan_quote(quoted, text), what);
 }
 
-/* `input=...`, or nothing for the default. */
+/* Parses `input=...`, or nothing for the default. */
 static bool read_input(struct piece text, struct problem_case *c, struct parse_error *error)
 {
     char copy[PARSE_TEXT];
@@ -85,12 +85,14 @@ bool case_text_same(const struct problem_case *a, const struct problem_case *b)
 
 /* ---- names --------------------------------------------------------------------------------- */
 
-#define NAME_SHOWN ((size_t)60) /* bytes; where a table has no room for them, a line of their own */
+#define NAME_SHOWN \
+    ((size_t)60) /* bytes; a table without room for them prints names on their own lines */
 
-/* Bytes of a long name's beginning that are shown before its end. */
+/* Bytes kept of the beginning of a name that loses its middle. */
 #define NAME_BEGIN 8
 
-/* Appends "-part" to a name of PARSE_TEXT bytes, as far as it fits; what a name may not hold becomes _. */
+/* Appends "-part" to a name of PARSE_TEXT bytes, as far as it fits; characters not allowed in names become
+ * _. */
 __attribute__((format(printf, 2, 3))) static void add_part(char *name, const char *format, ...)
 {
     char part[PARSE_TEXT];
@@ -125,7 +127,7 @@ static void add_sizes(char *name, const struct attn_problem *p)
         add_part(name, "dv%zu", p->v_dim);
 }
 
-/* Options that differ from the default: words as they are, numbers after their keys. */
+/* Adds options that differ from the default: words unchanged, numbers after their keys. */
 static void add_options(char *name, const struct attn_problem *p)
 {
     static const char *const sizes[] = {"b", "hq", "hkv", "sq", "skv", "d", "dv"};
@@ -174,7 +176,7 @@ static void whole_name(const struct problem_case *c, char name[PARSE_TEXT])
     add_input(name, &c->input);
 }
 
-/* As much of a whole name as is shown; of a longer one what begins at `end`, too, if that is not 0. */
+/* Truncates a name to NAME_SHOWN; if `end` is not 0, drops its middle and keeps what begins there. */
 static void shorten(struct problem_case *c, const char *whole, size_t end)
 {
     const size_t length = strlen(whole), most = NAME_SHOWN - NAME_BEGIN - 2;
@@ -212,7 +214,7 @@ void case_text_name_apart(struct problem_case *c, struct problem_case *others, s
         whole_name(&others[i], other);
         while (whole[same] && whole[same] == other[same])
             same++;
-        for (; same && whole[same - 1] != '-'; same--) /* to where the part begins */
+        for (; same && whole[same - 1] != '-'; same--) /* to the beginning of the part */
             ;
         if (strncmp(other, whole, strlen(c->name)) != 0)
             continue;

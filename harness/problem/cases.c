@@ -14,7 +14,7 @@
 #include "case_text.h"
 #include "sweep.h"
 
-#define CASES_MAX 4096 /* keeps the search for duplicates cheap */
+#define CASES_MAX 4096 /* keeps the quadratic search for duplicates fast */
 #define GROWTH 64
 #define MOST_ALIKE 6 /* names in a message */
 
@@ -55,12 +55,11 @@ void cases_free(struct case_list *list)
     *list = (struct case_list){0};
 }
 
-/* Names a case after its problem and appends it, unless it is there already. */
+/* Names a case after its problem and appends it unless it is in the list. */
 static bool add_named(struct case_list *list, struct problem_case *c, const char **why)
 {
     case_text_name_apart(c, list->items, list->count);
-    const size_t first =
-        strcspn(c->name, "-"); /* what stays of a name that is changed beside others */
+    const size_t first = strcspn(c->name, "-"); /* the part that renaming keeps */
     for (size_t i = 0; i < list->count; i++)
         if (strncmp(list->items[i].name, c->name, first) == 0 && case_text_same(&list->items[i], c))
             return true;
@@ -94,7 +93,7 @@ bool cases_add_problem(struct case_list *list, const char *text, char *message, 
 
 /* ---- selection ----------------------------------------------------------------------------- */
 
-/* Whether the pattern matches a case; marks those that it does. */
+/* Marks the cases that the pattern matches; false: none. */
 static bool keep_matching(const struct case_list *list, const char *pattern, bool *kept)
 {
     bool any = false;
@@ -104,7 +103,7 @@ static bool keep_matching(const struct case_list *list, const char *pattern, boo
     return any;
 }
 
-/* How many of the words between the hyphens of a name stand in the other one. */
+/* How many of a name's words, separated by hyphens, are in the other one. */
 static size_t words_in(struct piece name, const char *other)
 {
     size_t n = 0;
@@ -116,7 +115,7 @@ static size_t words_in(struct piece name, const char *other)
     return n;
 }
 
-/* Adds names: those that have the most words of the one that is no case, else the first. */
+/* Adds the names of cases that share most words with the item, else the first names. */
 static void add_alike(const struct case_list *list, struct piece item, char *message, size_t size)
 {
     size_t most = 0, told = 0;
@@ -184,8 +183,8 @@ static size_t find_directories(const char *directories[2])
     return choose ? 1 : 2;
 }
 
-/* Whether a file is there and, all links followed, in the directory: a suite of somebody else finds nothing
- * through `..` or a link that leads out of the data. */
+/* Whether a file exists and lies in the directory after links are resolved, so that a foreign suite cannot
+ * read outside of the data by `..` or a link. */
 static bool lies_in(const char *directory, const char *path)
 {
     char *whole = realpath(directory, NULL), *file = realpath(path, NULL);

@@ -4,21 +4,21 @@
  * A suite is text, one case a line: `name: problem [input=...]`, `#` starts a comment.  Names are
  * letters, digits and . _ -, unique within a suite.  Built-in suites are written the same way.
  *
- * Messages are one line: what is wrong, and where.  Files say file:line:column, counted from 1 as
- * compilers do; a text of the command line says its position, counted from 0.
+ * Messages are one line: the error and its position: file:line:column from 1 for files, as compilers count;
+ * for a text of the command line the byte from 0.
  */
 #ifndef HARNESS_PROBLEM_CASES_H
 #define HARNESS_PROBLEM_CASES_H
 
 #include "parse.h"
 
-/* A forward pass of a model, or a token of it: cases, each with the layers that compute it. */
+/* A forward pass of a model, or of one token: cases, each computed by a number of layers. */
 struct pass {
-    char name[128]; /* as of a case: llama-3.1-8b-prefill-2048 */
+    char name[128]; /* "llama-3.1-8b-prefill-2048" */
     char model[48];
     char what[80];     /* "a pass over 2048 tokens" */
-    char without[256]; /* layers that are left out, "" none: "36 layers of gated delta net" */
-    size_t layers;     /* of all its cases, whether they are selected or not */
+    char without[256]; /* layers left out, "36 layers of gated delta net"; "": none */
+    size_t layers;     /* of all its cases, selected or not */
 };
 
 #define CASE_PASSES 8
@@ -27,7 +27,7 @@ struct problem_case {
     char name[64];
     struct attn_problem problem;
     struct input input;
-    struct pass_share { /* the passes that it is part of; behind the last one a NULL */
+    struct pass_share { /* the passes that it belongs to, ended by a NULL pass */
         const struct pass *pass;
         size_t layers;
     } passes[CASE_PASSES];
@@ -36,34 +36,33 @@ struct problem_case {
 struct case_list {
     struct problem_case *items; /* owned, cases_free() */
     size_t count;
-    struct pass **passes; /* owned likewise */
+    struct pass **passes; /* owned, too */
     size_t pass_count;
 };
 
-/* Appends the cases of `suites`: a comma list of built-in names and file paths, or "all".  A case
- * that is in the list already is not added twice; the same name for something else is refused. */
+/* Appends the cases of `suites`, a comma-separated list of built-in names and file paths, or "all".  A case
+ * that is in the list is not added twice; its name for another case is refused. */
 bool cases_load(struct case_list *list, const char *suites, char *message, size_t message_size);
 
-/* Appends one case, unless it is there already; false where another one has its name, with a static
- * string in *why. */
+/* Appends a case unless it is in the list; false sets *why, a static string: another case has its name. */
 bool cases_append(struct case_list *list, const struct problem_case *c, const char **why);
 
-/* Index of the case of that name; list->count where there is none. */
+/* Index of the case with this name; list->count if there is none. */
 size_t cases_find(const struct case_list *list, const char *name);
 
-/* Appends the case of a text `problem [input=...]`, named after it, unless it is there already. */
+/* Appends the case of a text `problem [input=...]`, named after it, unless it is in the list. */
 bool cases_add_problem(struct case_list *list, const char *text, char *message,
                        size_t message_size);
 
-/* Keeps the cases whose names match one of a comma list of names or patterns (* and ?); false
- * where an item matches none. */
+/* Keeps the cases whose names match an item of a comma-separated list of names or patterns (* and ?); false:
+ * an item matches none. */
 bool cases_select(struct case_list *list, const char *names, char *message, size_t message_size);
 
 void cases_free(struct case_list *list);
 
-/* Where an input's file is: its path as written, otherwise in the data directory, which is
- * $ATTNBENCH_DATA or the one of the build or the installation, out of which neither `..` nor a link
- * leads.  False: nowhere; found is as written, and message says where it was looked for. */
+/* Finds an input's file: at its path, else in the data directory, $ATTNBENCH_DATA or that of the build or the
+ * installation; neither `..` nor a link may lead out of it.  False: not found; `found` is the path as
+ * written, and message names the folders searched. */
 #define CASES_PATH 4096
 bool cases_find_file(const char *path, char found[CASES_PATH], char *message, size_t message_size);
 

@@ -1,5 +1,5 @@
 /*
- * cases_load: suites, built in and from files, read into lists of cases.
+ * cases_load: reads suites, built in and from files, into lists of cases.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 
 #include "sweep.h"
 
-#define SUITE_BYTES ((size_t)1 << 20) /* of a suite file: thousands of cases */
+#define SUITE_BYTES ((size_t)1 << 20) /* most bytes of a suite file, thousands of cases */
 
 #define ALL "all" /* the name of all built-in suites */
 
@@ -22,7 +22,7 @@ struct reader {
     size_t first;       /* number of its first case in the list */
     const char *source; /* name of a built-in suite, or path of a file */
     size_t line;        /* counted from 1 */
-    size_t cases;       /* found so far, those that were in the list included */
+    size_t cases;       /* found so far, including those that were in the list */
     char *message;
     size_t message_size;
 };
@@ -38,7 +38,7 @@ __attribute__((format(printf, 2, 3))) static bool fail(struct reader *r, const c
 
 /* ---- lines --------------------------------------------------------------------------------- */
 
-/* A relative path of an input that is not found as written is taken from beside the file. */
+/* Resolves an input's relative path that does not exist as written against the suite's folder. */
 static void resolve_beside(const struct reader *r, struct input *input)
 {
     char beside[sizeof input->path];
@@ -52,7 +52,7 @@ static void resolve_beside(const struct reader *r, struct input *input)
         memcpy(input->path, beside, (size_t)n + 1);
 }
 
-/* What is wrong with the name of a case; NULL where nothing is. */
+/* Why a name is invalid; NULL if it is valid. */
 static const char *name_fault(struct piece name)
 {
     static const char allowed[] =
@@ -67,7 +67,7 @@ static const char *name_fault(struct piece name)
     return NULL;
 }
 
-/* Appends a case whose name stands at column `at`. */
+/* Appends a case whose name is at column `at`. */
 static bool take_case(struct reader *r, struct problem_case *c, const char *name,
                       const char *suffix, size_t at)
 {
@@ -87,7 +87,7 @@ static bool take_case(struct reader *r, struct problem_case *c, const char *name
            fail(r, "%s:%zu:%zu: %s: %s", r->source, r->line, at, c->name, why);
 }
 
-/* `name: problem [input=...]`, with `line` the whole line for columns. */
+/* Reads `name: problem [input=...]`; `line` is the whole line, for columns. */
 static bool read_case(struct reader *r, struct piece line, struct piece text)
 {
     struct sweep sweep;
@@ -116,7 +116,7 @@ static bool read_case(struct reader *r, struct piece line, struct piece text)
                         (size_t)(text.at - line.at) + error.position + 1, error.message);
 }
 
-/* The line up to its comment: a # at the start or after a blank. */
+/* The line without its comment, which begins with a # at the start or after a blank. */
 static struct piece without_comment(struct piece line)
 {
     for (size_t i = 0; i < line.length; i++)
@@ -189,7 +189,7 @@ done:
     return ok;
 }
 
-/* A built-in name, or the path of a file. */
+/* Reads the suite with a built-in name or from a file's path. */
 static bool read_suite(struct reader *r)
 {
     const bool all = strcmp(r->source, ALL) == 0;

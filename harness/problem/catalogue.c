@@ -1,5 +1,5 @@
 /*
- * catalogue: the variants and their groups.
+ * catalogue: lists variants, guests and groups.
  */
 #include "catalogue.h"
 
@@ -127,11 +127,11 @@ const struct catalogue_group catalogue_groups[] = {
     {NULL, NULL},
 };
 
-/* A kernel that stands in neither list is one of ours: a new one needs no line here. */
+/* Other kernels are in the group `ours`, so that a new one needs no line here. */
 static const char *const textbook[] = {"naive", "tiled", "row_parallel", "online"};
 static const char *const rivals[] = {"gemm", "gemm_blis", "gemm_mkl", "onednn", "onednn_graph"};
 
-/* Where the kernel of that name comes from; NULL for those of this program. */
+/* The guest with a kernel of this name; NULL: it is in this program. */
 static const struct guest *guest_of(const char *kernel_name)
 {
     const struct attn_kernel *kernel = catalogue_named(kernel_name);
@@ -150,7 +150,7 @@ const char *catalogue_group_of(const char *kernel_name)
     return "ours";
 }
 
-/* Rivals behind gemm call libraries that few machines have: only who names them gets them. */
+/* Whether a kernel calls a library that few machines have, so that it is selected only by name. */
 static bool loads_library(const char *kernel_name)
 {
     return among(kernel_name, rivals + 1, sizeof rivals / sizeof *rivals - 1);

@@ -1,13 +1,12 @@
 /*
- * catalogue: every variant this program knows, the library's, those added to it, and guests.
+ * catalogue: all variants: the library's, those that a linking program adds, and guests'.
  */
 #ifndef HARNESS_PROBLEM_CATALOGUE_H
 #define HARNESS_PROBLEM_CATALOGUE_H
 
 #include "attention.h"
 
-/* More variants, after the library's; the array must outlive the program.  For hosts that link
- * kernels of their own. */
+/* Adds variants after the library's, for programs that link their own kernels; the array must stay valid. */
 void catalogue_add(const struct attn_kernel *const *kernels, size_t count);
 
 /* A file with kernels from outside this program: a plug-in, or the program of the rivals.  This process
@@ -17,43 +16,43 @@ void catalogue_add(const struct attn_kernel *const *kernels, size_t count);
 #define GUEST_ARGUMENTS 1024
 struct guest {
     char path[4096];
-    char arguments[GUEST_ARGUMENTS]; /* of a program, as base/shell_words.h joins them; "" none */
-    char digest[GUEST_DIGEST]; /* of the file; "" of the rivals, which come with this program */
+    char arguments[GUEST_ARGUMENTS]; /* of a program, joined by base/shell_words.h; "": none */
+    char digest[GUEST_DIGEST]; /* of the file; "" for the rivals, which come with this program */
     bool program;              /* to start, not a shared object to load */
-    double start_s;            /* from the start of a worker until its kernels were described */
-    bool rivals;               /* its kernels stand in the group of rivals, and not in `all` */
+    double start_s;            /* from the start of a worker until it has described the kernels */
+    bool rivals;               /* its kernels are in the group `rivals`, and not in `all` */
 };
 
-/* The member `plugin` of its cells: the digest, then the arguments; "" for the rivals. */
+/* The member "plugin" of its cells' identity: the digest, then the arguments; "" for the rivals. */
 #define GUEST_IDENTITY (GUEST_DIGEST + 1 + GUEST_ARGUMENTS)
 void guest_identity(const struct guest *guest, char text[GUEST_IDENTITY]);
 
-/* The value of --plugin that names it: the path, quoted where arguments follow, and these. */
+/* The value of --plugin: the path, quoted if arguments follow, and the arguments. */
 #define GUEST_TEXT (4096 + 16 + GUEST_ARGUMENTS)
 const char *guest_text(const struct guest *guest, char text[GUEST_TEXT]);
 
-/* The variants of a guest, as data: without code to execute.  All of it must outlive the program. */
+/* Adds a guest's variants, which are data without code; all of it must stay valid. */
 void catalogue_add_guest(const struct guest *guest, const struct attn_kernel *const *kernels,
                          size_t count);
 
-/* Where a variant comes from; NULL for those of this program. */
+/* The guest that a variant belongs to; NULL: this program. */
 const struct guest *catalogue_guest(const struct attn_kernel *kernel);
 
-/* Notes how many guests could not be described: an unknown kernel name may be one of theirs. */
+/* Records how many guests could not be described; unknown kernel names may be theirs. */
 void catalogue_incomplete(size_t guests);
 bool catalogue_is_complete(void);
 
-/* Variant number i, in the order of kernels/CMakeLists.txt; NULL beyond the last. */
+/* Variant number i, in the order of kernels/CMakeLists.txt; NULL past the last. */
 const struct attn_kernel *catalogue_at(size_t i);
 const struct attn_kernel *catalogue_find(const char *name, enum attn_isa isa);
 
-/* The first variant of that name; NULL where there is none. */
+/* A kernel's first variant; NULL: no kernel has the name. */
 const struct attn_kernel *catalogue_named(const char *name);
 
-/* Names without their ISAs, each once, at most `capacity`; returns how many. */
+/* Names of kernels, each once, at most `capacity`; returns how many. */
 size_t catalogue_names(const char **names, size_t capacity);
 
-/* Groups that --kernel takes beside names; the last has a NULL name. */
+/* Groups that --kernel takes, too; the last has a NULL name. */
 struct catalogue_group {
     const char *name;
     const char *summary;

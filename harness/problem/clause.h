@@ -1,5 +1,5 @@
 /*
- * clause: the clauses of an input, `+name:value`, each about one operand.  Internal to parse.
+ * clause: clauses of an input, `+name:value`, one kind for each operand.  Internal to parse.
  */
 #ifndef HARNESS_PROBLEM_CLAUSE_H
 #define HARNESS_PROBLEM_CLAUSE_H
@@ -11,9 +11,9 @@ struct clause {
     const char *name;
     const char *form; /* for messages */
     bool (*read)(struct piece value, struct input *input, const char **why);
-    /* Prints the value behind the colon; false where the input has no such clause. */
+    /* Prints the value after the colon; false: the input has no such clause. */
     bool (*print)(const struct input *input, char text[PARSE_TEXT]);
-    /* Why a problem has no use for it; NULL where it has. */
+    /* Why the clause does not suit a problem; NULL if it does. */
     const char *(*misfit)(const struct input *input, const struct attn_problem *problem);
 };
 
@@ -26,12 +26,12 @@ extern const struct clause clause_prefix; /* prefix.c */
 
 /* ---- parse_clauses.c ------------------------------------------------------------------------- */
 
-/* Reads `name:value:...+name:value...`; `problem` is NULL or what the clauses must suit.  Positions
+/* Parses `name:value:...+name:value...`; the clauses must suit `problem`, if that is not NULL.  Positions
  * count from `text`. */
 bool parse_clauses(const char *text, struct piece clauses, const struct attn_problem *problem,
                    struct input *input, struct parse_error *error);
 
-/* Prints each with its + in front. */
+/* Prints each clause after a +. */
 void parse_print_clauses(const struct input *input, char *text, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * clause_lengths: clauses of an input about how long sequences are.
+ * clause_lengths: clauses of an input about lengths of sequences.
  */
 #include <stdio.h>
 #include <string.h>
@@ -36,7 +36,7 @@ static bool print_lengths(const struct input_lengths *lengths, char text[PARSE_T
     return lengths->given;
 }
 
-/* Whether lengths are given one by one, queries too. */
+/* Whether queries and keys of each sequence are given. */
 static bool has_batch(const struct input *input)
 {
     return input->run_count && input->runs[0].q;

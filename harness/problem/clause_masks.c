@@ -6,9 +6,9 @@
 
 #include "clause.h"
 
-#define USUAL_VISIBLE 0.5F /* of mask=bool where no clause says */
+#define USUAL_VISIBLE 0.5F /* of mask=bool without a clause */
 
-/* PATH, maybe with :full behind */
+/* PATH or PATH:full */
 static bool read_mask_file(struct piece value, struct input *input, const char **why)
 {
     bool full;
@@ -25,7 +25,7 @@ static bool read_mask_file(struct piece value, struct input *input, const char *
     return true;
 }
 
-/* elements:P, blocks:N:P or file:PATH, maybe with :full behind */
+/* elements:P, blocks:N:P or file:PATH, each possibly with :full */
 static bool read_mask(struct piece value, struct input *input, const char **why)
 {
     bool more;

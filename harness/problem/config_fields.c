@@ -1,5 +1,5 @@
 /*
- * config_fields: the fields of a config.json, and what is wrong with them.
+ * config_fields: reads fields, and refuses likely misspellings.
  */
 #include "config_fields.h"
 
@@ -11,7 +11,7 @@
 #include "base/refuse.h"
 #include "base/scan.h"
 
-#define MOST 1000000 /* of a count in a configuration */
+#define MOST 1000000 /* largest count in a configuration */
 
 void config_fail(struct config *c, const char *format, ...)
 {
@@ -25,7 +25,7 @@ void config_fail(struct config *c, const char *format, ...)
     c->failed = true;
 }
 
-/* What is read, in groups of names for one thing. */
+/* The fields that are read, in groups of synonyms. */
 static const char *const fields[] = {
     "model_type",
     "torch_dtype,dtype",
@@ -122,13 +122,14 @@ bool config_is_type(const struct config *c, const char *types)
 
 /* ---- names that are nearly right ------------------------------------------------------------- */
 
-/* Names of other things, one edit from one of those: all that the classes of transformers 5.24 have. */
+/* Fields with another meaning whose names are one edit from these: all in the classes of transformers
+ * 5.24. */
 #define OTHER_FIELDS "hidden_sizes,layer_type,sliding_windows,d_head,l_layers,r_layers,x_layers"
 #define OTHER_TYPES                                                                            \
     "gpt_neo,deepseek_vl,glm4v_moe,llava,mllama,modernvbert,molmo2,pixtral,blip_vision_model," \
     "xclip_vision_model"
 
-#define SHORTEST 5 /* letters: shorter names differ by one without any error: bert and beit */
+#define SHORTEST 5 /* letters: shorter names may legitimately differ by one, like bert and beit */
 #define NAME 64
 
 static bool is_given(const struct config *c, const char *name)
@@ -136,7 +137,7 @@ static bool is_given(const struct config *c, const char *name)
     return json_object_get(c->own, name) || json_object_get(c->outer, name);
 }
 
-/* The next of some names that is one edit from `given`; false where no further one is. */
+/* The next of the names that is one edit from `given`; false: there is no other. */
 static bool next_near(struct piece *names, const char *given, char name[NAME])
 {
     const struct piece text = {given, strlen(given)};
@@ -147,7 +148,7 @@ static bool next_near(struct piece *names, const char *given, char name[NAME])
     return false;
 }
 
-/* Fails where `key` is nearly a field that the file has under none of its names. */
+/* Fails if `key` is one edit from a field that the file lacks under all of its names. */
 static void refuse_near_field(struct config *c, const char *key)
 {
     char name[NAME], quoted[SCAN_QUOTED];
@@ -166,7 +167,7 @@ static void refuse_near_field(struct config *c, const char *key)
     }
 }
 
-/* Whether two names differ in digits alone, as those of two versions do. */
+/* Whether two names differ in digits only, like those of two versions. */
 static bool is_version(const char *a, const char *b)
 {
     for (;; a++, b++) {
@@ -211,7 +212,7 @@ void config_names(struct config *c)
             config_fail(c, "no field %s, which gemma2 needs", of_gemma2[i]);
 }
 
-/* ---- what no field says ---------------------------------------------------------------------- */
+/* ---- assumptions ----------------------------------------------------------------------------- */
 
 static void assume(struct config *c, const char *what)
 {

@@ -1,5 +1,5 @@
 /*
- * config_fields: the fields of a config.json, and what is wrong with them.  Internal to model_config.
+ * config_fields: reads and verifies fields of a config.json.  Internal to model_config.
  */
 #ifndef HARNESS_PROBLEM_CONFIG_FIELDS_H
 #define HARNESS_PROBLEM_CONFIG_FIELDS_H
@@ -13,16 +13,16 @@
 
 struct config {
     const char *path;
-    const json_t *own, *outer; /* the text model's part of a larger model, and the whole */
+    const json_t *own, *outer; /* the part of the text model, and the whole file */
     struct model *model;
     char *message;
     size_t message_size;
     bool failed;
 };
 
-/* Known values of model_type: encoders; encoders with a decoder, as T5, which has relative positions as a
- * bias and no scale, or with as many encoded tokens as text, or for sound, with a fixed number; and
- * decoders, whose other fields say what each layer computes. */
+/* Known values of model_type: encoders; encoders with a decoder: like T5, with relative positions as a bias
+ * and no scale; for text, with as many encoded tokens as the decoder has; for sound, with a fixed number of
+ * them; and decoders, whose other fields determine each layer. */
 #define CONFIG_ENCODERS                                                                  \
     "bert,roberta,xlm-roberta,distilbert,electra,deberta-v2,modernbert,vit,deit,dinov2," \
     "clip_vision_model,siglip_vision_model"
@@ -37,35 +37,35 @@ struct config {
     "olmoe,smollm3,nemotron,internlm2,glm,glm4,glm4_moe,exaone4,ernie4_5,seed_oss,deepseek_v2,"   \
     "deepseek_v3,deepseek_v32,kimi_k2,RefinedWeb,RefinedWebModel"
 
-/* Notes what is wrong; of several, the first. */
+/* Records an error; only the first one counts. */
 __attribute__((format(printf, 2, 3))) void config_fail(struct config *c, const char *format, ...);
 
-/* The value of the first of some names, comma separated; NULL where none has one. */
+/* The value of the first field present among comma-separated names; NULL: none. */
 const json_t *config_field(const struct config *c, const char *names);
 
-/* A whole number from 1 on; 0 where the file has none, which fails where it is needed. */
+/* A whole number of at least 1; 0 if the file has none, an error if it is needed. */
 size_t config_count(struct config *c, const char *names, bool needed);
 
 bool config_is_true(const struct config *c, const char *name);
 
-/* Whether the model is of one of some types, comma separated. */
+/* Whether model_type is one of comma-separated types. */
 bool config_is_type(const struct config *c, const char *types);
 
-/* Fails where a name in the file, of a field or a type, is one typing error from one that is known, or where
- * a field is missing that files of this type always have. */
+/* Fails if the name of a field or type is one typing error from a known one, or if a field is missing that
+ * files of this type always have. */
 void config_names(struct config *c);
 
-/* Writes what no field said into model->assumed, once there are kinds. */
+/* Fills model->assumed with properties that no field determined, after the kinds are known. */
 void config_assumed(struct config *c);
 
-/* ---- config_layers.c: to kinds of layer ------------------------------------------------------ */
+/* ---- config_layers.c: from fields to kinds of layer ------------------------------------------ */
 
-/* Names of fields are those of the transformers library, whose configuration classes say what each is where
- * the file leaves it out.  A field that decides what a layer computes and has an unknown value is refused.
- * The kinds of layer of a model that is a decoder or an encoder alone. */
+/* Determines the kinds of layer of a decoder or an encoder.  Names and defaults of fields are those of the
+ * transformers library's configuration classes.  A field that determines what a layer computes is refused if
+ * its value is unknown. */
 void config_layers(struct config *c);
 
-/* Those of an encoder and a decoder: `encoder`, `self`, and `cross` of the decoder on what was encoded. */
+/* The kinds of a model with encoder and decoder: `encoder`, and the decoder's `self` and `cross`. */
 void config_pair(struct config *c);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * config_layers: the fields of a config.json to kinds of layer.
+ * config_layers: determines kinds of layer from the fields of a config.json.
  */
 #include "config_fields.h"
 
@@ -22,7 +22,7 @@ static enum attn_dtype dtype(struct config *c)
     return ATTN_F32;
 }
 
-/* ---- what all layers have in common ---------------------------------------------------------- */
+/* ---- properties of all layers ---------------------------------------------------------------- */
 
 static size_t head_size(struct config *c, size_t heads)
 {
@@ -65,7 +65,7 @@ static void set_options(struct config *c, struct attn_problem *p)
         p->options |= ATTN_OPTION_ALIBI;
 }
 
-/* Layers that compute softmax attention with some heads: types, head size and scale from the file. */
+/* The problem of layers with these heads: types, head size and scale from the file. */
 static struct attn_problem problem_of(struct config *c, size_t heads, size_t kv_heads)
 {
     struct attn_problem p;
@@ -83,7 +83,7 @@ static struct attn_problem problem_of(struct config *c, size_t heads, size_t kv_
 
 /* ---- kinds of layer -------------------------------------------------------------------------- */
 
-/* The model's kind of that name, a new one where it is not there; NULL where there are too many. */
+/* Finds or adds the kind with this name; NULL: there are too many. */
 static struct model_kind *kind_of(struct config *c, const char *name)
 {
     struct model *m = c->model;
@@ -100,7 +100,7 @@ static struct model_kind *kind_of(struct config *c, const char *name)
     return kind;
 }
 
-/* What layer number i is, as layer_types names it. */
+/* The type of layer number i, named as in layer_types. */
 static const char *type_of(const struct config *c, size_t i)
 {
     const json_t *types = config_field(c, "layer_types");
@@ -126,7 +126,7 @@ static const char *type_of(const struct config *c, size_t i)
     return "sliding_attention";
 }
 
-/* Gemma 4: layers that see all have heads of their own. */
+/* Gemma 4: layers that see all tokens have other heads. */
 static void set_global(struct config *c, struct attn_problem *p)
 {
     const size_t dim = config_count(c, "global_head_dim", false);
@@ -168,7 +168,7 @@ static void add_layer(struct config *c, const char *type, enum model_role role,
         snprintf(kind->what, sizeof kind->what, "%s", type);
 }
 
-/* Latent attention: heads of their own in a pass, the shared cache for a token; see suites/models.list. */
+/* Latent attention: separate KV heads in a pass, one shared cache for a token; see suites/models.list. */
 static void add_latent(struct config *c, size_t layers, const struct attn_problem *common)
 {
     const size_t rank = config_count(c, "kv_lora_rank", true),
@@ -232,7 +232,7 @@ void config_layers(struct config *c)
         add_layers(c, layers, &p);
 }
 
-/* ---- encoders with a decoder, as T5, BART and Whisper are ------------------------------------ */
+/* ---- encoders with a decoder, like T5, BART and Whisper -------------------------------------- */
 
 static struct model_kind *add_of_pair(struct config *c, const char *name, size_t layers,
                                       enum model_role role, size_t heads)

@@ -1,5 +1,5 @@
 /*
- * draw: problems at random.
+ * draw: draws sizes, options and inputs.
  */
 #include "draw.h"
 
@@ -8,7 +8,7 @@
 
 #include "base/random.h"
 
-/* Random numbers, and how many were taken. */
+/* A stream of random numbers, and how many were used. */
 struct stream {
     uint64_t key, taken;
 };
@@ -26,18 +26,18 @@ static bool once_in(struct stream *s, size_t n)
 
 /* ---- sizes ----------------------------------------------------------------------------------- */
 
-/* What blocks of keys may have, other than powers of two. */
+/* Possible sizes of kernels' blocks of keys that are no powers of two. */
 static const size_t blocks[] = {48, 80, 96, 112, 160, 192, 224, 320, 384};
 enum { BLOCKS = sizeof blocks / sizeof *blocks };
 
-/* Some whole blocks, one more or one less: by its number, so that each of these is drawn whatever the
- * seed. */
+/* A length of some whole blocks, give or take one, by the problem's number, so that each size is drawn with
+ * any seed. */
 static size_t whole_blocks(struct stream *s, size_t n)
 {
     return blocks[n % BLOCKS] * (2 + below(s, 5)) + n / BLOCKS % 3 - 1;
 }
 
-/* Around a power of two, or any number of two digits. */
+/* A length near a power of two, or any number of two digits. */
 static size_t length(struct stream *s, size_t longest_log2)
 {
     if (once_in(s, 4))
@@ -46,8 +46,8 @@ static size_t length(struct stream *s, size_t longest_log2)
     return n > 1 ? n - 1 : 1;
 }
 
-/* Those of models, any small ones, larger ones with any rest of 8, and by its number each multiple of 8 up
- * to 320, and the two of MLA. */
+/* A dimension: of a model, any small one, larger ones with any remainder of 8, or, by the problem's number,
+ * each multiple of 8 up to 320 and the two of latent attention. */
 static size_t dimension(struct stream *s, size_t n)
 {
     static const size_t dims[] = {8, 16, 32, 40, 64, 72, 80, 96, 112, 128, 160, 192, 256};
@@ -59,7 +59,7 @@ static size_t dimension(struct stream *s, size_t n)
     return eights < 40 ? 8 * (1 + eights) : eights == 40 ? 512 : 576;
 }
 
-/* Few, or more than a byte of flags or a vector has. */
+/* Few sequences and heads, or more than a byte has bits or a vector lanes. */
 static void draw_heads(struct stream *s, struct attn_problem *p)
 {
     static const size_t groups[] = {1, 1, 2, 3, 4, 5, 6, 7, 8, 12, 16};
@@ -76,12 +76,12 @@ static double work(const struct attn_problem *p)
 
 static void draw_lengths(struct stream *s, size_t n, struct attn_problem *p)
 {
-    const bool many = p->batch > 8; /* of which each is short, so that they stay */
+    const bool many = p->batch > 8; /* short ones, so that make_cheap() keeps them */
     p->kv_len = many ? length(s, 7) : once_in(s, 3) ? whole_blocks(s, n) : length(s, 15);
     p->q_len = once_in(s, 4) ? 1 : once_in(s, 2) ? p->kv_len : length(s, many ? 7 : 13);
 }
 
-/* Few sequences, few heads, then small dimensions, then few queries, until it is cheap enough. */
+/* Reduces sequences and heads, then dimensions, then queries, until the work is at most `most`. */
 static void make_cheap(struct stream *s, struct attn_problem *p, double most)
 {
     if (work(p) > most && p->batch <= 8)
@@ -144,11 +144,12 @@ static void draw_options(struct stream *s, struct attn_problem *p)
     for (size_t n = 0; n < sizeof options / sizeof *options; n++)
         if (once_in(s, 7))
             p->options |= options[n];
-    if (p->batch > 8 && once_in(s, 2)) /* as each sequence has something of its own */
+    if (p->batch > 8 && once_in(s, 2)) /* options with values for each sequence */
         p->options |= options[4 + below(s, 3)];
-    if (p->q_heads > 32 && once_in(s, 2)) /* as each head has */
+    if (p->q_heads > 32 && once_in(s, 2)) /* options with values for each head */
         p->options |= options[2 + below(s, 2)];
-    if (p->kv_len > 2048 && !once_in(s, 3)) /* few are so long that a wide window hides something */
+    if (p->kv_len > 2048 &&
+        !once_in(s, 3)) /* few problems are long enough for a wide window to hide keys */
         p->options |= ATTN_OPTION_WINDOW;
     if (p->mask & ATTN_MASK_TREE)
         p->options &= ~(unsigned)(ATTN_OPTION_WINDOW | ATTN_OPTION_ALIBI);
@@ -175,7 +176,7 @@ static void draw_input(struct stream *s, struct problem_case *c)
     struct parse_error error;
     char text[PARSE_TEXT];
     static const char *const scales[] = {"+scales:channel", "+scales:head", "+scales:tensor"};
-    const bool own = once_in(s, 2); /* tensors that sequences and heads do not share */
+    const bool own = once_in(s, 2); /* sequences and heads do not share tensors */
     int n = snprintf(text, sizeof text, "normal:%zu%s%s%s%s", 1 + below(s, 1000),
                      own && p->mask & ATTN_MASK_BOOL ? "+mask:elements:0.6:full" : "",
                      own && p->mask & ATTN_MASK_BIAS ? "+bias:full" : "",
@@ -202,7 +203,7 @@ void draw_case(struct problem_case *c, uint64_t seed, size_t n, double most_work
     snprintf(c->name, sizeof c->name, "draw-%zu", n + 1);
     attn_problem_init(p);
     draw_heads(s, p);
-    p->qk_dim = dimension(s, n / 2); /* every other one has options */
+    p->qk_dim = dimension(s, n / 2); /* every second problem has options */
     p->v_dim = once_in(s, 4) ? dimension(s, n / 2 + 21) : p->qk_dim;
     draw_lengths(s, n / 2, p);
     make_cheap(s, p, most_work);

@@ -1,5 +1,5 @@
 /*
- * draw: random problems, for errors that only some shapes show.
+ * draw: random problems, to find errors that appear only for some shapes.
  *
  * Every second problem is plain: f32, a causal mask or none, no other option, so that a kernel which supports
  * nothing else still computes many.  Lengths are near powers of two up to 8192; dimensions are those of
@@ -10,10 +10,10 @@
 
 #include "cases.h"
 
-/* Multiply-adds, and elements of a mask, that a reference computes in some hundredths of a second. */
+/* Multiply-adds and mask elements of a problem that the reference computes in some 0.01 s. */
 #define DRAW_WORK 2e7
 
-/* Problem number n of a seed, with its input, of so much work at most; named draw-1 for n = 0. */
+/* Draws problem number n of a seed, with its input and at most `most_work`; its name is draw-1 for n = 0. */
 void draw_case(struct problem_case *c, uint64_t seed, size_t n, double most_work);
 
 /* Whether something fails on a case.  The function may replace the case's input by one on which it fails. */

@@ -1,5 +1,5 @@
 /*
- * draw_simplest: the simplest problem on which something still fails, by one simplification after the other.
+ * draw_simplest: simplifies a problem step by step while something still fails on it.
  */
 #include "draw.h"
 
@@ -37,7 +37,7 @@ static void drop_other(struct attn_problem *p, size_t n)
         p->q_heads = p->kv_heads;
 }
 
-/* What few problems have. */
+/* Drops rare option number n. */
 static void drop_rare(struct attn_problem *p, size_t n)
 {
     if (n == 0)
@@ -50,7 +50,7 @@ static void drop_rare(struct attn_problem *p, size_t n)
         p->q_heads -= p->kv_heads;
 }
 
-/* To the least, to a half, by one. */
+/* Reduces a size to 1, to a half, or by one. */
 static void shorten(size_t *size, size_t step)
 {
     if (*size > 1)
@@ -63,8 +63,8 @@ static void narrow(ptrdiff_t *side, size_t step)
         *side = step == 0 ? 0 : step == 1 ? *side / 2 : *side - 1;
 }
 
-/* Simplification number n; false past the last one.  It may leave the problem as it is, or make it one that
- * is none. */
+/* Applies simplification number n; false past the last one.  The problem may be unchanged or invalid
+ * afterwards. */
 static bool simplify(struct attn_problem *p, size_t n)
 {
     enum { MASKS = 5, OPTIONS = 10, OTHERS = 6, SIZES = 6, STEPS = 3, RARE = 4 };
@@ -93,7 +93,7 @@ static bool simplify(struct attn_problem *p, size_t n)
     return true;
 }
 
-/* The next simpler problem with its input; false where number n does not make it simpler. */
+/* Simplifies a case by number n; false if that does not make it simpler. */
 static bool simpler(struct problem_case *c, size_t n)
 {
     char before[PARSE_TEXT], after[PARSE_TEXT];

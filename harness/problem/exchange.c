@@ -1,5 +1,5 @@
 /*
- * exchange: layout of the file, and rows to and fro.
+ * exchange: lays the file out, and copies rows into and out of it.
  */
 #define _GNU_SOURCE
 #include "exchange.h"
@@ -18,13 +18,13 @@
 #include "tensors_view.h"
 
 #define ALIGNMENT ((size_t)64) /* of every tensor */
-#define ABREAST TENSORS_SPANS  /* tensors of a set at most */
+#define ABREAST TENSORS_SPANS  /* most tensors of a set */
 #define NAME 24                /* bytes of "weights.4095" */
 
 struct exchange {
     int fd;
     char *map;
-    size_t bytes; /* of file and map */
+    size_t bytes; /* of file and mapping */
     struct attn_problem problem;
     struct tensors_shape shape;
     size_t sets;
@@ -66,11 +66,11 @@ int exchange_file(const struct exchange *e)
 
 /* ---- layout ---------------------------------------------------------------------------------- */
 
-/* Operands, then results, of a set. */
+/* Views of a set's operands, then results. */
 struct views {
     size_t operands, count;
     struct tensors_view view[ABREAST];
-    struct attn_tensors tensors; /* what the views point to */
+    struct attn_tensors tensors; /* the views point into it */
 };
 
 static void make_views(const struct exchange *e, const struct tensors_shape *shape,
@@ -82,8 +82,8 @@ static void make_views(const struct exchange *e, const struct tensors_shape *sha
         views->operands + tensors_results(t, &e->problem, shape, views->view + views->operands);
 }
 
-/* The shape as it is stored: (B, Hq, Sq, D), LSE (B, Hq, Sq), a table (B, n), one number a head (Hq); scales
- * of keys (B, Hkv, Skv, 1). */
+/* The stored shape: (B, Hq, Sq, D), LSE (B, Hq, Sq), a table (B, n), a number per head (Hq), scales of keys
+ * (B, Hkv, Skv, 1). */
 static void shape_of(const struct tensors_view *view, struct safetensor *t)
 {
     const bool heads_first = view->order == ATTN_BHSD;
@@ -96,7 +96,7 @@ static void shape_of(const struct tensors_view *view, struct safetensor *t)
         t->shape[t->rank++] = 1;
 }
 
-/* The header's tensors under construction. */
+/* Tensors for the header. */
 struct plan {
     struct safetensor *tensors;
     char (*names)[NAME];
@@ -120,7 +120,7 @@ static void pad(struct plan *plan, size_t bytes)
         append(plan, &gap, "pad", plan->pads++);
 }
 
-/* Every tensor of every set, and the padding in front of each; false where sizes overflow. */
+/* Plans every tensor of every set and the padding before it; false: sizes overflow. */
 static bool lay_out(struct exchange *e, size_t shift, struct plan *plan)
 {
     struct views views;
@@ -139,8 +139,8 @@ static bool lay_out(struct exchange *e, size_t shift, struct plan *plan)
     return true;
 }
 
-/* Makes the file at least so long and maps it.  Its pages are reserved now, so that a full memory is
- * an error and not a bus error later. */
+/* Makes the file at least so long and maps it.  Reserves its pages, so that lack of memory is an error now,
+ * not SIGBUS later. */
 static bool grow(struct exchange *e, size_t bytes, char *message, size_t message_size)
 {
     if (bytes <= e->bytes)
@@ -160,8 +160,8 @@ static bool grow(struct exchange *e, size_t bytes, char *message, size_t message
     return true;
 }
 
-/* Writes the header.  The padding at the end reaches to the end of the file, whose size is known only
- * with the header's: a header with padding as long as any is as long as the header can be. */
+/* Writes the header.  The last padding extends to the end of the file, whose size depends on the header's;
+ * the longest possible padding gives the longest header. */
 static bool write_header(struct exchange *e, struct plan *plan, char *message, size_t message_size)
 {
     const size_t longest = e->bytes + plan->at + ((size_t)1 << 40), end = plan->at;
@@ -185,7 +185,7 @@ bool exchange_arrange(struct exchange *e, const struct attn_problem *problem,
                       const struct tensors_shape *shape, size_t sets, size_t shift, char *message,
                       size_t message_size)
 {
-    const size_t most = sets * ABREAST * 2 + 1; /* each with padding, and the end */
+    const size_t most = sets * ABREAST * 2 + 1; /* each with padding, and the last padding */
     struct plan plan = {.tensors = calloc(most, sizeof *plan.tensors),
                         .names = calloc(most, sizeof *plan.names)};
     size_t *offsets = reallocarray(e->offsets, sets * ABREAST, sizeof *offsets);
@@ -206,7 +206,7 @@ bool exchange_arrange(struct exchange *e, const struct attn_problem *problem,
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* How many of a row's elements there are to copy: of a page table, entries in use. */
+/* How many elements of a row to copy; of a page table only entries in use. */
 static size_t cols_of(const struct exchange *e, const struct tensors_view *view,
                       const struct attn_tensors *all, const struct attn_tensor *from, size_t b)
 {
@@ -216,7 +216,7 @@ static size_t cols_of(const struct exchange *e, const struct tensors_view *view,
     return (keys + page - 1) / page;
 }
 
-/* One row, of whose elements `from` may have one for all. */
+/* Copies a row; `from` may have a single element for all. */
 static void copy_row(const struct tensors_view *view, const struct attn_tensor *from,
                      const struct attn_tensor *to, const size_t at[3], size_t cols)
 {
@@ -229,7 +229,7 @@ static void copy_row(const struct tensors_view *view, const struct attn_tensor *
             tensors_set(to, b, h, i, j, tensors_get(from, b, h, i, j * step));
 }
 
-/* The rows of a view; where the file says a dimension once, `from` has it once, too. */
+/* Copies the rows of a view; a dimension that the file stores once, `from` stores once, too. */
 static void copy_rows(const struct exchange *e, const struct tensors_view *view,
                       const struct attn_tensors *all, const struct attn_tensor *from,
                       const struct attn_tensor *to)
@@ -240,7 +240,7 @@ static void copy_rows(const struct exchange *e, const struct tensors_view *view,
                 copy_row(view, from, to, (size_t[]){b, h, i}, cols_of(e, view, all, from, b));
 }
 
-/* The member of other tensors that a view of `of` stands for. */
+/* The member of other tensors that corresponds to a view. */
 static const struct attn_tensor *counterpart(const struct tensors_view *view,
                                              const struct attn_tensors *of,
                                              const struct attn_tensors *others)
@@ -248,7 +248,7 @@ static const struct attn_tensor *counterpart(const struct tensors_view *view,
     return (const void *)((const char *)others + ((const char *)view->t - (const char *)of));
 }
 
-/* The shape of operands that may be fewer than the file has room for. */
+/* The shape of operands, which may be smaller than the file has room for. */
 static struct tensors_shape shape_held(const struct exchange *e, const struct attn_tensors *tensors)
 {
     struct tensors_shape shape = e->shape;
@@ -272,7 +272,7 @@ bool exchange_holds(const struct exchange *e, const struct attn_tensors *tensors
             index_lists(&e->problem, tensors) <= e->shape.lists);
 }
 
-/* A set in the file, and its views as far as operands outside fill them. */
+/* A set in the file, and views of the part that operands outside fill. */
 struct place {
     struct views whole, held;
 };

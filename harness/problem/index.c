@@ -1,9 +1,9 @@
 /*
  * index: the clause of an input, and the lists.
  *
- * A list has keys that the last query of its block sees by position, in a drawn order, as many as there
- * are or as it has room for: each drawn by itself, or runs of neighbours as blocks of keys are chosen.  -1
- * fills it up.
+ * A list has keys that the last query of its block sees by position, in a drawn order, as many as there are
+ * or as fit: each drawn by itself, or in runs of neighbours, as if blocks of keys were chosen.  Remaining
+ * entries are -1.
  */
 #include "index.h"
 
@@ -13,10 +13,10 @@
 #include "clause.h"
 
 #define STREAM_INDEX UINT64_C(0x696e6478) /* apart from other random numbers of an input */
-#define ROUNDS 4                          /* of Feistel and more make an order that looks random */
+#define ROUNDS 4 /* of the Feistel network: enough for an order that looks random */
 
-/* Where number x of [0, n) stands in a drawn order: a Feistel network on twice as many bits as half of n has,
- * until it hits a number below n. */
+/* The place of x of [0, n) in a drawn order: a Feistel network on at least as many bits as n has, repeated
+ * until its result is below n. */
 static size_t drawn_place(uint64_t key, size_t x, size_t n)
 {
     unsigned half = 1;
@@ -35,7 +35,7 @@ static size_t drawn_place(uint64_t key, size_t x, size_t n)
     return x;
 }
 
-/* `count` entries: runs of `run` keys of [seen.lo, seen.hi), which begin at multiples of it. */
+/* Fills `count` entries with runs of `run` keys of [seen.lo, seen.hi), which begin at multiples of `run`. */
 static void fill_list(int32_t *list, size_t count, struct attn_range seen, size_t run, uint64_t key)
 {
     const size_t lo = (size_t)seen.lo / run, runs = ((size_t)seen.hi + run - 1) / run - lo;

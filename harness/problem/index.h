@@ -6,15 +6,14 @@
 
 #include "parse.h"
 
-/* Fills in all lists of the operands, whose lengths are there. */
+/* Fills all lists of the operands, whose lengths must be filled before. */
 void index_fill(const struct input *input, const struct attn_problem *problem,
                 const struct attn_tensors *tensors);
 
-/* Number of lists of a KV head that are contiguous: those of all sequences where these are packed, else of
- * one. */
+/* Number of contiguous lists of a KV head: of all sequences if these are packed, else of one. */
 size_t index_lists(const struct attn_problem *problem, const struct attn_tensors *tensors);
 
-/* Removes the lists: the problem's queries see all keys. */
+/* Removes the lists from the problem, whose queries then see all keys. */
 void index_drop(struct attn_problem *problem);
 
 #endif

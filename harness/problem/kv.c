@@ -1,5 +1,5 @@
 /*
- * kv: elements of K and V, and how floats become elements of 8 and 4 bits and their scales.
+ * kv: reads and writes elements of K and V, and quantises floats to 8 and 4 bits with scales.
  */
 #include "kv.h"
 
@@ -21,7 +21,7 @@ static size_t dim_of(const struct attn_problem *p, enum kv_operand operand)
     return operand == KV_K ? p->qk_dim : p->v_dim;
 }
 
-/* The tensor with its data at the row of a key: its element d is (0, 0, 0, d). */
+/* A tensor whose data is the row of a key: element d is (0, 0, 0, d). */
 static struct attn_tensor row_of(const struct attn_problem *p, const struct attn_tensors *t,
                                  enum kv_operand operand, struct kv_place at)
 {
@@ -121,7 +121,7 @@ static size_t chunk(const struct filling *f, size_t at)
     return left < KV_CHUNK ? left : KV_CHUNK;
 }
 
-/* The scale that makes the largest of some elements the largest of their type. */
+/* The scale that maps an element of this magnitude to the largest number of the type. */
 static float scale_for(const struct filling *f, float largest)
 {
     const enum attn_dtype dtype = f->p->kv_dtype;
@@ -131,7 +131,7 @@ static float scale_for(const struct filling *f, float largest)
                                              : 57344.0F);
 }
 
-/* Scale and zero point of n elements from dimension d on, which are a group of i4. */
+/* Sets scale and zero point of a group of i4, n elements from dimension d on. */
 static void scale_group(const struct filling *f, struct kv_place at, size_t d, const double *x,
                         size_t n)
 {
@@ -146,7 +146,7 @@ static void scale_group(const struct filling *f, struct kv_place at, size_t d, c
     *kv_scale(f->p, &f->set->tensors, f->operand, at, d) = scale;
 }
 
-/* The scale of a key whose elements are those of key `from`. */
+/* Sets the scale of a key whose elements are those of key `from`. */
 static void scale_token(const struct filling *f, struct kv_place at, struct kv_place from)
 {
     double x[KV_CHUNK];
@@ -164,7 +164,7 @@ static void scale_token(const struct filling *f, struct kv_place at, struct kv_p
         *kv_scale(f->p, &f->set->tensors, f->operand, at, 0) = scale_for(f, largest);
 }
 
-/* The largest elements of channels [first, first + n) over KV heads [g, g_end) of sequences [b, b_end). */
+/* Largest magnitudes of channels [first, first + n) over KV heads [g, g_end) of sequences [b, b_end). */
 static void find_largest(const struct filling *f, size_t b, size_t b_end, size_t g, size_t g_end,
                          size_t first, size_t n, float largest[KV_CHUNK])
 {
@@ -184,7 +184,7 @@ static void find_largest(const struct filling *f, size_t b, size_t b_end, size_t
             }
 }
 
-/* A scale that keys of KV heads [g, g_end) of sequences [b, b_end) share, or one for each channel. */
+/* Sets the scale that keys of KV heads [g, g_end) of sequences [b, b_end) share, or one for each channel. */
 static void scale_keys(const struct filling *f, size_t b, size_t b_end, size_t g, size_t g_end,
                        bool channels)
 {
@@ -208,7 +208,7 @@ static void scale_keys(const struct filling *f, size_t b, size_t b_end, size_t g
     }
 }
 
-/* Scales that keys share. */
+/* Sets all scales that keys share. */
 static void scale_all(const struct filling *f)
 {
     const struct attn_tensors *t = &f->set->tensors;
@@ -220,7 +220,8 @@ static void scale_all(const struct filling *f)
             scale_keys(f, b, b + b_each, g, g + g_each, stride[3] || kv_step(f->p) > 1);
 }
 
-/* A page that sequences share has the numbers of the first one; the others have the same scales. */
+/* Fills a row.  A page that sequences share has the first one's numbers, and the others get the same
+ * scales. */
 static void fill_row(const struct filling *f, struct kv_place at, bool token)
 {
     const struct attn_tensors *t = &f->set->tensors;
@@ -240,7 +241,7 @@ static void fill_row(const struct filling *f, struct kv_place at, bool token)
     }
 }
 
-/* V shares the elements of K: their scale, or the mean one of the channels. */
+/* The scale of a V that is part of K: that of K, or the mean over channels. */
 static void copy_scale(const struct filling *f, struct kv_place at)
 {
     const struct attn_tensors *t = &f->set->tensors;

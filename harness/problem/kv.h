@@ -1,9 +1,8 @@
 /*
- * kv: K and V by sequence, KV head and key, wherever they lie (dense, packed, in pages) and whatever their
- * type.
+ * kv: elements of K and V by sequence, KV head and key, for all layouts (dense, packed, pages) and types.
  *
- * Values are those that a kernel computes with: scale * element for 8 bits, scale * (element - zero point)
- * for 4 bits.
+ * Values are those that kernels compute with: scale * element for 8 bits, scale * (element - zero point) for
+ * 4 bits.
  */
 #ifndef HARNESS_PROBLEM_KV_H
 #define HARNESS_PROBLEM_KV_H
@@ -17,7 +16,7 @@ struct kv_place {
 
 enum kv_operand { KV_K, KV_V };
 
-/* Whether elements are integers, so that NaN and infinity go into their scales. */
+/* Whether elements are integers, whose scales hold NaN and infinity. */
 static inline bool kv_integers(enum attn_dtype dtype)
 {
     return dtype == ATTN_I8 || dtype == ATTN_I4;
@@ -38,35 +37,35 @@ static inline size_t kv_groups(const struct attn_problem *problem, size_t dim)
 double kv_get(const struct attn_problem *problem, const struct attn_tensors *tensors,
               enum kv_operand operand, struct kv_place at, size_t d);
 
-/* Stores x; in 8 and 4 bits the nearest value possible with the element's scale.  For integers NaN and
- * infinity are stored in the scale; in f8e4m3 both become NaN. */
+/* Stores x, in 8 and 4 bits the nearest value with the element's scale.  Integers: NaN and infinity go into
+ * the scale; f8e4m3: both become NaN. */
 void kv_set(const struct attn_problem *problem, const struct attn_tensors *tensors,
             enum kv_operand operand, struct kv_place at, size_t d, double x);
 
-/* Changes the type of K and V; i4 gets groups of 32 where the problem has no group size. */
+/* Changes the type of K and V; i4 gets groups of 32 unless the problem has a group size. */
 void kv_set_type(struct attn_problem *problem, enum attn_dtype dtype);
 
-/* The zero point of an element, for all that share it; NULL where the problem has none. */
+/* The zero point of an element and of those that share it; NULL: the problem has none. */
 float *kv_zero(const struct attn_problem *problem, const struct attn_tensors *tensors,
                enum kv_operand operand, struct kv_place at, size_t d);
 
-/* Sets the scale of every element of a row, and for i4 its zero point to 8. */
+/* Sets the scale of every element of a row; for i4 also its zero points, to 8. */
 void kv_rescale(const struct attn_problem *problem, const struct attn_tensors *tensors,
                 enum kv_operand operand, struct kv_place at, float scale);
 
-/* The scale of an element of 8 or 4 bits, for all that share it. */
+/* The scale of an element of 8 or 4 bits and of those that share it. */
 float *kv_scale(const struct attn_problem *problem, const struct attn_tensors *tensors,
                 enum kv_operand operand, struct kv_place at, size_t d);
 
-/* Makes elements [first, first + n) of a row. */
+/* Generates elements [first, first + n) of a row into x. */
 typedef void kv_generate(const void *context, struct kv_place at, size_t first, size_t n,
                          double *x);
-#define KV_CHUNK ((size_t)256) /* n at most */
+#define KV_CHUNK ((size_t)256) /* largest n */
 
-/* Fills all rows of K or V on all threads.  In 8 bits a scale maps the largest of its elements to the
- * largest number of the type (127 for int8).  In 4 bits scale and zero point map the smallest and the
- * largest element of a group to 0 and 15; without zero points the larger of both sizes is mapped to 1 or
- * 15.  A V that is part of K is left as it is. */
+/* Fills all rows of K or V on all threads.  In 8 bits a scale maps its element of largest magnitude to the
+ * largest number of the type (127 for int8).  In 4 bits scale and zero point map a group's smallest and
+ * largest element to 0 and 15; without zero points the one of larger magnitude is mapped to 1 or 15.  A V
+ * that is part of K is not filled. */
 void kv_fill(struct tensor_set *set, const struct attn_problem *problem, enum kv_operand operand,
              kv_generate *generate, const void *context);
 

@@ -1,9 +1,9 @@
 /*
- * lengths: stratified lengths with a given mean, dealt to the sequences by the seed.
+ * lengths: stratified lengths with a given mean, in an order by the seed.
  *
- * Length number n of B is LO + (HI - LO) (n / (B - 1))^a: the shortest is LO, the longest HI, and the
- * exponent a is such that their mean is the wanted one, as near as B allows.  Few long and many short
- * ones, a > 1, is what servers see.
+ * Length number n of B is LO + (HI - LO) (n / (B - 1))^a: the shortest is LO, the longest HI, and a is chosen
+ * so that their mean is the given one, as near as B allows.  Servers have few long and many short sequences,
+ * a > 1.
  */
 #include "lengths.h"
 
@@ -12,8 +12,8 @@
 
 #include "base/random.h"
 
-enum { STREAM_Q = 1, STREAM_KV };       /* of the orders, apart from the streams of numbers */
-#define ORDERS UINT64_C(0x6f7264657273) /* what a seed's orders are drawn with */
+enum { STREAM_Q = 1, STREAM_KV };       /* streams of the two orders */
+#define ORDERS UINT64_C(0x6f7264657273) /* key of the orders, unlike that of elements */
 
 static size_t length_at(const struct input_lengths *l, size_t n, size_t count, double exponent)
 {
@@ -21,10 +21,10 @@ static size_t length_at(const struct input_lengths *l, size_t n, size_t count, d
     return l->lo + (size_t)rint((double)(l->hi - l->lo) * pow(at, exponent));
 }
 
-/* The mean falls while the exponent rises. */
+/* Bisection: the mean decreases in the exponent. */
 static double find_exponent(const struct input_lengths *l, size_t count)
 {
-    double low = -30, high = 30; /* powers of two */
+    double low = -30, high = 30; /* log2 of the exponent */
     for (int step = 0; step < 50; step++) {
         const double middle = (low + high) / 2;
         double sum = 0;
@@ -53,7 +53,7 @@ static struct input_lengths usual(size_t most)
     return (struct input_lengths){.lo = 1, .hi = most, .mean = 1 + (most - 1) / 2};
 }
 
-/* Packed sequences of as many queries as keys, unless both or something else are said. */
+/* Whether packed sequences have as many queries as keys: the default unless clauses give other lengths. */
 static bool looks_at_itself(const struct problem_case *c)
 {
     return attn_keys_packed(&c->problem) && c->problem.q_len == c->problem.kv_len &&
@@ -61,7 +61,7 @@ static bool looks_at_itself(const struct problem_case *c)
            !c->input.decode;
 }
 
-/* Lengths that are given one by one: queries or keys. */
+/* Copies queries or keys of sequences that are given one by one. */
 static void unroll(const struct problem_case *c, bool queries, size_t *lengths)
 {
     size_t b = 0;

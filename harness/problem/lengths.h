@@ -1,5 +1,5 @@
 /*
- * lengths: how many queries and keys each sequence of a case has.
+ * lengths: numbers of queries and keys of each sequence of a case.
  *
  * Lengths are a function of problem and input alone, so that all code that allocates, fills, maps or counts
  * the operands of a case agrees on them.  All sets of operands of a case have the same lengths.  The seed
@@ -10,7 +10,7 @@
 
 #include "cases.h"
 
-/* Whether sequences can differ from the problem's q_len, and kv_len. */
+/* Whether sequences can have other lengths than the problem's q_len, or kv_len. */
 static inline bool lengths_vary_q(const struct attn_problem *problem)
 {
     return problem->options & ATTN_OPTION_PACKED;
@@ -21,19 +21,18 @@ static inline bool lengths_vary_kv(const struct attn_problem *problem)
     return problem->options & ATTN_OPTION_RAGGED || attn_keys_packed(problem);
 }
 
-/* The lengths of all sequences: sequence b has q[b] queries and kv[b] keys.  Not for an input from a file.
- * False without memory. */
+/* Sequence b has q[b] queries and kv[b] keys.  Not for an input from a file.  False: memory runs out. */
 struct lengths {
     size_t *q, *kv;
 };
 bool lengths_of(const struct problem_case *c, struct lengths *lengths);
 void lengths_free(struct lengths *lengths);
 
-/* Keys of the shortest sequence of a case in pages. */
+/* Keys of the shortest sequence of a paged case. */
 size_t lengths_shortest(const struct input *input, const struct attn_problem *problem);
 
-/* Flops and bytes of a call by problem and lengths, summed over the sequences; a mask in the operands may
- * reduce them. */
+/* Flops and bytes of a call, summed over the sequences; masks in operands, which may reduce them, are
+ * ignored. */
 struct attn_work lengths_work(const struct problem_case *c);
 
 #endif

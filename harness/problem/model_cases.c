@@ -1,5 +1,5 @@
 /*
- * model_cases: from models and lengths to cases and passes.
+ * model_cases: makes cases and passes of models at given lengths.
  */
 #include "model_cases.h"
 
@@ -13,7 +13,7 @@
 #include "model_size.h"
 #include "sweep.h"
 
-#define MOST_NUMBERS 64                 /* of a list */
+#define MOST_NUMBERS 64                 /* numbers in a list */
 #define MOST_LENGTH ((uint64_t)1 << 40) /* tokens */
 
 /* Lists of --prefill, --decode and --batch. */
@@ -23,7 +23,7 @@ struct numbers {
 
 #define BATCH "2q2k,32q1s4k" /* an example */
 
-#define SIZE_SHOWN ((size_t)32) /* bytes of a batch that stand in a name */
+#define SIZE_SHOWN ((size_t)32) /* most bytes of a batch in a name */
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
@@ -67,7 +67,7 @@ static bool read_numbers(const char *option, const char *text, struct numbers *n
     return true;
 }
 
-/* Whether --batch has sequences one by one, rather than numbers of them. */
+/* Whether --batch lists sequences, rather than numbers of sequences. */
 static bool lists_sequences(const char *batch)
 {
     return batch && strpbrk(batch, "q:");
@@ -75,7 +75,7 @@ static bool lists_sequences(const char *batch)
 
 /* ---- cases ----------------------------------------------------------------------------------- */
 
-/* Adds layers to the case's share in the pass; false where it has a share in too many. */
+/* Adds layers to the case's share in the pass; false: it belongs to too many passes. */
 static bool add_share(struct problem_case *c, const struct pass *pass, size_t layers)
 {
     size_t i = 0;
@@ -88,7 +88,7 @@ static bool add_share(struct problem_case *c, const struct pass *pass, size_t la
     return true;
 }
 
-/* The case of the list that computes the same; NULL where there is none. */
+/* The case of the list that computes the same; NULL: there is none. */
 static struct problem_case *find_same(struct case_list *list, const struct problem_case *c)
 {
     for (size_t i = 0; i < list->count; i++)
@@ -115,7 +115,7 @@ static bool name_case(struct problem_case *c, const char *model, const char *kin
     return n > 0 && (size_t)n < sizeof c->name;
 }
 
-/* A new pass at the end of the list's; NULL without memory. */
+/* Appends a pass to the list; NULL: memory runs out. */
 static struct pass *new_pass(struct case_list *list)
 {
     struct pass **grown =
@@ -129,14 +129,14 @@ static struct pass *new_pass(struct case_list *list)
     return pass;
 }
 
-/* What the pass leaves out: "36 layers of gated delta net". */
+/* Adds layers that the pass leaves out: "36 layers of gated delta net". */
 static void add_without(struct pass *pass, const struct model_kind *kind)
 {
     message_add(pass->without, sizeof pass->without, "%s%zu layers of %s",
                 *pass->without ? ", " : "", kind->layers, kind->what);
 }
 
-/* The problems of all kinds that compute; *differ: they are not all the same. */
+/* Makes the problems of all kinds that compute at this size; *differ: they are not all the same. */
 static bool problems_of(const struct model *model, const struct model_size *size,
                         struct problem_case cases[MODEL_KINDS], bool *differ, const char **why)
 {
@@ -189,7 +189,7 @@ static bool add_pass(struct case_list *list, const struct model *model,
     return true;
 }
 
-/* ---- what is asked --------------------------------------------------------------------------- */
+/* ---- options --------------------------------------------------------------------------------- */
 
 static bool add_size(struct case_list *list, const struct model *model,
                      const struct model_size *size, char *message, size_t message_size)
@@ -215,7 +215,7 @@ static bool add_lengths(struct case_list *list, const struct model *model, bool 
     return added;
 }
 
-/* Batches of sequences one by one, between them a |. */
+/* Adds cases of lists of sequences, separated by |. */
 static bool add_batches(struct case_list *list, const struct model *model, const char *batches,
                         char *message, size_t message_size)
 {

@@ -1,5 +1,5 @@
 /*
- * model_config: the file, and what is wrong with it.
+ * model_config: reads the file and reports its first error.
  */
 #include "models.h"
 
@@ -15,7 +15,8 @@
 
 #define CONFIG_BYTES ((size_t)1 << 20)
 
-/* The name of its folder where it is called config.json, else its own; what names may not hold becomes _. */
+/* Names the model after the folder of a config.json, else after the file; characters not allowed in names
+ * become _. */
 static void name_model(const char *path, struct model *model)
 {
     const char *slash = strrchr(path, '/'), *begin = slash ? slash + 1 : path;

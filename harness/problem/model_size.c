@@ -1,5 +1,5 @@
 /*
- * model_size: sizes as problems of a model's layers, as names and as words.
+ * model_size: makes problems of a model's layers from sizes, and prints sizes.
  */
 #include "model_size.h"
 
@@ -11,11 +11,11 @@
 
 /* ---- a batch --------------------------------------------------------------------------------- */
 
-/* Ends and sums over all sequences; of `lens:` lists queries are keys. */
+/* Extremes and sums over all sequences; in `lens:` lists there are as many queries as keys. */
 struct extent {
     size_t sequences, most_q, most_kv, queries, keys;
     bool decodes, passes, one_q, one_kv,
-        themselves; /* each: one query, several; all alike; q = kv */
+        themselves; /* every sequence: one query; several; the same; q = kv */
 };
 
 static struct extent extent_of(const struct input *in)
@@ -93,7 +93,7 @@ static const char *batch_case(const struct model_size *size, const struct model_
 
 /* ---- a pass, a token ------------------------------------------------------------------------- */
 
-/* A window that hides nothing is none, so that layers which compute the same are one case. */
+/* Drops a window that hides nothing, so that layers which compute the same are one case. */
 static void drop_window(struct attn_problem *p)
 {
     const ptrdiff_t all = (ptrdiff_t)(p->kv_len - 1);
@@ -114,7 +114,7 @@ static const char *even_case(const struct model_size *size, const struct model_k
     p->kv_len = kind->fixed_keys ? kind->problem.kv_len : size->length;
     if (chunk && size->prefill && size->length % chunk)
         return "is no multiple of the chunks that its layers see";
-    if (chunk && size->prefill) { /* chunks are like sequences */
+    if (chunk && size->prefill) { /* each chunk is like a sequence */
         if (__builtin_mul_overflow(p->batch, size->length / chunk, &p->batch))
             return "makes too many sequences";
         p->q_len = p->kv_len = chunk;

@@ -1,6 +1,5 @@
 /*
- * model_size: how much of a model is computed: a pass, a token, or a batch of sequences.  Internal to
- * model_cases.
+ * model_size: what a model computes: a pass, a token, or a batch of sequences.  Internal to model_cases.
  */
 #ifndef HARNESS_PROBLEM_MODEL_SIZE_H
 #define HARNESS_PROBLEM_MODEL_SIZE_H
@@ -8,8 +7,8 @@
 #include "cases.h"
 #include "models.h"
 
-/* A pass over `length` tokens of each sequence, or one token on that many keys; or, if `runs` is not
- * empty, its sequences, in pages of page_size keys if that is not 0. */
+/* A pass over `length` tokens of each sequence, or a token on that many keys; or, if `runs` is not empty, its
+ * sequences, in pages of page_size keys if that is not 0. */
 struct model_size {
     bool prefill;
     size_t length, batch;
@@ -17,27 +16,27 @@ struct model_size {
     size_t page_size;
 };
 
-/* Reads `[N]qQ[sS],...[:pageN]`, `lens:A,B,...` or what trace_read() does; false fills message. */
+/* Parses `[N]qQ[sS],...[:pageN]`, `lens:A,B,...` or a text for trace_read(); false fills message. */
 bool model_size_read(struct piece text, struct model_size *size, char *message,
                      size_t message_size);
 
-/* Whether layers of that kind compute at this size: encoders, say, have no decode. */
+/* Whether layers of the kind compute at this size; encoders, for example, do not decode. */
 bool model_size_has(const struct model_size *size, const struct model_kind *kind);
 
-/* The problem and the input of such a layer; NULL, or why there is none. */
+/* Makes the problem and input of a layer; returns NULL, or why there is none. */
 const char *model_size_case(const struct model_size *size, const struct model_kind *kind,
                             struct problem_case *c);
 
-/* For names: "prefill-2048-b8"; for people: "a pass over 8 x 2048 tokens". */
+/* The size in names, "prefill-2048-b8", and in sentences, "a pass over 8 x 2048 tokens". */
 #define MODEL_SIZE_NAME 64
 void model_size_name(const struct model_size *size, size_t most, char text[MODEL_SIZE_NAME]);
 void model_size_say(const struct model_size *size, char *text, size_t text_size);
 
-/* ---- sequences from a CSV file of requests that a server had (trace.c) ----------------------- */
+/* ---- sequences from a CSV file of a server's requests (trace.c) ------------------------------ */
 
-/* Reads `prompts:FILE[:N]`, the prompts of the first N requests (32), or `replies:FILE[:N]`, the last
- * token of each reply on all keys before it.  Columns are found by the names that public traces have.
- * False fills message, with the file's line if one is wrong. */
+/* Parses `prompts:FILE[:N]`, the prompts of the first N requests (32), or `replies:FILE[:N]`, the last token
+ * of each reply on all keys before it.  Columns have the names of public traces.  False fills message, with
+ * the line of an error in the file. */
 bool trace_is(struct piece text);
 bool trace_read(struct piece text, struct input *input, char *message, size_t message_size);
 

@@ -1,5 +1,5 @@
 /*
- * models: reading suites/models.list.
+ * models: reads suites/models.list.
  */
 #include "models.h"
 
@@ -28,7 +28,7 @@ const char *models_role(enum model_role role)
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-/* The next line that has something: `name`, all before its colon, and `rest`.  False past the last one. */
+/* The next line that is not empty, split at its colon into `name` and `rest`.  False past the last one. */
 static bool next_line(struct piece *text, struct piece *name, struct piece *rest)
 {
     bool more = true;
@@ -43,7 +43,7 @@ static bool next_line(struct piece *text, struct piece *name, struct piece *rest
     return false;
 }
 
-/* MODEL of MODEL or MODEL.KIND.  Versions have a dot as well, before a digit. */
+/* Splits MODEL or MODEL.KIND.  A dot before a digit belongs to a version. */
 static struct piece model_of(struct piece name, struct piece *kind)
 {
     for (size_t i = 0; i + 1 < name.length; i++)
@@ -62,7 +62,7 @@ static struct piece word(struct piece *rest)
     return piece_split(rest, BLANK, &(bool){false});
 }
 
-/* LAYERS ROLE PROBLEM [chunk=N], or LAYERS without WHAT; false where it is not. */
+/* Parses LAYERS ROLE PROBLEM [chunk=N], or LAYERS without WHAT. */
 static bool read_kind(struct piece rest, struct model_kind *kind)
 {
     char text[PARSE_TEXT];
@@ -120,7 +120,8 @@ static void read_model(const char *name, struct model *model)
 
 /* ---- workers --------------------------------------------------------------------------------- */
 
-/* Leaves each kind the heads of one of `workers`.  Where KV heads are fewer, several have the same one. */
+/* Leaves each kind the heads of one of `workers`; if there are fewer KV heads, several workers have the same
+ * one. */
 static const char *divide(struct model *model, size_t workers)
 {
     for (size_t i = 0; i < model->count; i++) {
@@ -154,7 +155,7 @@ static bool divide_for(struct model *model, struct piece workers, char *message,
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-/* Letters alone, of a name's beginning: llama of Llama3-8B. */
+/* Length of the leading letters of a name: llama in Llama3-8B. */
 static size_t family(struct piece name)
 {
     size_t n = 0;
@@ -163,7 +164,7 @@ static size_t family(struct piece name)
     return n;
 }
 
-/* Typing errors between the families of two names; SIZE_MAX where that is another family. */
+/* Typing errors between the families of two names; SIZE_MAX: the families differ. */
 static size_t family_distance(struct piece given, const char *name)
 {
     char own[48], letters[48];
@@ -179,7 +180,7 @@ static size_t family_distance(struct piece given, const char *name)
 static bool unknown(struct piece given, char *message, size_t size)
 {
     char quoted[SCAN_QUOTED], advice[SCAN_ADVICE], near[SCAN_ADVICE + 2] = "", name[48];
-    static char names[256][48]; /* a choice keeps the nearest by its address */
+    static char names[256][48]; /* scan_choice keeps a pointer to the nearest */
     struct scan_choice all = {.given = given}, alike = {.given = given};
     size_t least = SIZE_MAX - 1;
     for (size_t i = 0; i < sizeof names / sizeof *names && models_name(i, name); i++) {
@@ -199,7 +200,7 @@ static bool unknown(struct piece given, char *message, size_t size)
                   scan_quote(given, quoted), near);
 }
 
-/* The text before its last colon; *divided: there was one, not in the middle of a path. */
+/* The text before its last colon; *divided: there was one, which is not part of a path. */
 static struct piece without_workers(struct piece *workers, bool *divided)
 {
     const struct piece whole = *workers;

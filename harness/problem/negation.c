@@ -1,5 +1,5 @@
 /*
- * negation: which memory changes, in place.
+ * negation: finds the memory to change, and changes it in place.
  */
 #define _GNU_SOURCE
 #include "negation.h"
@@ -14,9 +14,8 @@
 #include "kv.h"
 #include "tensors_view.h"
 
-#define HUGE \
-    ((size_t)2 << 20) /* as in tensors_file.c: pages of which no part is to be left small */
-#define MOST_BYTES 8  /* of an element */
+#define HUGE ((size_t)2 << 20) /* as in tensors_file.c: copied whole, to stay huge pages */
+#define MOST_BYTES 8           /* largest element */
 
 bool negation_open(struct negation *n, const struct attn_problem *p, bool all, uint64_t random)
 {
@@ -37,9 +36,9 @@ void negation_close(struct negation *n)
     n->columns = NULL;
 }
 
-/* ---- what is negated ------------------------------------------------------------------------- */
+/* ---- parts to negate ------------------------------------------------------------------------- */
 
-/* Rows of an operand or result, the heads of it that belong to the negated ones. */
+/* The heads of an operand or result that are negated. */
 struct part {
     struct tensors_view view;
     size_t batch, batches, head, heads;
@@ -58,7 +57,7 @@ static struct part part_of(const struct negation *n, const struct tensors_view *
     };
 }
 
-/* The operands' parts; `tensors` is a copy of the set's, to which they point. */
+/* The operands' parts, which point into `tensors`, a copy of the set's. */
 static size_t parts_of(const struct negation *n, const struct tensor_set *set,
                        const struct attn_problem *p, struct attn_tensors *tensors,
                        struct part parts[2])
@@ -101,7 +100,7 @@ static void *pages_of(const struct negation *n, const struct part *part,
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-/* Puts a copy in the place of pages of a file. */
+/* Replaces mapped pages of a file by a copy. */
 static bool own(void *at, size_t bytes)
 {
     void *copy = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
@@ -134,9 +133,9 @@ bool negation_own(const struct negation *n, struct tensor_set *set, const struct
     return true;
 }
 
-/* ---- turning --------------------------------------------------------------------------------- */
+/* ---- negating -------------------------------------------------------------------------------- */
 
-/* The bits that negate each column of a row: the highest of its elements'. */
+/* The bits of a row to flip: the sign bit of each column that changes. */
 static void pattern_of(const unsigned char *turned, size_t columns, size_t element,
                        unsigned char *pattern)
 {
@@ -166,7 +165,7 @@ static void flip_part(const struct part *part, const unsigned char *pattern, siz
                 flip(attn_row(part->view.t, part->batch + b, part->head + h, i), pattern, bytes);
 }
 
-/* Draws the columns; turned[d] where that of column d changes. */
+/* Draws the columns; turned[d]: column d changes. */
 static void draw(struct negation *n, size_t columns, uint64_t random, unsigned char *turned)
 {
     bool any = false;
@@ -186,7 +185,7 @@ void negation_turn(struct negation *n, const struct tensor_set *set, const struc
     struct attn_tensors tensors;
     struct part parts[2];
     if (!turned)
-        return; /* as they are: a call on operands that were seen */
+        return; /* operands stay unchanged */
     unsigned char *pattern = turned + p->v_dim;
     draw(n, p->v_dim, random, turned);
     for (size_t count = parts_of(n, set, p, &tensors, parts); count > 0; count--) {
@@ -207,8 +206,7 @@ void negation_turn(struct negation *n, const struct tensor_set *set, const struc
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-/* An element's bits, its sign turned where that is to be; a zero and a NaN, whose signs arithmetic leaves
- * open, without theirs. */
+/* An element's bits, negated if `turned`; zeros and NaN, whose signs arithmetic leaves open, without sign. */
 static uint64_t canonical(uint64_t bits, uint64_t sign, uint64_t infinity, bool turned)
 {
     const uint64_t magnitude = bits & (sign - 1);

@@ -1,12 +1,12 @@
 /*
- * negation: changes operands in place before the next call, with a known effect on the results.
+ * negation: changes operands in place between calls, with a known effect on the results.
  *
- * Some columns of a head's V are negated.  Then the same columns of O are negated, to the last bit, because
+ * Negates some columns of a head's V.  The same columns of O are then negated, to the last bit, because
  * rounding to nearest is symmetric, and nothing else changes: a call on operands that the kernel has not seen
  * before needs neither a new reference nor a tolerance.  Zeros of these heads may have either sign.
  *
- * Where V is part of K, these columns of K and of Q are negated together, which leaves every score as it was.
- * For int8, whose -128 has no opposite, all scales of V are negated instead.
+ * If V is part of K, these columns of K and Q are negated together, which keeps every score.  For int8, whose
+ * -128 has no opposite, all scales of V are negated instead.
  */
 #ifndef HARNESS_PROBLEM_NEGATION_H
 #define HARNESS_PROBLEM_NEGATION_H
@@ -14,23 +14,23 @@
 #include "tensors.h"
 
 struct negation {
-    size_t first_batch, batches; /* whose V is negated; all where sequences share memory */
+    size_t first_batch, batches; /* whose V is negated; all if sequences share memory */
     size_t first_head, heads;    /* of K and V */
     bool of_scales;
-    unsigned char *columns; /* one byte for each of V: 1 where it is negated now; owned */
+    unsigned char *columns; /* for each column of V: 1: negated now; owned */
 };
 
-/* Chooses the head by `random`, or all of them; nothing is negated yet.  False without memory. */
+/* Chooses a head by `random`, or all; negates nothing yet.  False: memory runs out. */
 bool negation_open(struct negation *negation, const struct attn_problem *problem, bool all,
                    uint64_t random);
 void negation_close(struct negation *negation);
 
-/* Gives a set that is mapped read-only a private copy of the pages that will change; the other pages stay
- * shared.  The copy is read-only, too, except while it is changed.  False fills message. */
+/* Gives a set that is mapped read-only private copies of the pages that will change, which are read-only,
+ * too, except while they are changed.  False fills message. */
 bool negation_own(const struct negation *negation, struct tensor_set *set,
                   const struct attn_problem *problem, char *message, size_t message_size);
 
-/* Chooses the negated columns anew, by `random`; at least one changes. */
+/* Chooses the negated columns again, by `random`; at least one changes. */
 void negation_turn(struct negation *negation, const struct tensor_set *set,
                    const struct attn_problem *problem, uint64_t random);
 

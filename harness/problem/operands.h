@@ -1,15 +1,15 @@
 /*
- * operands: the table of operands, from which their memory, their files and messages about them follow.
+ * operands: the table of operands, which determines their memory, files and messages.
  *
- * A new operand is a new row of the table.  If it needs a new kind, tensors_view.c gets its layout in memory
- * and operands_locate.c the shapes that a file may have.  tensors_fill.c and its parts fill its elements.
+ * A new operand is a new row.  A new kind also needs its layout in tensors_view.c and the shapes that a file
+ * may have in operands_locate.c.  tensors_fill.c and its parts fill the elements.
  */
 #ifndef HARNESS_PROBLEM_OPERANDS_H
 #define HARNESS_PROBLEM_OPERANDS_H
 
 #include "attention.h"
 
-/* In the order of memory. */
+/* In the order in which they lie in memory. */
 enum operand_id {
     OPERAND_Q,
     OPERAND_K,
@@ -34,11 +34,11 @@ enum operand_id {
 enum operand_kind {
     OPERAND_ROWS,      /* q, k, v: a row for each query or key */
     OPERAND_BROADCAST, /* (B, Hq, Sq, Skv), or what broadcasts to it */
-    OPERAND_SCALES,    /* (B, Hkv, Skv, groups), likewise */
+    OPERAND_SCALES,    /* (B, Hkv, Skv, groups), or what broadcasts to it */
     OPERAND_DRAFTS,    /* a number for each query */
-    OPERAND_HEADS,     /* for each query head */
-    OPERAND_LENGTHS,   /* for each sequence */
-    OPERAND_OFFSETS,   /* where each sequence begins, and the last one ends */
+    OPERAND_HEADS,     /* a number for each query head */
+    OPERAND_LENGTHS,   /* a number for each sequence */
+    OPERAND_OFFSETS,   /* the first row of each sequence, and the end of the last one */
     OPERAND_PAGES,     /* a row of pages for each sequence */
     OPERAND_LISTS      /* rows of keys for each KV head */
 };
@@ -48,16 +48,16 @@ struct operand {
     enum operand_kind kind;
     enum attn_dtype dtype; /* ATTN_DTYPE_COUNT: by the problem */
     size_t offset;         /* in struct attn_tensors */
-    size_t dims;           /* of its four dimensions in struct tensors_shape; 0: none there */
-    /* Problems with one of these have it, and those for which the function is true. */
+    size_t dims;           /* offset of its four dimensions in struct tensors_shape; 0: none */
+    /* A problem has it with any of these masks or options, or if the function returns true. */
     unsigned masks, options;
     bool (*belongs)(const struct attn_problem *problem);
-    const char *asked; /* how a text asks for it; NULL: always there */
+    const char *asked; /* the key=value that requires it; NULL: always required */
 };
 
 extern const struct operand operand_table[OPERANDS];
 
-/* Whether the problem has this operand, with memory of its own: not a V that is part of K. */
+/* Whether the problem has this operand with its own memory; not a V that is part of K. */
 bool operands_has(const struct attn_problem *problem, enum operand_id id);
 
 #endif

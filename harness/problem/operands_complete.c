@@ -1,5 +1,5 @@
 /*
- * operands_complete: options from the tensors that there are, then types, then sizes.
+ * operands_complete: determines options from the tensors present, then types, then sizes.
  */
 #include "operands_complete.h"
 
@@ -9,17 +9,17 @@
 #include "base/refuse.h"
 #include "operands_locate.h"
 
-/* What is being completed. */
+/* The problem to complete. */
 struct completion {
     const struct operands_file *file;
     const char *text;
     struct attn_problem *p;
-    const struct safetensor *t[OPERANDS]; /* NULL where the file has none */
+    const struct safetensor *t[OPERANDS]; /* NULL: the file has none */
     char *message;
     size_t message_size;
 };
 
-/* Refuses a tensor that is there: NAME is TYPE (SHAPE), and what is wrong with that. */
+/* Refuses a tensor: "NAME is TYPE (SHAPE)", and why that is wrong. */
 static bool refuse_tensor(const struct completion *c, enum operand_id which, const char *what)
 {
     char shape[SAFETENSORS_SHAPE_TEXT];
@@ -56,7 +56,7 @@ static bool complete_masks(const struct completion *c)
     return true;
 }
 
-/* What is there with a tensor; masks may have two names, and zero points need a type, too. */
+/* Sets the options that tensors imply; masks may have two names, and zero points also need a type. */
 static bool complete_options(const struct completion *c)
 {
     for (enum operand_id id = 0; id < OPERANDS; id++) {
@@ -73,7 +73,7 @@ static bool complete_options(const struct completion *c)
     return true;
 }
 
-/* Tensors that need each other, and those that exclude each other. */
+/* Refuses tensors without those that they require, and tensors that exclude each other. */
 static bool go_together(const struct completion *c)
 {
     const bool packed_keys = attn_keys_packed(c->p), own_v = operands_has(c->p, OPERAND_V);
@@ -114,7 +114,7 @@ static bool complete_types(const struct completion *c)
         return refuse_missing(c, q ? OPERAND_K : OPERAND_Q, "");
     if (!operands_is_real(q))
         return refuse_tensor(c, OPERAND_Q, ", not real numbers");
-    const bool nibbles = p->kv_dtype == ATTN_I4; /* which no file says */
+    const bool nibbles = p->kv_dtype == ATTN_I4; /* only the text has it */
     if (nibbles && strcmp(k->format, "U8") != 0)
         return refuse_tensor(c, OPERAND_K, ", not u8, which has two elements of i4");
     const bool scaled = nibbles || attn_dtype_scaled(k->dtype);
@@ -123,7 +123,7 @@ static bool complete_types(const struct completion *c)
     if (v && strcmp(v->format, k->format) != 0)
         return refuse_tensor(c, OPERAND_V, ", of another type than k");
     if (!parse_gives(c->text, "dtype"))
-        p->dtype = q->dtype == ATTN_F64 ? ATTN_F32 : q->dtype; /* double has to be asked for */
+        p->dtype = q->dtype == ATTN_F64 ? ATTN_F32 : q->dtype; /* the text must ask for double */
     p->kv_dtype = nibbles ? ATTN_I4 : scaled ? k->dtype : p->dtype;
     p->kv_group = nibbles ? p->kv_group : 0;
     return true;
@@ -131,8 +131,8 @@ static bool complete_types(const struct completion *c)
 
 /* ---- sizes --------------------------------------------------------------------------------- */
 
-/* The longest of the sequences that a tensor of offsets counts; 1 where it makes no sense, which
- * attn_tensors_valid() finds.  `rows` is more than any can have. */
+/* The longest sequence by a tensor of offsets; 1 if it is invalid, which attn_tensors_valid() reports.
+ * `rows` bounds all lengths. */
 static size_t longest(const struct safetensor *offsets, size_t rows)
 {
     double most = 1;
@@ -143,7 +143,7 @@ static size_t longest(const struct safetensor *offsets, size_t rows)
     return most < (double)rows ? (size_t)most : rows;
 }
 
-/* A tensor of offsets ends where the rows do. */
+/* Refuses a tensor of offsets whose last one is not the number of rows. */
 static bool ends_with_rows(const struct completion *c, enum operand_id which, size_t rows)
 {
     const struct safetensor *t = c->t[which];
@@ -156,7 +156,7 @@ static bool ends_with_rows(const struct completion *c, enum operand_id which, si
                        "%s[%zu] is %.0f, there are %zu rows", t->name, last, end, rows);
 }
 
-/* Rows of sequences behind each other: (H, rows, D) or (1, H, rows, D). */
+/* Reads sizes of packed sequences: (H, rows, D) or (1, H, rows, D). */
 static bool read_packed(const struct completion *c, enum operand_id which, enum operand_id offsets,
                         size_t *heads, size_t *length, size_t *dim, bool given)
 {
@@ -172,7 +172,7 @@ static bool read_packed(const struct completion *c, enum operand_id which, enum 
     return true;
 }
 
-/* (B, H, S, D), or (B, S, H * D) where the text gives H. */
+/* Reads sizes of (B, H, S, D), or of (B, S, H * D) if the text gives H. */
 static bool read_dense(const struct completion *c, enum operand_id which, size_t *batch,
                        size_t *heads, size_t *length, size_t *dim)
 {
@@ -212,14 +212,14 @@ static bool complete_pages(const struct completion *c)
     return true;
 }
 
-/* The sizes of v are those of k, the last one aside. */
+/* Sets Dv; other sizes of v are those of k. */
 static void complete_v(const struct completion *c)
 {
     const struct safetensor *v = c->t[OPERAND_V];
     struct attn_problem *p = c->p;
     const bool flat = v && v->rank == 3 && !attn_keys_packed(p) && p->kv_heads;
     const size_t last = v && v->rank ? v->shape[v->rank - 1] / (flat ? p->kv_heads : 1) : 0;
-    if (p->kv_dtype == ATTN_I4 && v) { /* an odd one has to be given, or is that of k */
+    if (p->kv_dtype == ATTN_I4 && v) { /* an odd Dv must be given, or be k's D */
         if (!parse_gives(c->text, "dv"))
             p->v_dim = last == (p->qk_dim + 1) / 2 ? p->qk_dim : 2 * last;
     } else if (v && v->rank)
@@ -228,7 +228,7 @@ static void complete_v(const struct completion *c)
         p->v_dim = p->qk_dim;
 }
 
-/* COUNT is a dimension of the lists; QUERIES the text's, or what makes so many lists of all queries. */
+/* Sets COUNT, a dimension of the lists, and QUERIES, by the text or by the number of lists. */
 static bool complete_lists(const struct completion *c)
 {
     const struct safetensor *t = c->t[OPERAND_INDICES];
@@ -255,7 +255,7 @@ static bool complete_lists(const struct completion *c)
 static bool complete_sizes(const struct completion *c)
 {
     struct attn_problem *p = c->p;
-    size_t batch, dim; /* of k: the reader compares them */
+    size_t batch, dim; /* of k, which operands_file compares with q's */
     const bool packed = p->options & ATTN_OPTION_PACKED;
     bool complete = packed
                         ? read_packed(c, OPERAND_Q, OPERAND_CU_SEQLENS, &p->q_heads, &p->q_len,
@@ -275,7 +275,7 @@ static bool complete_sizes(const struct completion *c)
     return complete && complete_lists(c);
 }
 
-/* A mask with fewer keys than there are would leave the others open. */
+/* Refuses a mask with fewer keys than k has. */
 static bool masks_reach_all(const struct completion *c)
 {
     char what[64];

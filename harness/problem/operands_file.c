@@ -1,5 +1,5 @@
 /*
- * operands_file: reading operands; operands_locate.c finds them.
+ * operands_file: reads operands, which operands_locate.c finds.
  */
 #include "operands_file.h"
 
@@ -19,7 +19,7 @@ bool operands_file_has_more(const struct attn_problem *p)
 
 /* ---- sizes --------------------------------------------------------------------------------- */
 
-/* What one operand adds to the shape. */
+/* Adds an operand's sizes to the shape. */
 static void note(const struct attn_problem *p, enum operand_id id,
                  const struct operands_source *source, struct tensors_shape *shape)
 {
@@ -54,7 +54,7 @@ bool operands_file_shape(const struct operands_file *file, const struct attn_pro
 
 /* ---- elements ------------------------------------------------------------------------------ */
 
-/* Why a number cannot be an element of that type; NULL where it can. */
+/* Why a number cannot be an element of the type; NULL if it can. */
 static const char *wrong_for(enum attn_dtype dtype, double x)
 {
     if (dtype == ATTN_I32 && !(x >= INT32_MIN && x <= INT32_MAX))
@@ -96,7 +96,7 @@ static bool copy(const struct operands_file *file, const struct tensors_view *vi
     return true;
 }
 
-/* Whether what was read makes sense; of results that a call will bring, only types and strides matter. */
+/* Whether the operands read are valid; of the results only types and strides matter. */
 static bool are_valid(const struct operands_file *file, const struct tensor_set *set,
                       const struct attn_problem *p, char *message, size_t message_size)
 {
@@ -115,7 +115,7 @@ static bool are_valid(const struct operands_file *file, const struct tensor_set 
     return refuse(message, message_size, "%s: %s%s", file->path, file->prefix, what);
 }
 
-/* Into a set that was allocated for its shape; does not seal it. */
+/* Reads into a set that was allocated for the file's shape; does not seal it. */
 static bool read_operands(const struct operands_file *file, struct tensor_set *set,
                           const struct attn_problem *p, char *message, size_t message_size)
 {
@@ -180,7 +180,7 @@ bool operands_file_fill(struct tensor_set *set, const struct problem_case *c, ch
     return ok;
 }
 
-/* Copies a mask to one that may be larger before the last two dimensions. */
+/* Copies a mask to one that may be larger in the first two dimensions. */
 static bool copy_mask(const struct operands_file *file, struct tensor_set *set,
                       const struct operands_source *from, char *message, size_t message_size)
 {

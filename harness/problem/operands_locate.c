@@ -1,5 +1,5 @@
 /*
- * operands_locate: types and shapes that a file may have for an operand.
+ * operands_locate: accepts the types and shapes that a file may have for an operand.
  */
 #include "operands_locate.h"
 
@@ -10,8 +10,8 @@
 #include "kv.h"
 #include "tensors_view.h"
 
-#define ANY SIZE_MAX /* a size that the file decides */
-#define NEEDED 160   /* bytes of what a problem needs, in words */
+#define ANY SIZE_MAX /* a size that the file determines */
+#define NEEDED 160   /* bytes of a description of what a problem needs */
 
 /* ---- types --------------------------------------------------------------------------------- */
 
@@ -33,8 +33,8 @@ bool operands_is_bool(const struct safetensor *t)
 
 /* ---- shapes -------------------------------------------------------------------------------- */
 
-/* Dimensions [first, 4) of the source are those of the tensor from its first on, which broadcast to
- * `full` (ANY: to whatever they are); the ones before are 1. */
+/* Whether the tensor's dimensions broadcast to the last ones of `full` (ANY: any size); the source's first
+ * ones are 1. */
 static bool broadcast(const struct safetensor *t, const size_t full[4], struct operands_source *s)
 {
     const size_t first = 4 - t->rank;
@@ -49,7 +49,7 @@ static bool broadcast(const struct safetensor *t, const size_t full[4], struct o
     return true;
 }
 
-/* The tensor has all of `full`. */
+/* Whether the tensor has all dimensions of `full`. */
 static bool is_full(const struct safetensor *t, const size_t full[4], struct operands_source *s)
 {
     bool same = t->rank == 4 && broadcast(t, full, s);
@@ -69,7 +69,7 @@ static bool is_flat(const struct safetensor *t, const size_t full[4], struct ope
            t->shape[2] == heads * dim;
 }
 
-/* The same elements with a first dimension of 1. */
+/* The same tensor with a first dimension of 1. */
 static struct safetensor with_batch(const struct safetensor *t)
 {
     struct safetensor whole = *t;
@@ -83,7 +83,7 @@ static struct safetensor with_batch(const struct safetensor *t)
 
 /* ---- operands ------------------------------------------------------------------------------ */
 
-/* What is looked for, and the words for what would have done. */
+/* The operand searched, and a description of accepted types and shapes. */
 struct search {
     const struct attn_problem *p;
     const struct tensors_shape *shape;
@@ -179,7 +179,7 @@ static bool locate_scale(struct search *s, struct operands_source *source)
            (!zero || memcmp(source->dims, scale, sizeof source->dims) == 0);
 }
 
-/* One number for each head or sequence, and one more; or rows of them. */
+/* A number for each head or sequence, offsets, or rows of a page table. */
 static bool locate_numbers(struct search *s, const size_t *full, size_t rank, bool integer,
                            struct operands_source *source)
 {
@@ -262,7 +262,7 @@ const struct safetensor *operands_named(const struct operands_file *file, enum o
     return safetensors_find(file->file, file->prefix, operand_table[id].name);
 }
 
-/* The tensor of an operand.  Real numbers called mask are the bias where there is no other. */
+/* The tensor of an operand.  A mask of real numbers is the bias if there is no other. */
 static const struct safetensor *find(const struct operands_file *file, enum operand_id id)
 {
     const struct safetensor *found = operands_named(file, id);

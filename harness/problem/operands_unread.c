@@ -1,5 +1,5 @@
 /*
- * operands_unread: tensors of a file that no operand is read from, though they seem meant to be.
+ * operands_unread: refuses tensors that seem to be operands but are not read.
  */
 #include "operands_unread.h"
 
@@ -9,7 +9,7 @@
 #include "base/scan.h"
 #include "operands_locate.h"
 
-/* Names of the same in PyTorch, ONNX, FlashAttention and vLLM. */
+/* Names of operands in PyTorch, ONNX, FlashAttention and vLLM. */
 static const struct scan_synonym synonyms[] = {
     {"attn_mask", "mask"},
     {"attention_mask", "mask"},
@@ -27,7 +27,7 @@ static const struct scan_synonym synonyms[] = {
     {0},
 };
 
-#define SHORTEST 4 /* letters of a name that may be a typing error: wq and x are other tensors */
+#define SHORTEST 4 /* letters of a possible misspelling: wq and x are other tensors */
 
 bool operands_none_is_misnamed(const struct operands_file *file, char *message, size_t message_size)
 {

@@ -7,12 +7,12 @@
 
 #include "operands_file.h"
 
-/* False fills message: a tensor that is not read has a synonym or a misspelling of an operand's name. */
+/* False fills message: the name of a tensor that is not read is a synonym or misspelling of an operand's. */
 bool operands_none_is_misnamed(const struct operands_file *file, char *message,
                                size_t message_size);
 
-/* False fills message: the problem does not use an operand of the file.  A stored mask, say, is meant to
- * be applied. */
+/* False fills message: the problem does not use an operand of the file, such as a mask, which is meant to be
+ * applied. */
 bool operands_all_are_used(const struct operands_file *file, const struct attn_problem *problem,
                            char *message, size_t message_size);
 

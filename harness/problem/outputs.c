@@ -1,5 +1,5 @@
 /*
- * outputs: storing and comparing.
+ * outputs: stores and compares outputs.
  */
 #include "outputs.h"
 
@@ -10,7 +10,7 @@
 
 #include "tensors.h"
 
-/* None where O is not asked for. */
+/* Elements of O; 0 if it is not an output. */
 static size_t elements(const struct attn_problem *p)
 {
     return p->outputs & ATTN_OUTPUT_O ? p->batch * p->q_heads * p->q_len * p->v_dim : 0;
@@ -65,7 +65,7 @@ bool outputs_copy(int from, size_t from_slot, int to, size_t to_slot,
     return true;
 }
 
-/* Smallest and largest of the slots' values of one element. */
+/* Updates *difference by an element's smallest and largest value over the slots. */
 static void widen(const struct attn_tensor *all, size_t n, size_t element, const size_t *slots,
                   size_t count, struct outputs_difference *widest)
 {

@@ -1,8 +1,8 @@
 /*
- * parse: the text form of problems, both ways; parse_keys.c has the table.
+ * parse: parses and prints problems; parse_keys.c has the table of keys.
  *
- * What a text leaves out is read from the table's standard values, so there is one way into the
- * struct; printing leaves out what has that value.
+ * Keys that a text leaves out are parsed from the table's standard values, so that there is one way into the
+ * struct; printing leaves out keys with these values.
  */
 #include <assert.h>
 #include <stdarg.h>
@@ -12,13 +12,13 @@
 #include "base/refuse.h"
 #include "parse_keys.h"
 
-/* What has been read of a text. */
+/* A text that is being parsed. */
 struct reading {
     const char *text;
     struct attn_problem problem;
-    bool given[KEY_COUNT];           /* by itself or by a shorthand */
-    enum parse_key_id by[KEY_COUNT]; /* which of the two */
-    size_t position[KEY_COUNT];      /* of its name */
+    bool given[KEY_COUNT];           /* the key, or a shorthand for it */
+    enum parse_key_id by[KEY_COUNT]; /* the one of these in the text */
+    size_t position[KEY_COUNT];      /* of that name */
     struct parse_error *error;
 };
 
@@ -50,7 +50,7 @@ static bool unknown_key(struct reading *r, struct piece name)
                 scan_advice(&choice, "keys are", advice));
 }
 
-/* Notes that `by` sets `key`; false where it is set already. */
+/* Records that `by` sets `key`; false: it is set already. */
 static bool claim(struct reading *r, enum parse_key_id key, enum parse_key_id by, const char *at)
 {
     const char *name = parse_keys[key].help.name;
@@ -86,7 +86,7 @@ static bool read_value(struct reading *r, enum parse_key_id id, struct piece val
     return true;
 }
 
-/* One key=value. */
+/* Parses key=value. */
 static bool read_item(struct reading *r, struct piece item)
 {
     bool has_value;
@@ -120,7 +120,7 @@ static bool read_items(struct reading *r)
     return true;
 }
 
-/* The text that a key has where it is left out. */
+/* The default value of a key as text. */
 static void standard_text(const struct parse_key *key, const struct attn_problem *problem,
                           char text[PARSE_VALUE])
 {
@@ -146,7 +146,7 @@ static void read_standards(struct reading *r)
     }
 }
 
-/* Conditions on several keys at once, each with the key to report. */
+/* Tests conditions on several keys, each with the key to report. */
 static bool check_whole(struct reading *r, bool whole)
 {
     const struct attn_problem *p = &r->problem;
@@ -157,7 +157,7 @@ static bool check_whole(struct reading *r, bool whole)
              "kv_dtype=%s is neither dtype, which is %s, nor i8, f8e4m3, f8e5m2 or i4",
              attn_dtype_name(p->kv_dtype), attn_dtype_name(p->dtype));
     const struct {
-        bool wrong, by_file; /* by_file: a file's tensors may say more */
+        bool wrong, by_file; /* by_file: a file's tensors may still determine it */
         enum parse_key_id key;
         const char *message;
     } rules[] = {
@@ -193,7 +193,7 @@ void parse_change(const char *text, struct attn_problem *problem)
     *problem = r.problem;
 }
 
-/* `whole`: nothing else says more of the problem, so that it must be valid. */
+/* `whole`: no file completes the problem, so that it must be valid. */
 static bool read_problem(const char *text, bool whole, struct attn_problem *problem,
                          struct parse_error *error)
 {

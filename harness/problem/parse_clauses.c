@@ -1,5 +1,5 @@
 /*
- * parse_clauses: what an input says about masks, lengths and scales; a table of the clauses.
+ * parse_clauses: parses and prints an input's clauses, by a table of them.
  */
 #include "clause.h"
 
@@ -16,7 +16,7 @@ static const struct clause *const clauses[] = {
 
 #define CLAUSES (sizeof clauses / sizeof *clauses)
 
-/* The place in the list. */
+/* Finds a clause in the table. */
 static const struct clause *const *find(struct piece name, struct parse_error *error)
 {
     char quoted[SCAN_QUOTED], advice[SCAN_ADVICE];
@@ -31,7 +31,7 @@ static const struct clause *const *find(struct piece name, struct parse_error *e
     return NULL;
 }
 
-/* Whether what several clauses say goes together; `first` is where they begin in the text. */
+/* Whether the clauses are compatible; `first`: their position in the text. */
 static bool fit_together(const struct input *input, const struct attn_problem *problem,
                          size_t first, struct parse_error *error)
 {
@@ -42,7 +42,7 @@ static bool fit_together(const struct input *input, const struct attn_problem *p
     return !why;
 }
 
-/* One clause; *given are bits of those that were read already. */
+/* Parses a clause; *given: bits of those parsed before. */
 static bool read_one(struct piece text, const struct attn_problem *problem, unsigned *given,
                      struct input *input, struct parse_error *error)
 {
@@ -114,8 +114,7 @@ void parse_fit_input(struct input *input, const struct attn_problem *p)
         input->qlens = none;
         input->decode = 0;
     }
-    if (clause_mask.misfit(input, p) ||
-        input->mask_file) { /* a file's has the shape of its own problem */
+    if (clause_mask.misfit(input, p) || input->mask_file) { /* a file's mask has its own shape */
         input->mask_block = 0;
         input->mask_visible = 0;
         input->mask_full = input->mask_file = false;

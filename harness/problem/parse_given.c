@@ -1,5 +1,5 @@
 /*
- * parse_given: single keys of a text that has been read.
+ * parse_given: single keys of a text that has been parsed.
  */
 #include <assert.h>
 #include <string.h>
@@ -7,26 +7,26 @@
 #include "base/refuse.h"
 #include "parse_keys.h"
 
-/* Whether `found` has what `item`, key=value, gives to one key. */
+/* Whether `found` has the value that `item`, key=value, gives to a key. */
 static bool value_agrees(struct piece item, const struct parse_key *key,
                          const struct attn_problem *given, const struct attn_problem *found,
                          char *message, size_t message_size)
 {
     char wanted[PARSE_VALUE], there[PARSE_VALUE];
-    assert(key->kind); /* a key that sets others has none, and is not asked itself */
+    assert(key->kind); /* not a shorthand */
     key->kind->print(key, given, wanted);
     key->kind->print(key, found, there);
     if (strcmp(wanted, there) == 0)
         return true;
     if (key == &parse_keys[KEY_KV_DTYPE] && attn_dtype_scaled(given->kv_dtype) &&
-        !attn_dtype_scaled(found->kv_dtype)) /* there: as converted */
+        !attn_dtype_scaled(found->kv_dtype)) /* other types are converted */
         return refuse(message, message_size, "%.*s, but k is not %s", (int)item.length, item.at,
                       attn_dtype_name(given->kv_dtype));
     return refuse(message, message_size, "%.*s, but %s=%s", (int)item.length, item.at,
                   key->help.name, there);
 }
 
-/* The key of `item`, a part of a text that has been read. */
+/* The key of `item`, a key=value of a text that has been parsed. */
 static enum parse_key_id key_of(struct piece item)
 {
     const struct piece name = piece_from(item.at, memchr(item.at, '=', item.length));

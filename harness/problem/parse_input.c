@@ -1,5 +1,5 @@
 /*
- * parse_input: the text form of inputs, both ways.
+ * parse_input: parses and prints inputs.
  */
 #include <stdio.h>
 #include <string.h>
@@ -37,7 +37,7 @@ static bool unknown_kind(struct piece name, struct parse_error *error)
                   scan_quote(name, quoted), scan_advice(&choice, "inputs are", advice));
 }
 
-/* PATH:PREFIX; the last colon separates them. */
+/* Parses PATH:PREFIX, separated by the last colon. */
 static bool read_file(struct piece value, struct input *input, const char **why)
 {
     const char *end = value.at + value.length, *colon = end;
@@ -74,7 +74,7 @@ static bool read_argument(struct input *input, struct piece value, bool has_valu
     return read_file(value, input, why);
 }
 
-/* A file has everything in it, and a + may be part of its name. */
+/* Splits off the clauses; a file has none, and a + may be part of its name. */
 static struct piece split_clauses(struct piece *text, bool *more)
 {
     const size_t file = strlen(kinds[INPUT_FILE].name);

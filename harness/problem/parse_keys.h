@@ -2,8 +2,8 @@
  * parse_keys: the keys of the problem text, one table that drives parsing, printing and help
  * (parse_keys.c), and the kinds of value that they have (parse_kinds.c).
  *
- * Internal to parse.  A key has a kind, which reads and prints its value, and a standard value
- * that it has where it is left out: a text, or the value of the key that it follows.
+ * Internal to parse.  A key has a kind, which parses and prints its value, and a standard value for texts
+ * that leave it out: a text, or the value of the key that it follows.
  */
 #ifndef HARNESS_PROBLEM_PARSE_KEYS_H
 #define HARNESS_PROBLEM_PARSE_KEYS_H
@@ -55,8 +55,8 @@ struct parse_kind {
                   char text[PARSE_VALUE]);
 };
 
-/* A length or a number of pages; 0 or 1; a number with a fraction; a type; one of the names; a sum
- * of the names; L or L:R; the size of a group of i4; all or a list. */
+/* In this order: a length or a number of pages; 0 or 1; a real number; a type; one of the names; a sum of
+ * names; L or L:R; the size of a group of i4; all or a list. */
 extern const struct parse_kind parse_kind_size, parse_kind_flag, parse_kind_float, parse_kind_dtype,
     parse_kind_choice, parse_kind_set, parse_kind_window, parse_kind_group, parse_kind_keys;
 
@@ -68,20 +68,20 @@ extern const struct parse_name parse_masks[], parse_outputs[];
 
 struct parse_key {
     struct parse_key_help help;
-    const struct parse_kind *kind;  /* NULL: a shorthand of the keys that it sets */
+    const struct parse_kind *kind;  /* NULL: a shorthand for the keys that it sets */
     size_t offset;                  /* of its field in struct attn_problem */
     unsigned option;                /* enum attn_option that a value other than 0 turns on */
-    unsigned dtypes;                /* allowed ones, 1u << enum attn_dtype */
+    unsigned dtypes;                /* allowed types, bits 1u << enum attn_dtype */
     const struct parse_name *names; /* the last one has a NULL name */
-    enum parse_key_id follows;      /* where left out; KEY_B (never followed): nothing */
+    enum parse_key_id follows;      /* the key whose value is its default; KEY_B: none */
     enum parse_key_id sets[2];
-    bool always;  /* printed also where it has its standard value */
-    bool of_file; /* a file of tensors says it, too */
+    bool always;  /* printed even with its standard value */
+    bool of_file; /* a file of tensors determines it, too */
 };
 
 extern const struct parse_key parse_keys[KEY_COUNT];
 
-/* "did you mean 'bf16'?" where a value is near one of the key's words, or what others call it. */
+/* "did you mean 'bf16'?" if a value is near one of the key's words or a synonym of one; else false. */
 bool parse_meant(const struct parse_key *key, struct piece value, char text[SCAN_ADVICE]);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * parse_kinds: the kinds of value that a key can have, each read from text and printed.
+ * parse_kinds: parses and prints each kind of value that a key can have.
  */
 #include <stdio.h>
 #include <string.h>
@@ -119,7 +119,7 @@ static const struct parse_name *find_name(const struct parse_name *names, struct
     return NULL;
 }
 
-/* Types as other programs call them. */
+/* Names of types in other programs. */
 static const struct scan_synonym types[] = {
     {"float", "f32"},       {"float32", "f32"},
     {"single", "f32"},      {"fp32", "f32"},
@@ -133,7 +133,7 @@ static const struct scan_synonym types[] = {
     {NULL, NULL},
 };
 
-/* The types of this key; nothing for a word that is another type. */
+/* Offers the key's types, but none for a word that is another type. */
 static void offer_types(const struct parse_key *key, struct piece value, struct scan_choice *choice)
 {
     char name[PARSE_VALUE];
@@ -165,7 +165,7 @@ bool parse_meant(const struct parse_key *key, struct piece value, char text[SCAN
     return choice.nearest;
 }
 
-/* One of the names. */
+/* Parses one of the names. */
 static bool read_choice(const struct parse_key *key, struct piece value,
                         struct attn_problem *problem, const char **why)
 {
@@ -188,7 +188,7 @@ static void print_choice(const struct parse_key *key, const struct attn_problem 
     snprintf(text, PARSE_VALUE, "%s", name->name);
 }
 
-/* A sum of the names; the name of 0, where there is one, stands alone. */
+/* Parses a sum of names; the name of 0, if there is one, must be alone. */
 static bool read_set(const struct parse_key *key, struct piece value, struct attn_problem *problem,
                      const char **why)
 {
@@ -216,7 +216,7 @@ static void print_set(const struct parse_key *key, const struct attn_problem *pr
             end += sprintf(end, "%s%s", end > text ? "+" : "", name->name);
 }
 
-/* -1 or a number; half of the range, so that positions can be added without overflow. */
+/* Parses -1 or a number, at most half of the range, so that adding a position cannot overflow. */
 static bool read_limit(struct piece value, ptrdiff_t *limit, const char **why)
 {
     uint64_t n;
@@ -252,7 +252,7 @@ static void print_window(const struct parse_key *key, const struct attn_problem 
         sprintf(text, ":%td", problem->window_right);
 }
 
-/* all, or index:COUNT with :QUERIES behind */
+/* Parses all, index:COUNT or index:COUNT:QUERIES. */
 static bool read_keys(const struct parse_key *key, struct piece value, struct attn_problem *problem,
                       const char **why)
 {

@@ -1,5 +1,5 @@
 /*
- * parse_runs: sequences one by one, as serving engines describe a batch.
+ * parse_runs: parses and prints sequences one by one, as serving engines describe batches.
  */
 #include "parse_runs.h"
 
@@ -7,7 +7,7 @@
 
 #include "base/refuse.h"
 
-/* Bytes of a list, so that a text with all other clauses fits into PARSE_TEXT. */
+/* Most bytes of a list, so that a text with all other clauses fits into PARSE_TEXT. */
 #define LIST_BYTES 320
 #define TOO_LONG "makes a text of more than 320 bytes"
 
@@ -31,7 +31,7 @@ bool runs_add(struct input *input, size_t count, size_t q, size_t kv, const char
     return strlen(text) <= LIST_BYTES;
 }
 
-/* From 1 on, with a unit. */
+/* Parses a length of at least 1, which may have a unit. */
 static bool read_length(struct piece text, uint64_t most, uint64_t *n, const char **why)
 {
     if (!scan_count(text, most, n, why))
@@ -40,7 +40,7 @@ static bool read_length(struct piece text, uint64_t most, uint64_t *n, const cha
     return *n;
 }
 
-/* [N]qQ[sS] */
+/* Parses [N]qQ[sS]. */
 static bool read_run(struct piece text, struct input *input, const char **why)
 {
     bool queries, keys;
@@ -83,7 +83,7 @@ bool runs_read_keys(struct piece value, struct input *input, const char **why)
     return read_list(value, false, input, why);
 }
 
-/* "16k", or a number that no unit shortens. */
+/* Appends a length, "16k", or without a unit if that is not shorter. */
 static void add_length(char text[PARSE_TEXT], const char *before, size_t n)
 {
     const bool m = n >> 20 && n % (1 << 20) == 0, k = n >> 10 && n % (1 << 10) == 0;

@@ -10,20 +10,20 @@
 
 #define RUNS_FORM "[N]qQ[sS],..., N sequences of Q queries on S keys"
 
-/* Batches, and lists of keys alone.  False sets *why. */
+/* Parse a batch, or a list of keys alone.  False sets *why. */
 bool runs_read(struct piece value, struct input *input, const char **why);
 bool runs_read_keys(struct piece value, struct input *input, const char **why);
 
-/* Adds `count` sequences of q queries, 0: by other clauses, on kv keys; false as above. */
+/* Adds `count` sequences of q queries (0: by other clauses) on kv keys.  False sets *why. */
 bool runs_add(struct input *input, size_t count, size_t q, size_t kv, const char **why);
 
-/* The same text for the same sequences; nothing without any. */
+/* Prints the sequences, the same text for the same sequences; "" if there are none. */
 void runs_print(const struct input *input, char text[PARSE_TEXT]);
 
-/* Why a problem has no use for them; NULL where it has, and without any. */
+/* Why the sequences do not suit a problem; NULL if they do or if there are none. */
 const char *runs_misfit(const struct input *input, const struct attn_problem *problem);
 
-/* Lengths of the same ends and mean in their place, for another number of sequences. */
+/* Replaces the sequences by lengths with the same extremes and mean, for another number of sequences. */
 void runs_spread(struct input *input);
 
 #endif

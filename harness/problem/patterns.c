@@ -1,8 +1,8 @@
 /*
- * patterns: contents of operands.
+ * patterns: fills operands.
  *
- * Element (b, h, s, d) gets number ((b H + h) S + s) D + d of its stream, so that layout, padding
- * and thread count change nothing.
+ * Element (b, h, s, d) gets number ((b H + h) S + s) D + d of its stream, whatever the layout, padding and
+ * thread count.
  */
 #include "patterns.h"
 
@@ -23,12 +23,12 @@ typedef void numbers(float *x, size_t n, uint64_t key, uint64_t first);
 struct normal {
     numbers *generate;
     uint64_t key;
-    bool fine; /* with the bits that f64 has more */
+    bool fine; /* with all bits of f64 */
     double mean, size;
     size_t heads, rows, cols;
 };
 
-/* n <= KV_CHUNK numbers from the stream on. */
+/* Draws n <= KV_CHUNK numbers of the stream, from number `first` on. */
 static void draw(numbers *generate, bool fine, double *x, size_t n, uint64_t key, uint64_t first)
 {
     float floats[KV_CHUNK];
@@ -39,7 +39,7 @@ static void draw(numbers *generate, bool fine, double *x, size_t n, uint64_t key
         random_refine(x, n, random_key(key, STREAM_FINE), first);
 }
 
-/* Elements [first, first + n) of row (b, h, r). */
+/* Generates elements [first, first + n) of row (b, h, r). */
 static void generate_at(const struct normal *c, size_t b, size_t h, size_t r, size_t first,
                         size_t n, double *x)
 {
@@ -105,9 +105,8 @@ void patterns_uniform(struct tensor_set *set, const struct attn_problem *problem
 
 /* ---- prescribed scores --------------------------------------------------------------------- */
 
-/* Element d of the direction w of KV head (b, g): a random sign and a size in [0.5, 1.5) times
- * `size`, so that no dimension is idle and another head's keys mean nothing to this head.  As the type
- * of Q holds it. */
+/* Element d of the vector w of KV head (b, g), rounded to Q's type: a random sign and a magnitude in [0.5,
+ * 1.5) times `size`, so that every dimension counts and another head's keys give unrelated scores. */
 static double direction(const struct attn_problem *p, uint64_t key, size_t b, size_t g, size_t d,
                         double size)
 {
@@ -119,7 +118,7 @@ static double direction(const struct attn_problem *p, uint64_t key, size_t b, si
     return tensors_get(&one, 0, 0, 0, 0);
 }
 
-/* A size for the elements of w that leaves K's as large as Q's where scores are near 1. */
+/* A magnitude for the elements of w with which K's are as large as Q's for scores near 1. */
 static double balanced_size(const struct attn_problem *problem)
 {
     const double scale = fabs((double)attn_problem_scale(problem));
@@ -149,7 +148,7 @@ struct scores {
     double noise;
 };
 
-/* Elements [first, first + n) of w: read from the first query, where there is one. */
+/* Loads elements [first, first + n) of w, from the first query if there is one. */
 static void load_w(const struct scores *c, size_t b, size_t g, size_t first, size_t n, double *w)
 {
     const struct attn_problem *p = c->p;
@@ -162,7 +161,7 @@ static void load_w(const struct scores *c, size_t b, size_t g, size_t first, siz
             w[d] = direction(p, c->key, b, g, first + d, balanced_size(p));
 }
 
-/* Score of a key w / unit is 1. */
+/* The score of a key w: a key w / unit_of() scores 1. */
 static double unit_of(const struct scores *c, size_t b, size_t g)
 {
     double w[KV_CHUNK], norm2 = 0;
@@ -175,7 +174,7 @@ static double unit_of(const struct scores *c, size_t b, size_t g)
     return (double)attn_problem_scale(c->p) * norm2;
 }
 
-/* A row of K: as much of w as gives the score, plus noise. */
+/* Generates a row of K: the multiple of w that gives the score, plus noise. */
 static void generate_scored(const void *context, struct kv_place at, size_t first, size_t n,
                             double *x)
 {
@@ -224,7 +223,7 @@ void patterns_one_hot(struct tensor_set *set, const struct attn_problem *p,
     kv_fill(set, p, KV_V, generate_one_hot, &c);
 }
 
-/* Every element in memory, also those that nobody reads: pages may belong to several sequences. */
+/* Multiplies every element in memory once, since pages may belong to several sequences. */
 static void multiply(const struct tensors_view *view, double factor)
 {
     for (size_t b = 0; b < view->batch; b++)

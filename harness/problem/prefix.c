@@ -1,8 +1,8 @@
 /*
- * prefix: the clause of an input, and which keys lie in pages of other sequences.
+ * prefix: the clause of an input, and keys in shared pages.
  *
- * All sequences begin with the same pages, as where requests to a server begin with the same system prompt.
- * No sequence is without these pages, so the shortest one limits how many there are.
+ * All sequences begin with the same pages, like requests to a server with the same system prompt; the
+ * shortest sequence limits how many these are.
  */
 #include "prefix.h"
 
@@ -70,7 +70,7 @@ static bool print_prefix(const struct input *input, char text[PARSE_TEXT])
     return input->prefix_keys;
 }
 
-/* What the other clauses say of lengths is known when all are read. */
+/* Lengths by other clauses are known only after all have been parsed. */
 static const char *misfit_alone(const struct input *input, const struct attn_problem *p)
 {
     (void)input;

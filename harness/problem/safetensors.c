@@ -1,5 +1,5 @@
 /*
- * safetensors: the reader.
+ * safetensors: reads files.
  */
 #include "safetensors.h"
 
@@ -60,7 +60,7 @@ static bool read_shape(const json_t *shape, struct safetensor *t, size_t *elemen
     return true;
 }
 
-/* Reads one entry of the header; `data` is what follows it, `bytes` long. */
+/* Reads an entry of the header; `data` are the `bytes` bytes after the header. */
 static bool read_tensor(const json_t *entry, const unsigned char *data, size_t bytes,
                         struct safetensor *t, const char **why)
 {
@@ -106,7 +106,7 @@ static int by_data(const void *a, const void *b)
     return (s->bytes > t->bytes) - (s->bytes < t->bytes);
 }
 
-/* Each byte of the data belongs to exactly one tensor. */
+/* Verifies that each byte of the data belongs to exactly one tensor. */
 static bool check_cover(const struct safetensors *file, const unsigned char *data, const char *path,
                         char *message, size_t message_size)
 {
@@ -129,8 +129,7 @@ static bool check_cover(const struct safetensors *file, const unsigned char *dat
     return true;
 }
 
-/* Bytes of the file itself, not of its map: who cuts the file off meanwhile would end this process by a
- * signal. */
+/* Reads from the file, not from its mapping, where a file truncated meanwhile would cause SIGBUS. */
 static bool read_at(int fd, off_t at, void *to, size_t bytes, const char *path, char *message,
                     size_t message_size)
 {
@@ -207,7 +206,7 @@ static bool read_start(struct safetensors *file, int fd, const char *path, char 
     return ok;
 }
 
-/* Maps the file; what is in it is looked at where tensors are. */
+/* Maps the file, whose pages are read when tensors are. */
 static bool map_file(struct safetensors *file, int fd, const char *path, char *message,
                      size_t message_size)
 {

@@ -17,7 +17,7 @@
 struct safetensor {
     const char *name;
     const char *format;    /* "F32", "BF16", "I64", ... */
-    enum attn_dtype dtype; /* ATTN_DTYPE_COUNT where attention.h has no such type */
+    enum attn_dtype dtype; /* ATTN_DTYPE_COUNT: not a type of attention.h */
     size_t rank;
     size_t shape[SAFETENSORS_RANK];
     const void *data; /* row-major, maybe unaligned; safetensors_get() */
@@ -26,39 +26,36 @@ struct safetensor {
 
 struct safetensors;
 
-/* Maps a file and checks all of it.  NULL with a one-line message. */
+/* Maps a file and verifies all of it.  NULL fills message, one line. */
 struct safetensors *safetensors_open(const char *path, char *message, size_t message_size);
 void safetensors_close(struct safetensors *file);
 
-/* Tensors in the order of their data; the one whose name is prefix and name, NULL where there is none. */
+/* Tensors in the order of their data; the one called PREFIXNAME, NULL: there is none. */
 size_t safetensors_count(const struct safetensors *file);
 const struct safetensor *safetensors_at(const struct safetensors *file, size_t index);
 const struct safetensor *safetensors_find(const struct safetensors *file, const char *prefix,
                                           const char *name);
 
-/* Whether it is a tensor of floating-point numbers of that shape. */
+/* Whether a tensor has this shape and floating-point elements. */
 bool safetensors_is_shape(const struct safetensor *tensor, const size_t *shape, size_t rank);
 
-/* "f32 (1,2,3)", types as attention.h names them and others likewise */
+/* "f32 (1,2,3)"; types are named as in attention.h. */
 void safetensors_print_shape(const struct safetensor *tensor, char text[SAFETENSORS_SHAPE_TEXT]);
 
-/* Element number `index`, row-major, of a tensor of any type of attention.h, or of I64 or U8; bytes of a
- * BOOL as they are. */
+/* Element number `index`, row-major, of a tensor of a type of attention.h, or of I64 or U8; a BOOL's byte. */
 double safetensors_get(const struct safetensor *tensor, size_t index);
 
-/* What stands in front of the data of such a file: the length and the header, at least `least` bytes, for
- * free(); the data, which lie one after the other, then begin at a multiple of 64 bytes.  NULL without
- * memory. */
+/* Length and header of a file with these tensors, at least `least` bytes, free() it.  The data follow one
+ * after the other, from a multiple of 64 bytes on.  NULL: memory runs out. */
 char *safetensors_header(const struct safetensor *tensors, size_t count, size_t least,
                          size_t *bytes);
 
-/* Writes a file of dense tensors; their `format` is not looked at.  Written to another
- * file and renamed, so that path never holds half a file; where path is no regular file (a pipe,
- * /dev/full), directly. */
+/* Writes a file of dense tensors, by dtype, not `format`: to another file, which is renamed, so that path
+ * never holds an incomplete file; directly if path is no regular file (a pipe, /dev/full). */
 bool safetensors_write(const char *path, const struct safetensor *tensors, size_t count,
                        char *message, size_t message_size);
 
-/* Whether safetensors_write() could begin to; leaves everything as it is.  False fills message. */
+/* Whether safetensors_write() could write there; changes nothing.  False fills message. */
 bool safetensors_writable(const char *path, char *message, size_t message_size);
 
 #endif

@@ -18,7 +18,7 @@ static const struct safetensors_type types[] = {
     {"BOOL", 1, ATTN_BOOL},       {"I64", 8, ATTN_DTYPE_COUNT}, {"I16", 2, ATTN_DTYPE_COUNT},
     {"U8", 1, ATTN_DTYPE_COUNT},  {"U16", 2, ATTN_DTYPE_COUNT}, {"U32", 4, ATTN_DTYPE_COUNT},
     {"U64", 8, ATTN_DTYPE_COUNT}, {"F8_E4M3", 1, ATTN_F8E4M3},  {"F8_E5M2", 1, ATTN_F8E5M2},
-    {"U8", 1, ATTN_I4}, /* written: bytes of two elements, which are read as U8 above */
+    {"U8", 1, ATTN_I4}, /* for writing: bytes of two elements; reading finds the U8 above */
 };
 
 const struct safetensors_type *safetensors_type_named(const char *format)

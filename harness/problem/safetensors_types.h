@@ -9,10 +9,10 @@
 struct safetensors_type {
     const char *format;
     size_t size;           /* bytes */
-    enum attn_dtype dtype; /* ATTN_DTYPE_COUNT where attention.h has no such type */
+    enum attn_dtype dtype; /* ATTN_DTYPE_COUNT: not a type of attention.h */
 };
 
-/* NULL where there is none. */
+/* The type by its name in files, or by dtype; NULL: there is none. */
 const struct safetensors_type *safetensors_type_named(const char *format);
 const struct safetensors_type *safetensors_type_of(enum attn_dtype dtype);
 

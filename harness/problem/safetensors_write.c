@@ -1,5 +1,5 @@
 /*
- * safetensors_write: the writer.
+ * safetensors_write: writes files.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "safetensors_types.h"
 #include "system/lines.h"
 
-/* Bytes to which the data is aligned: a cache line, and the widest vector.  Spaces pad the header. */
+/* Alignment of the data in bytes: a cache line, and the widest vector.  Spaces pad the header. */
 #define ALIGNMENT 64
 
 /* {"name": {"dtype": ..., "shape": [...], "data_offsets": [begin, end]}, ...} */
@@ -65,21 +65,21 @@ static bool write_file(int fd, const char *header, size_t header_bytes,
     return ok;
 }
 
-/* A pipe or a device must be written to, not replaced. */
+/* Whether the path is a pipe or a device, which must not be replaced. */
 static bool must_write_directly(const char *path)
 {
     struct stat status;
     return stat(path, &status) == 0 && !S_ISREG(status.st_mode);
 }
 
-/* The path of the file that links lead to, for the caller to free(); NULL with errno.  Where a link
- * names a file that does not exist, that file is made, empty. */
+/* The path of the file that links lead to, free() it; NULL sets errno.  If a link names a file that does not
+ * exist, an empty one is created. */
 static char *resolve(const char *path, bool *made)
 {
     struct stat status;
     *made = false;
     if (stat(path, &status) != 0 && errno == ENOENT) {
-        if (lstat(path, &status) != 0) /* nothing there, or an error that mkstemp() finds again */
+        if (lstat(path, &status) != 0) /* no file, or an error that mkstemp() reports, too */
             return strdup(path);
         const int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
         if (fd < 0)
@@ -90,7 +90,7 @@ static char *resolve(const char *path, bool *made)
     return realpath(path, NULL);
 }
 
-/* The mode of the file, or that of a new file where there is none. */
+/* The mode of the file, or that of a new file if there is none. */
 static mode_t mode_of(const char *path)
 {
     struct stat status;
@@ -101,7 +101,7 @@ static mode_t mode_of(const char *path)
     return 0666 & ~mask;
 }
 
-/* A new file beside path, open for writing; *aside is its name, for free().  -1 leaves errno. */
+/* Creates a file in the folder of path, open for writing; *aside is its name, free() it.  -1 sets errno. */
 static int open_aside(const char *path, char **aside)
 {
     const size_t size = strlen(path) + sizeof ".XXXXXX";
@@ -112,7 +112,7 @@ static int open_aside(const char *path, char **aside)
     return mkstemp(*aside);
 }
 
-/* Writes another file, then renames it.  False leaves errno and what was at path. */
+/* Writes another file, then renames it.  False sets errno and leaves path unchanged. */
 static bool replace(const char *path, const char *header, size_t header_bytes,
                     const struct safetensor *tensors, size_t count)
 {
@@ -134,7 +134,7 @@ static bool replace(const char *path, const char *header, size_t header_bytes,
     return ok;
 }
 
-/* Replaces the file behind path and its links. */
+/* Replaces the file that path and its links lead to. */
 static bool replace_behind(const char *path, const char *header, size_t header_bytes,
                            const struct safetensor *tensors, size_t count)
 {
@@ -171,7 +171,7 @@ bool safetensors_write(const char *path, const struct safetensor *tensors, size_
     return ok;
 }
 
-/* Whether a file can be made where replace_behind() would make one; nothing stays of it. */
+/* Whether a file can be created where replace_behind() would create one; removes it. */
 static bool can_replace_behind(const char *path)
 {
     bool made;

@@ -1,5 +1,5 @@
 /*
- * select: lists of kernels and instruction sets.
+ * select: parses lists of kernels and instruction sets.
  */
 #include "select.h"
 
@@ -34,7 +34,7 @@ void select_add(struct selected selected[SELECT_MAX], size_t *count, const struc
         selected[(*count)++] = *one;
 }
 
-/* Adds what an item names: a group's members, or one kernel; returns how many. */
+/* Adds a group's members or a kernel, by name; returns how many. */
 static size_t add_item(const char *item, struct selected *selected, size_t *count)
 {
     const char *names[SELECT_MAX];
@@ -121,7 +121,7 @@ bool select_isas(const char *list, unsigned *isas, char *message, size_t message
     return true;
 }
 
-/* Demands on a variant, a set of bits. */
+/* Demands on a variant, bits. */
 enum { HERE = 1, OF_TYPE = 2, ABLE = 4 };
 
 static bool is_of_type(const struct attn_kernel *kernel, const struct attn_problem *problem)
@@ -129,7 +129,7 @@ static bool is_of_type(const struct attn_kernel *kernel, const struct attn_probl
     return kernel->caps.dtypes & 1u << problem->dtype;
 }
 
-/* The variant that this host prefers among those that meet the demands; -1 where none does. */
+/* The variant that this host prefers among those that meet the demands; -1: none does. */
 static int preferred(const char *name, const struct attn_problem *problem, unsigned demands)
 {
     const enum attn_isa *order = attn_isa_preference();
@@ -144,7 +144,7 @@ static int preferred(const char *name, const struct attn_problem *problem, unsig
     return -1;
 }
 
-/* The instruction sets, each under the name that variants of that kernel have for it here. */
+/* The instruction sets, each replaced by the one under which the kernel is built for it here. */
 static unsigned as_built(const char *name, unsigned isas)
 {
     unsigned built = 0;
@@ -177,7 +177,7 @@ unsigned select_variants(const struct selected *selected, unsigned isas,
     return 1u << best;
 }
 
-/* Whether a variant of that name computes the problem in another data type. */
+/* Whether a variant of the kernel computes the problem in another data type. */
 static bool taken_in_another_type(const char *name, const struct attn_problem *problem)
 {
     struct attn_problem other = *problem;
@@ -195,7 +195,7 @@ bool select_refusal(const struct attn_kernel *kernel, const struct attn_problem 
     const char *why, *of_type = "";
     if (attn_supports(kernel, problem, &why))
         return false;
-    if (!catalogue_named(kernel->name)) { /* of a program, without variants: it says why itself */
+    if (!catalogue_named(kernel->name)) { /* a program's kernel gives its own reason */
         snprintf(message, message_size, "%s", why);
         return true;
     }

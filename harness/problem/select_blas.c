@@ -8,7 +8,7 @@
 #include "blas.h"
 #include "select.h"
 
-/* The first is the library that the program is linked with, where that is OpenBLAS. */
+/* The first is the library that the program is linked with, if that is OpenBLAS. */
 static const struct {
     const char *library, *kernel;
 } libraries[] = {{"openblas", "gemm"}, {"blis", "gemm_blis"}, {"mkl", "gemm_mkl"}};
@@ -20,7 +20,7 @@ const char *select_blas_name(size_t index)
     return index < COUNT ? libraries[index].library : NULL;
 }
 
-/* The number of a library; COUNT fills message. */
+/* The index of a library; COUNT fills message. */
 static size_t find(struct piece name, char *message, size_t size)
 {
     struct scan_choice choice = {.given = name};
@@ -46,7 +46,7 @@ static size_t find(struct piece name, char *message, size_t size)
     return COUNT;
 }
 
-/* The libraries of a comma list, a set of bits; 0 fills message. */
+/* Parses a comma-separated list of libraries into bits; 0 fills message. */
 static unsigned parse(const char *list, char *message, size_t size)
 {
     unsigned set = 0;

@@ -1,5 +1,5 @@
 /*
- * sweep: ranges and choices in the text of a problem.
+ * sweep: parses ranges and choices in the text of a problem, and expands them.
  */
 #include "sweep.h"
 
@@ -10,7 +10,7 @@
 #include "base/refuse.h"
 #include "case_text.h"
 
-#define MOST_VALUE ((uint64_t)1 << 60) /* so that a step beyond it is still a number */
+#define MOST_VALUE ((uint64_t)1 << 60) /* so that a step beyond it does not overflow */
 #define TEXT ((size_t)4 * PARSE_TEXT)
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -28,7 +28,7 @@ static const char *find_dots(struct piece text)
     return NULL;
 }
 
-/* What is wrong with numbers that are ones; NULL where nothing is. */
+/* What is wrong with a range of valid numbers; NULL: nothing. */
 static const char *range_fault(const struct range *r)
 {
     return r->from > r->to           ? "runs from more to less"
@@ -59,7 +59,7 @@ static bool read_range(struct piece text, const char *dots, struct range *r, str
     return !*why;
 }
 
-/* Steps that stay within the range, but no more than `most`; the number after these. */
+/* Counts steps within the range, at most `most`; returns the number after these. */
 static uint64_t walk(const struct range *r, size_t most, size_t *steps)
 {
     uint64_t x = r->from, next;
@@ -84,7 +84,7 @@ bool sweep_count(struct piece text, size_t *count, struct piece *at, const char 
         if (dots && !read_range(part, dots, &r, at, why))
             return false;
         if (dots && !r.times)
-            steps = (r.to - r.from) / r.by; /* not walked: there may be very many */
+            steps = (r.to - r.from) / r.by; /* may be too many to walk */
         else if (dots)
             walk(&r, SIZE_MAX, &steps);
         *count += steps + 1;
@@ -114,7 +114,7 @@ bool sweep_value(struct piece text, size_t index, char value[SWEEP_VALUE])
 
 /* ---- cases ----------------------------------------------------------------------------------- */
 
-/* A key for a message: as it is, or quoted where it has other bytes than keys have. */
+/* A key for a message, quoted if it has bytes that keys cannot have. */
 static const char *key_text(struct piece name, char text[SCAN_QUOTED])
 {
     for (size_t i = 0; i < name.length; i++)
@@ -123,7 +123,7 @@ static const char *key_text(struct piece name, char text[SCAN_QUOTED])
     return piece_copy(name, text, SCAN_QUOTED) ? text : scan_quote(name, text);
 }
 
-/* Notes a key=value whose value is swept. */
+/* Adds an axis if the value of key=value is a sweep. */
 static bool add_axis(struct sweep *s, struct piece item, struct parse_error *error)
 {
     struct piece value = item, at;
@@ -163,7 +163,7 @@ bool sweep_begin(struct sweep *sweep, struct piece text, struct parse_error *err
     return true;
 }
 
-/* Which value an axis has in the case of that index: the last axis goes fastest. */
+/* The index of an axis's value in case number `index`; the last axis is the fastest. */
 static size_t turn(const struct sweep *s, size_t axis, size_t index)
 {
     for (size_t i = s->axis_count; i-- > axis + 1;)
@@ -171,7 +171,7 @@ static size_t turn(const struct sweep *s, size_t axis, size_t index)
     return index % s->axes[axis].count;
 }
 
-/* The text with a value in place of each sweep; false where it is too long. */
+/* The text with each sweep replaced by a value; false: it is too long. */
 static bool expand(const struct sweep *s, size_t index, char text[TEXT])
 {
     const char *at = s->text.at, *const end = at + s->text.length;
@@ -192,10 +192,10 @@ static bool expand(const struct sweep *s, size_t index, char text[TEXT])
     return true;
 }
 
-/* Where a position of the expanded text is in the one that was given. */
+/* The position in the given text of a position in the expanded one. */
 static size_t original(const struct sweep *s, size_t index, size_t position)
 {
-    size_t grown = 0; /* how much longer the given text is up to here */
+    size_t grown = 0; /* bytes by which the given text is longer up to here */
     for (size_t i = 0; i < s->axis_count; i++) {
         const struct sweep_axis *axis = &s->axes[i];
         const size_t begin = (size_t)(axis->value.at - s->text.at);
@@ -237,7 +237,7 @@ void sweep_suffix(const struct sweep *sweep, size_t index, char suffix[PARSE_TEX
                     number ? (int)(axis->name.length < 16 ? axis->name.length : 16) : 0,
                     axis->name.at, value);
     }
-    for (char *at = suffix; *at; at++) /* what a name may not hold */
+    for (char *at = suffix; *at; at++) /* replace characters not allowed in names */
         if (!isalnum((unsigned char)*at) && !strchr("._-", *at))
             *at = '_';
 }

@@ -6,9 +6,9 @@
  *     A..B+K    A, A + K, A + 2 K, ... up to B
  *     X|Y|Z     one after the other; each may be a range
  *
- * A, B and K are whole numbers; A and B may have a unit, as in 1k.  A problem may have such a value at any
- * key, and is one case for each combination, the last key fastest.  Every case has a problem text of its own,
- * without sweeps.
+ * A, B and K are whole numbers; A and B may have a unit, as in 1k.  Any key of a problem may have such a
+ * value.  The problem is then one case, with a text without sweeps, for each combination, the last key
+ * fastest.
  */
 #ifndef HARNESS_PROBLEM_SWEEP_H
 #define HARNESS_PROBLEM_SWEEP_H
@@ -19,11 +19,11 @@
 #define SWEEP_MOST ((size_t)512) /* cases of a text, and values of a list */
 #define SWEEP_VALUE 64           /* bytes of one value */
 
-/* How many values a text stands for: 1 where it has none of the above.  False where a range is wrong: *at is
- * what is, and *why a static string such as "is not a whole number". */
+/* How many values a text stands for, 1 if it is no sweep.  False: a range is wrong; *at is the wrong part,
+ * *why a static string such as "is not a whole number". */
 bool sweep_count(struct piece text, size_t *count, struct piece *at, const char **why);
 
-/* The value of that index below the count; false where it does not fit. */
+/* Value number `index` of the text, below the count; false: it does not fit. */
 bool sweep_value(struct piece text, size_t index, char value[SWEEP_VALUE]);
 
 /* A text `problem [input=...]`. */
@@ -37,11 +37,12 @@ struct sweep {
     size_t count; /* of cases */
 };
 
-/* False where a range is wrong or cases are too many; error->position counts from text.at. */
+/* Parses a sweep.  False: a range is wrong, or there are too many cases; error->position counts from
+ * text.at. */
 bool sweep_begin(struct sweep *sweep, struct piece text, struct parse_error *error);
 
-/* The case of that index below sweep->count, without a name; what a name of its own ends with, as in
- * "-s128-d64", or nothing where the text has no sweep. */
+/* Case number `index`, below sweep->count, without a name; and the suffix of its name, as in "-s128-d64", ""
+ * if the text has no sweep. */
 bool sweep_case(const struct sweep *sweep, size_t index, struct problem_case *c,
                 struct parse_error *error);
 void sweep_suffix(const struct sweep *sweep, size_t index, char suffix[PARSE_TEXT]);

@@ -1,5 +1,5 @@
 /*
- * tensors: sets in process memory, guard pages, checksums.
+ * tensors: allocates sets in process memory with guard pages, and takes checksums.
  */
 #include "tensors.h"
 
@@ -17,13 +17,13 @@
 
 /* ---- memory -------------------------------------------------------------------------------- */
 
-/* Inaccessible bytes between operands: a page where they only separate operands. */
+/* Inaccessible bytes between operands; for timing only a page. */
 static size_t guard_bytes(const struct tensors_layout *layout)
 {
     return layout->guard == TENSORS_TIMING ? tensors_page() : FAULT_GUARD;
 }
 
-/* An operand's pages; all are followed by inaccessible ones, and the first preceded. */
+/* Bytes of an operand's pages, which inaccessible ones precede and follow. */
 static size_t area_bytes(const struct tensors_view *view, const struct tensors_layout *layout)
 {
     const size_t page = tensors_page();
@@ -70,7 +70,7 @@ static bool map_views(const struct tensors_view *views, size_t count,
         if (mprotect(at, area, PROT_READ | PROT_WRITE) != 0)
             return refuse(message, message_size, "cannot allocate %zu bytes for %s: %s", area,
                           views[n].name, strerror(errno));
-        if (layout->guard != TENSORS_TIMING) /* whose pages have their own rules */
+        if (layout->guard != TENSORS_TIMING) /* timing places pages itself */
             machine_populate(at, area);
         *views[n].t = (struct attn_tensor){at + front[layout->guard], views[n].dtype, {0}};
         tensors_set_strides(&views[n], layout->row_padding);

@@ -1,5 +1,5 @@
 /*
- * tensors_elements: elements of operands and results as float64, and back.
+ * tensors_elements: reads and writes elements of operands and results as float64.
  */
 #include "tensors.h"
 
@@ -93,9 +93,9 @@ void tensors_set(const struct attn_tensor *t, size_t b, size_t h, size_t i, size
     tensors_set_row(t, b, h, i, d, &x, 1);
 }
 
-/* ---- the rows of results, sequence by sequence ----------------------------------------------- */
+/* ---- rows of results, sequence by sequence --------------------------------------------------- */
 
-/* Queries of all sequences in front of number b. */
+/* Queries of all sequences before sequence b. */
 static size_t queries_before(const struct attn_problem *p, const struct attn_tensors *t, size_t b)
 {
     return p->options & ATTN_OPTION_PACKED ? (size_t)((const int32_t *)t->cu_seqlens.data)[b]
@@ -111,7 +111,7 @@ struct tensors_place tensors_place(const struct attn_problem *p, const struct at
                                    size_t number)
 {
     size_t b = 0, end = p->batch;
-    while (end - b > 1) { /* the last sequence that begins at or before the row, and has one */
+    while (end - b > 1) { /* the last sequence that begins at or before the row */
         const size_t middle = b + (end - b) / 2;
         if (queries_before(p, t, middle) * p->q_heads <= number)
             b = middle;

@@ -1,7 +1,7 @@
 /*
  * tensors_file: sets of operands in a memory file.
  *
- * Page 0 on: the header.  Then each set, operand after operand, each with room for every shift.
+ * The header is at page 0; then come the sets, operand after operand, each with room for every shift.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 
 struct file_set {
     uint64_t checksum[TENSORS_OPERANDS];
-    size_t shift; /* at which the operands lie now */
+    size_t shift; /* of the operands now, bytes */
 };
 
 struct file_header {
@@ -34,7 +34,7 @@ static size_t round_to_page(size_t bytes)
     return bytes > SIZE_MAX - page ? SIZE_MAX : (bytes + page - 1) / page * page;
 }
 
-/* Bytes of one operand with room for its shift. */
+/* Bytes of an operand with room for every shift. */
 static size_t area_bytes(const struct tensors_view *view)
 {
     const size_t extent = tensors_extent(view, 0);
@@ -64,7 +64,7 @@ size_t tensors_file_bytes(const struct attn_problem *problem, const struct tenso
     return bytes;
 }
 
-/* Points the operands of a set into memory that begins with them. */
+/* Points the operands of a set into memory from `at` on. */
 static void place_operands(struct tensor_set *set, const struct attn_problem *problem, char *at,
                            size_t shift)
 {
@@ -102,9 +102,9 @@ static struct file_header *map_header(int fd, int access, char *message, size_t 
     return NULL;
 }
 
-#define HUGE ((size_t)2 << 20) /* of x86-64, and the usual one of aarch64 */
+#define HUGE ((size_t)2 << 20) /* bytes of a huge page on x86-64, and usually on AArch64 */
 
-/* Where huge pages can lie under a mapping of a file: where address and offset agree within one. */
+/* Reserves an address at which a mapping of a file can have huge pages: equal to the offset modulo HUGE. */
 static void *reserve_huge(size_t bytes, size_t offset)
 {
     char *room = mmap(NULL, bytes + HUGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -117,7 +117,7 @@ static void *reserve_huge(size_t bytes, size_t offset)
     return room + skipped;
 }
 
-/* Maps the operands of set `index`; they keep what they hold. */
+/* Maps the operands of set `index`, unchanged. */
 static bool map_operands(struct tensor_set *set, const struct attn_problem *problem,
                          const struct tensors_shape *shape, int fd, size_t index, int access,
                          size_t shift, bool huge, char *message, size_t message_size)
@@ -162,7 +162,7 @@ bool tensors_fill_file(const struct problem_case *c, size_t sets, int fd, char *
     const size_t bytes = tensors_file_bytes(&c->problem, &shape, sets);
     if (sets > TENSORS_FILE_SETS || bytes > PTRDIFF_MAX)
         return refuse(message, message_size, "%zu sets of operands are too many", sets);
-    /* Pages are reserved here, so that a full memory is an error and not a bus error later. */
+    /* Reserves pages, so that lack of memory is an error now, not SIGBUS later. */
     const int error = posix_fallocate(fd, 0, (off_t)bytes);
     if (error)
         return refuse(message, message_size, "cannot allocate %zu bytes for operands: %s", bytes,
@@ -222,8 +222,8 @@ void tensors_file_move(const struct tensors_file *file, size_t shift)
         move_operands(header, at, set->shift, shift);
         set->shift = shift;
     }
-    /* Not to be counted as a user of the pages: those of a process alone can be moved to other NUMA
-     * nodes.  The file keeps them. */
+    /* Unmaps the pages, which the file keeps: workers can move pages to other NUMA nodes only if no other
+     * process maps them. */
     if (header)
         madvise(file->mapping, file->bytes, MADV_DONTNEED);
 }
@@ -237,7 +237,7 @@ void tensors_file_release(struct tensors_file *file)
 
 /* ---- mapping --------------------------------------------------------------------------------- */
 
-/* The header, where the file has that set of the problem. */
+/* Maps the header if the file has the set of the problem; else NULL. */
 static struct file_header *find_set(const struct attn_problem *problem, int fd, size_t index,
                                     char *message, size_t message_size)
 {

@@ -1,5 +1,5 @@
 /*
- * tensors_fill: Q, K and V as the input of a case says.
+ * tensors_fill: fills Q, K and V by the input of a case.
  */
 #include <math.h>
 #include <string.h>
@@ -10,13 +10,13 @@
 #include "patterns.h"
 #include "tensors_view.h"
 
-#define NEEDLE_SCORE 40 /* e^-40 of every other key: a million of them weigh less than 1e-11 */
+#define NEEDLE_SCORE 40 /* other keys weigh e^-40: a million of them less than 1e-11 */
 #define NEGATIVE_SCORE -30
-#define SORTED_RANGE 96 /* as far as the largest and the smallest of 4096 numbers N(0, 13^2) */
+#define SORTED_RANGE 96 /* between the largest and the smallest of 4096 numbers N(0, 13^2) */
 #define NOISE 0.25
 
 enum { STREAM_SCORES = PATTERNS_V + 1, STREAMS }; /* after those of q, k and v */
-#define STREAM_POISON UINT64_C(0x706f69736f6e)    /* of bytes that nobody reads */
+#define STREAM_POISON UINT64_C(0x706f69736f6e)    /* of bytes that must not be read */
 
 static bool is_needle(const void *context, struct kv_place at)
 {
@@ -52,7 +52,7 @@ static double descending_score(const void *context, struct kv_place at)
     return -ascending_score(context, at);
 }
 
-/* Sets of inputs that have no random numbers differ by exact factors of V: 1, -1, 2, -2, 4... */
+/* Sets of inputs without random numbers differ by exact factors of V: 1, -1, 2, -2, 4... */
 static double stream_factor(uint64_t stream)
 {
     return ldexp(stream % 2 ? -1 : 1, (int)(stream / 2 % 4));
@@ -76,7 +76,8 @@ static bool same_shape(const struct tensors_shape *a, const struct tensors_shape
            a->bias_dtype == b->bias_dtype;
 }
 
-/* Fills all operands but q, k and v, and poisons what lies behind the ends of sequences; not of a file. */
+/* Fills all operands except q, k and v, and poisons memory beyond the ends of sequences; nothing for a
+ * file. */
 static bool fill_others(struct tensor_set *set, const struct problem_case *c, uint64_t stream,
                         char *message, size_t message_size)
 {
@@ -88,7 +89,7 @@ static bool fill_others(struct tensor_set *set, const struct problem_case *c, ui
     return !c->input.mask_file || operands_file_mask(set, c, message, message_size);
 }
 
-/* Q, K and V of one kind of input. */
+/* Fills Q, K and V by the kind of input. */
 static bool fill_kind(struct tensor_set *set, const struct problem_case *c,
                       const uint64_t key[STREAMS], char *message, size_t message_size)
 {
@@ -146,7 +147,7 @@ bool tensors_fill(struct tensor_set *set, const struct problem_case *c, uint64_t
     return true;
 }
 
-/* ---- one set of a case's operands in process memory ------------------------------------------ */
+/* ---- a set of a case's operands in process memory -------------------------------------------- */
 
 bool tensors_alloc_case(struct tensor_set *set, const struct problem_case *c,
                         const struct tensors_layout *layout, char *message, size_t message_size)

@@ -1,7 +1,7 @@
 /*
- * tensors_masks: biases, boolean masks, trees, lists of keys, sinks and slopes.
+ * tensors_masks: fills biases, boolean masks, trees, lists of keys, sinks and slopes.
  *
- * Elements have the number of their place in memory, whatever the padding and the thread count.
+ * An element's random number is that of its index, whatever the padding and thread count.
  */
 #include <math.h>
 
@@ -20,9 +20,9 @@ enum {
     STREAM_FINE
 }; /* apart from those of q, k and v */
 
-#define CHUNK 256 /* elements generated at a time */
+#define CHUNK 256 /* elements generated at once */
 
-/* N(0, 1) into a tensor of dims[0..3]. */
+/* Fills a tensor of dims[0..3] with N(0, 1). */
 static void fill_normal(const struct attn_tensor *t, const size_t dims[4], uint64_t key)
 {
 #pragma omp parallel for collapse(3) if (dims[0] * dims[1] * dims[2] * dims[3] > WORTH_THREADS)
@@ -43,7 +43,7 @@ static void fill_normal(const struct attn_tensor *t, const size_t dims[4], uint6
                 }
 }
 
-/* 0 where mask=causal sees a key and -inf elsewhere, in a sequence's own lengths. */
+/* Fills a bias with 0 for keys that mask=causal sees and -inf for others, by each sequence's lengths. */
 static void fill_causal(struct tensor_set *set, const struct attn_problem *p)
 {
     const struct attn_tensor *t = &set->tensors.bias;
@@ -61,7 +61,7 @@ static void fill_causal(struct tensor_set *set, const struct attn_problem *p)
     }
 }
 
-/* The whole block that an element lies in is visible, or not. */
+/* Fills a boolean mask, block by block. */
 static void fill_mask(struct tensor_set *set, const struct input *input, uint64_t key)
 {
     const struct attn_tensor *t = &set->tensors.mask;

@@ -1,14 +1,14 @@
 /*
- * tensors_poison: marks what may not be read and what must be written, and checks it afterwards.
+ * tensors_poison: poisons memory that must not be read or must be written, and verifies that afterwards.
  */
 #include <string.h>
 
 #include "element.h"
 #include "tensors_view.h"
 
-/* Bit patterns by dtype: a signalling NaN where nobody may read or write, a quiet one with a
- * payload that arithmetic does not produce where the kernel must write.  Integers have no NaN: numbers
- * outside every range, and no boolean. */
+/* Bit patterns by dtype.  Memory that must not be read or written: a signalling NaN; memory that must be
+ * written: a quiet NaN with a payload that arithmetic does not produce.  Integers: numbers outside of every
+ * range; booleans: neither 0 nor 1. */
 uint64_t tensors_padding_poison(enum attn_dtype dtype)
 {
     static const uint64_t bits[ATTN_DTYPE_COUNT] = {
@@ -29,7 +29,7 @@ static uint64_t result_poison(enum attn_dtype dtype)
     return bits[dtype];
 }
 
-/* 1 of each type. */
+/* The bits of 1 in each type. */
 static uint64_t bits_of_one(enum attn_dtype dtype)
 {
     static const uint64_t bits[ATTN_DTYPE_COUNT] = {
@@ -61,7 +61,7 @@ static void set_bits(void *row, enum attn_dtype dtype, size_t at, uint64_t bits)
     }
 }
 
-/* The bits of a result's element. */
+/* The bits of an element of a result. */
 static uint64_t get_bits(const void *row, enum attn_dtype dtype, size_t at)
 {
     const size_t bytes = attn_dtype_size(dtype);
@@ -74,7 +74,7 @@ static uint64_t get_bits(const void *row, enum attn_dtype dtype, size_t at)
 struct row {
     size_t b, h, r;
     void *data;
-    bool padded; /* the last row of the memory has no padding behind it */
+    bool padded; /* false for the last row in memory */
 };
 
 static size_t rows_of(const struct tensors_view *view)
@@ -90,8 +90,7 @@ static struct row row_number(const struct tensors_view *view, size_t n)
     return row;
 }
 
-/* Sets the elements between the rows of a view, as its layout pads them; of i4 also those that fill up the
- * last byte of a row. */
+/* Sets the padding between the rows of a view; for i4 also unused elements in the last byte of a row. */
 static void fill_padding(const struct tensors_view *view, size_t padding, uint64_t bits)
 {
     const char *end = (const char *)view->t->data + tensors_extent(view, padding);
@@ -100,7 +99,7 @@ static void fill_padding(const struct tensors_view *view, size_t padding, uint64
     for (size_t n = 0; filled && n < view->batch * view->heads * rows; n++) {
         char *row = attn_row(view->t, n / rows / view->heads, n / rows % view->heads, n % rows);
         if (row >= end)
-            continue; /* the last row of the memory has nothing behind it */
+            continue; /* the last row in memory has no padding */
         const size_t size = attn_dtype_size(view->dtype), left = (size_t)(end - row);
         const size_t room = size ? left / size : 2 * left;
         for (size_t d = n % rows < view->rows ? view->cols : 0; d < (room < whole ? room : whole);
@@ -154,7 +153,7 @@ bool tensors_show_padding(struct tensor_set *set, const struct attn_problem *pro
     return set->layout.row_padding > 0;
 }
 
-/* The sequence that a row of packed queries is of. */
+/* The sequence of a row of packed queries. */
 static size_t sequence_of(const struct attn_problem *p, const struct attn_tensors *t, size_t row)
 {
     size_t b = 0;
@@ -163,7 +162,7 @@ static size_t sequence_of(const struct attn_problem *p, const struct attn_tensor
     return b;
 }
 
-/* LSE has one row a head; its columns are the queries. */
+/* The spot of an element; LSE has one row per head, with a column for each query. */
 static struct tensors_spot spot_of(const struct tensors_view *view, const struct attn_problem *p,
                                    const struct attn_tensors *t, const struct row *row, size_t d)
 {
@@ -179,7 +178,7 @@ static struct tensors_spot spot_of(const struct tensors_view *view, const struct
     return spot;
 }
 
-/* The first element among columns [from, to) of the rows whose bits are, or are not, `bits`. */
+/* Finds the first element in columns [from, to) of the rows whose bits are, or are not, `bits`. */
 static bool find(const struct tensors_view *view, const struct attn_problem *p,
                  const struct attn_tensors *t, size_t from, size_t to, bool equal, uint64_t bits,
                  struct tensors_spot *spot)
@@ -197,7 +196,7 @@ static bool find(const struct tensors_view *view, const struct attn_problem *p,
     return false;
 }
 
-/* Whether nothing is found in the results: unwritten elements, or written padding. */
+/* Whether the results have no unwritten element, or no written padding. */
 static bool is_sound(const struct tensor_set *set, const struct attn_problem *problem, bool padding,
                      struct tensors_spot *spot)
 {

@@ -1,5 +1,5 @@
 /*
- * tensors_shape: the sizes of operands that a problem leaves open.
+ * tensors_shape: determines sizes of operands that a problem leaves open.
  */
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #include "prefix.h"
 #include "tensors_view.h"
 
-/* Pages that no table names: some, so that a kernel that walks through memory meets them. */
+/* Number of pages that no table names, to catch kernels that ignore the table. */
 #define UNNAMED(named) (2 + (named) / 16)
 
 static void set_dims(size_t dims[4], size_t b, size_t h, size_t i, size_t j)
@@ -24,7 +24,7 @@ static size_t pages_of(size_t keys, size_t page_size)
     return keys ? (keys - 1) / page_size + 1 : 0;
 }
 
-/* Rows and pages of all sequences. */
+/* Adds up rows and pages of all sequences. */
 static bool add_up(const struct problem_case *c, struct tensors_shape *shape)
 {
     const struct attn_problem *p = &c->problem;
@@ -147,7 +147,7 @@ static double elements(const size_t dims[4])
     return (double)dims[0] * (double)dims[1] * (double)dims[2] * (double)dims[3];
 }
 
-/* Rows of K that whole pages have, those that no table names among them, where every sequence is full. */
+/* Rows of K in whole pages, with those that no table names, if every sequence has kv_len keys. */
 static double paged_keys(const struct problem_case *c)
 {
     const struct attn_problem *p = &c->problem;

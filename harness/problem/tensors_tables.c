@@ -1,5 +1,5 @@
 /*
- * tensors_tables: lengths, offsets and page tables, and poison where they say that nobody reads.
+ * tensors_tables: fills lengths, offsets and page tables, and poisons memory that these exclude.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 
 /* ---- lengths and tables -------------------------------------------------------------------- */
 
-/* Where each sequence begins, and where the last one ends. */
+/* Fills offsets: the first row of each sequence, and the end of the last one. */
 static void set_offsets(const struct attn_tensor *t, const size_t *lengths, size_t batch)
 {
     int32_t *offsets = t->data, sum = 0;
@@ -29,7 +29,7 @@ static void set_offsets(const struct attn_tensor *t, const size_t *lengths, size
     offsets[batch] = sum;
 }
 
-/* Numbers 0 to n - 1 in a drawn order; free() it. */
+/* The numbers 0 to n - 1 in a drawn order; free() them. */
 static size_t *shuffled(size_t n, uint64_t key)
 {
     size_t *numbers = calloc(n, sizeof *numbers);
@@ -40,8 +40,8 @@ static size_t *shuffled(size_t n, uint64_t key)
     return numbers;
 }
 
-/* Deals the pages to the sequences, those of a prefix to the first one for all; entries behind the last page
- * of one are -1. */
+/* Assigns pages to the sequences, those of a prefix to the first one for all; entries after a sequence's last
+ * page are -1. */
 static bool set_table(struct tensor_set *set, const struct problem_case *c, uint64_t key)
 {
     const struct attn_problem *p = &c->problem;
@@ -86,7 +86,7 @@ bool tensors_fill_tables(struct tensor_set *set, const struct problem_case *c, u
 
 /* ---- poison -------------------------------------------------------------------------------- */
 
-/* Rows [from, to) of K or V in one block of memory. */
+/* Poisons rows [from, to) of K or V in a block. */
 static void poison_rows(const struct attn_tensor *t, size_t b, size_t heads, size_t from, size_t to,
                         size_t cols, uint64_t key)
 {
@@ -105,7 +105,7 @@ static void poison_rows(const struct attn_tensor *t, size_t b, size_t heads, siz
         }
 }
 
-/* Keys in use of each page, for free(). */
+/* The number of keys in each page; free() it. */
 static size_t *used_of_pages(const struct tensor_set *set, const struct attn_problem *p)
 {
     const struct attn_tensor *t = &set->tensors.block_table;
@@ -121,7 +121,7 @@ static size_t *used_of_pages(const struct tensor_set *set, const struct attn_pro
     return used;
 }
 
-/* Blocks of k and v are pages, or sequences. */
+/* Poisons K and V beyond the keys in use, by blocks, which are pages or sequences. */
 static bool poison_keys(struct tensor_set *set, const struct attn_problem *p, uint64_t key)
 {
     const bool paged = p->options & ATTN_OPTION_PAGED;
@@ -141,7 +141,7 @@ static bool poison_keys(struct tensor_set *set, const struct attn_problem *p, ui
     return true;
 }
 
-/* Scales of keys behind the end of a sequence. */
+/* Poisons the scales of keys beyond the end of a sequence. */
 static void poison_scales(struct tensor_set *set, const struct attn_problem *p)
 {
     const uint32_t bits = (uint32_t)tensors_padding_poison(ATTN_F32);

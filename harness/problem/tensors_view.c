@@ -1,5 +1,5 @@
 /*
- * tensors_view: shapes, strides and bytes of operands and results.
+ * tensors_view: computes shapes, strides and bytes of operands and results.
  */
 #include "tensors_view.h"
 
@@ -7,7 +7,7 @@
 
 /* ---- operands ------------------------------------------------------------------------------ */
 
-/* `packed`: all sequences are one. */
+/* `packed`: the view has all sequences as one. */
 static struct tensors_view rows_of(const struct attn_problem *p, size_t batch, size_t heads,
                                    size_t rows, size_t cols, bool packed)
 {
@@ -40,7 +40,7 @@ static struct tensors_view keys(const struct attn_problem *p, const struct tenso
                    packed);
 }
 
-/* An operand of four dimensions, each of which may be 1 for all to share. */
+/* An operand of four dimensions; one of size 1 is shared. */
 static struct tensors_view broadcast(const size_t dims[4])
 {
     struct tensors_view view = {.batch = dims[0],
@@ -54,7 +54,7 @@ static struct tensors_view broadcast(const size_t dims[4])
     return view;
 }
 
-/* Scales: one for each token are a row of all tokens. */
+/* Scales; those of tokens are a row. */
 static struct tensors_view scales(const size_t dims[4])
 {
     struct tensors_view view = broadcast(dims);
@@ -67,14 +67,14 @@ static struct tensors_view scales(const size_t dims[4])
     return view;
 }
 
-/* `rows` rows of numbers; or one. */
+/* `rows` rows of numbers. */
 static struct tensors_view table(size_t rows, size_t cols)
 {
     return (struct tensors_view){
         .batch = rows, .heads = 1, .rows = 1, .cols = cols, .order = ATTN_BHSD, .dense = 1};
 }
 
-/* A number for each query of each sequence: packed, all sequences are one. */
+/* A number for each query of each sequence; packed: the view has all sequences as one. */
 static struct tensors_view drafts(const struct attn_problem *p, const struct tensors_shape *shape)
 {
     const bool packed = p->options & ATTN_OPTION_PACKED;
@@ -211,7 +211,7 @@ void tensors_complete(struct attn_tensors *t, const struct attn_problem *p,
 size_t tensors_pitch(const struct tensors_view *view, size_t padding)
 {
     const size_t cols = view->cols + (view->wide ? 2 : 1) * padding;
-    return view->dtype == ATTN_I4 ? cols + cols % 2 : cols; /* rows begin at bytes */
+    return view->dtype == ATTN_I4 ? cols + cols % 2 : cols; /* rows begin at whole bytes */
 }
 
 size_t tensors_positions(const struct tensors_view *view, size_t padding)
@@ -243,7 +243,7 @@ size_t tensors_extent(const struct tensors_view *view, size_t padding)
     if (row < padding || __builtin_mul_overflow(view->batch, view->heads, &n) ||
         __builtin_mul_overflow(n, rows, &n) || __builtin_mul_overflow(n, row, &n))
         return SIZE_MAX;
-    if (n) /* nothing lies behind the last element */
+    if (n) /* no padding after the last element */
         n -= row - view->cols + spare * row * (view->order == ATTN_BHSD ? 1 : view->heads);
     if (view->dtype == ATTN_I4)
         return (n + 1) / 2;

@@ -1,9 +1,9 @@
 /*
- * tensors_view: what each operand and result is as a block of memory; for the files of this folder that
- * make, fill and move operands.
+ * tensors_view: operands and results as blocks of memory, for the files of this folder that allocate, fill
+ * and move them.
  *
- * A view is (batch, heads, rows, cols) with dense rows.  LSE is seen as one row of q_len per head,
- * although kernels address its elements by stride[2] = 1; the lengths of all sequences are one row.
+ * A view is (batch, heads, rows, cols) with dense rows.  LSE is one row of q_len columns per head, although
+ * kernels address its elements by stride[2] = 1; the lengths of all sequences are one row.
  */
 #ifndef HARNESS_PROBLEM_TENSORS_VIEW_H
 #define HARNESS_PROBLEM_TENSORS_VIEW_H
@@ -14,20 +14,20 @@
 
 struct tensors_view {
     const char *name;
-    enum operand_id id; /* OPERANDS of a result */
+    enum operand_id id; /* OPERANDS: a result */
     struct attn_tensor *t;
     enum attn_dtype dtype;
     size_t batch, heads, rows, cols;
     enum attn_layout order;
-    unsigned dense;  /* the logical dimension, of the tensor's strides, that the columns are */
-    unsigned shared; /* bit n: all of dimension n share the same elements: stride 0 */
+    unsigned dense;  /* index of the stride that belongs to the columns */
+    unsigned shared; /* bit n: dimension n has stride 0 */
     bool
-        rows_apart; /* where rows have padding, heads have a row of it, too (BSHD: sequences a position) */
-    bool wide; /* and this one has twice the padding: K and V differ in their strides */
+        rows_apart; /* padding of rows also adds a row to each head (BSHD: a position to a sequence) */
+    bool wide;      /* twice the padding, so that strides of K and V differ */
 };
 
-/* The operands that have memory of their own: q, k, v (not where it is part of k) and what else the
- * problem needs; and the results that it wants. */
+/* Views of the operands with their own memory: q, k, v (unless it is part of k) and others that the problem
+ * needs; and of its results.  Return how many. */
 size_t tensors_operands(struct attn_tensors *t, const struct attn_problem *problem,
                         const struct tensors_shape *shape,
                         struct tensors_view views[TENSORS_OPERANDS]);
@@ -35,21 +35,21 @@ size_t tensors_results(struct attn_tensors *t, const struct attn_problem *proble
                        const struct tensors_shape *shape,
                        struct tensors_view views[TENSORS_RESULTS]);
 
-/* Elements from a row to the next, and rows of a head (BSHD: positions of a sequence), with that padding. */
+/* Elements from a row to the next, and rows of a head (BSHD: positions of a sequence), with this padding. */
 size_t tensors_pitch(const struct tensors_view *view, size_t padding);
 size_t tensors_positions(const struct tensors_view *view, size_t padding);
 
 /* Sets the tensor's strides for rows `padding` elements apart. */
 void tensors_set_strides(const struct tensors_view *view, size_t padding);
 
-/* After all operands have their places: V that is part of K, and the counts of pages and rows. */
+/* After all operands point into memory: sets a V that is part of K, and the counts of pages and rows. */
 void tensors_complete(struct attn_tensors *t, const struct attn_problem *problem,
                       const struct tensors_shape *shape);
 
-/* Bytes from the first element to the end of the last one; SIZE_MAX where they overflow. */
+/* Bytes from the first element to the end of the last one; SIZE_MAX: they overflow. */
 size_t tensors_extent(const struct tensors_view *view, size_t padding);
 
-/* Bytes from its page to the start of operand number `index`: neighbours get different ones. */
+/* Offset in bytes of operand number `index` in its page; neighbours get different ones. */
 static inline size_t tensors_stagger(size_t shift, size_t index)
 {
     return shift * (2 * index + 1) % TENSORS_SHIFT_RANGE;
@@ -57,22 +57,22 @@ static inline size_t tensors_stagger(size_t shift, size_t index)
 
 size_t tensors_page(void);
 
-/* The bits that nobody may read: a signalling NaN, or a number outside every range. */
+/* The bits of poison that must not be read: a signalling NaN, or a number outside of every range. */
 uint64_t tensors_padding_poison(enum attn_dtype dtype);
 
-/* Poison into every element of a result, and into the padding between rows. */
+/* Poison every element of a result; the padding between rows. */
 void tensors_poison_result(const struct tensors_view *view);
 void tensors_poison_padding(const struct tensors_view *view, size_t padding);
 
-/* The bits that nobody may read into every element of an operand without padding. */
+/* Fills an operand without padding with poison that must not be read. */
 void tensors_poison_whole(const struct tensors_view *view);
 
-/* Fill operands other than q, k and v as the input of a case says, unless that is a file. */
+/* Fill operands other than q, k and v by the input of a case, unless that is a file. */
 bool tensors_fill_tables(struct tensor_set *set, const struct problem_case *c, uint64_t stream,
                          char *message, size_t message_size);
 void tensors_fill_masks(struct tensor_set *set, const struct problem_case *c, uint64_t stream);
 
-/* NaN into K, V and scales beyond the ends of sequences, and into pages that no table names. */
+/* Fills K, V and scales beyond the ends of sequences, and pages that no table names, with NaN. */
 bool tensors_poison_tails(struct tensor_set *set, const struct attn_problem *problem, uint64_t key,
                           char *message, size_t message_size);
 

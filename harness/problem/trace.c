@@ -1,5 +1,5 @@
 /*
- * trace: columns of a CSV file as lengths of sequences.
+ * trace: reads lengths of sequences from the columns of a CSV file.
  *
  * Names of columns are those of the traces of Azure (Patel et al. 2024, arXiv:2311.18677), BurstGPT (Wang et
  * al. 2024, arXiv:2401.17644) and Vidur (Agrawal et al. 2024, arXiv:2405.05465).
@@ -78,7 +78,7 @@ static bool find_columns(struct reader *r)
     return true;
 }
 
-/* The numbers of a line's columns. */
+/* Reads the numbers in a line's columns. */
 static bool read_tokens(struct reader *r, struct piece line, uint64_t tokens[COLUMNS])
 {
     char quoted[SCAN_QUOTED];
@@ -122,7 +122,7 @@ static bool read_requests(struct reader *r, bool replies, size_t most, struct in
     return n || refuse_file(r->message, r->message_size, r->path, "no requests");
 }
 
-/* FILE or FILE:N */
+/* Splits FILE or FILE:N. */
 static bool split_count(struct piece *path, uint64_t *count, const char **why)
 {
     size_t at = path->length;

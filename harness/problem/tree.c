@@ -1,8 +1,8 @@
 /*
  * tree: the clause of an input, and the parents.
  *
- * A tree is one text for all sequences: children of a draft by level, breadth first (4x3x2), or each draft's
- * parent.  A sequence of fewer queries has the first drafts of it, which are a tree too.
+ * A tree is the same for all sequences: children of a draft by level, breadth first (4x3x2), or each draft's
+ * parent.  A sequence with fewer queries has its first drafts, which are a tree, too.
  */
 #include "tree.h"
 
@@ -15,7 +15,7 @@
 #define MOST_DRAFTS 65536
 #define STREAM_PARENTS UINT64_C(0x74726565) /* apart from other random numbers of an input */
 
-/* A tree that is read: how many drafts, and the parents of the first `room`. */
+/* A tree that is being parsed: how many drafts, and the parents of the first `room`. */
 struct tree {
     size_t count, room;
     int32_t *parents;
@@ -32,7 +32,7 @@ static bool add(struct tree *tree, int64_t parent, const char **why)
     return true;
 }
 
-/* 4x3x2: 4 children of the cache, 3 of each of these, 2 of each of those. */
+/* Parses 4x3x2: 4 children of the cache, 3 of each of these, 2 of each of those. */
 static bool read_levels(struct piece text, struct tree *tree, const char **why)
 {
     uint64_t children;
@@ -51,7 +51,7 @@ static bool read_levels(struct piece text, struct tree *tree, const char **why)
     return true;
 }
 
-/* -1,0,0,1: the parent of each, -1 is the cache. */
+/* Parses -1,0,0,1: each draft's parent, -1 the cache. */
 static bool read_parents(struct piece text, struct tree *tree, const char **why)
 {
     for (bool more = true; more;) {
