@@ -3,9 +3,9 @@
  *
  *     attnbench run --plugin 'attnbench-ring --ranks 2 [--hostfile FILE]' --kernel ring_2
  *
- * This process says which kernels there are, and has mpiexec start the ranks when it is asked for more: this
- * program again, with --rank (rank_serve.h).  From then on it hands each request to rank 0, and rank 0's
- * answers back.
+ * This process describes the kernels, and for any other request has mpiexec start the ranks: this program
+ * again, with --rank (rank_serve.h).  From then on it forwards requests to rank 0, and rank 0's answers to
+ * attnbench.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,26 +19,26 @@
 
 #define MOST 4096    /* ranks */
 #define CPUS 1024    /* of this host */
-#define PATIENCE 1e9 /* seconds: attnbench has deadlines of its own */
+#define PATIENCE 1e9 /* seconds: attnbench has its own deadlines */
 
 static struct {
     int ranks;
     char hostfile[4096];     /* absolute; "": all ranks run here */
     const char *unavailable; /* what is missing; NULL: nothing */
-    struct process *mpiexec; /* which rank 0 answers for; NULL: not started */
+    struct process *mpiexec; /* its streams are rank 0's; NULL: not started */
 } self = {.ranks = 2};
 
 /* ---- describe -------------------------------------------------------------------------------- */
 
-/* Whether flash and split_kv, which compute the blocks, are both there for it, in f32 or bf16, whatever the
- * number of rows: not for matrix units. */
+/* Whether flash and split_kv, which compute the blocks, both have variants of the ISA for f32 or bf16 and any
+ * number of rows; those for matrix units do not. */
 static bool has_blocks(enum attn_isa isa)
 {
     const struct attn_kernel *flash = attn_find("flash", isa),
                              *split_kv = attn_find("split_kv", isa);
     struct attn_problem one;
     const char *why;
-    attn_problem_init(&one); /* of one query */
+    attn_problem_init(&one); /* one query */
     one.dtype = one.kv_dtype = flash && flash->caps.dtypes & 1u << ATTN_F32 ? ATTN_F32 : ATTN_BF16;
     return flash && split_kv && attn_supports(split_kv, &one, &why) && flash->isa == isa &&
            split_kv->isa == isa && flash->caps.dtypes & (1u << ATTN_F32 | 1u << ATTN_BF16) &&
@@ -86,9 +86,9 @@ static json_t *describe(void)
 
 /* ---- starting ranks -------------------------------------------------------------------------- */
 
-/* What mpiexec and the ranks go by.  Options of mpiexec differ from one MPI to the other; these
- * variables are for Open MPI and MPICH alike, each ignores those of the other.  Ranks bind their own
- * threads, may be more than there are cores, and root may start them as it may start workers. */
+/* Environment of mpiexec and the ranks, instead of mpiexec's options, which differ between MPIs: Open MPI and
+ * MPICH ignore each other's variables.  Ranks bind their own threads, may be more than the cores, and root
+ * may start them, as it may start workers. */
 struct environment {
     char hosts[2][4200];
     const char *variables[24];
@@ -110,8 +110,8 @@ static void environment_init(struct environment *e)
         "OMPI_MCA_hwloc_base_binding_policy=none",
         "OMP_PLACES", /* unset: those of this process */
     };
-    /* Unless the user sets them: else Open MPI fills the first host before it takes the next.  Each host has
-     * neighbours in the ring. */
+    /* Unless the user sets these: spread ranks over the hosts, which Open MPI would fill one after the other,
+     * with neighbours in the ring on the same host. */
     static const char *const dealt[] = {
         "OMPI_MCA_rmaps_base_mapping_policy=node",
         "OMPI_MCA_rmaps_base_ranking_policy=slot",
@@ -134,7 +134,7 @@ static void environment_init(struct environment *e)
     e->variables[n] = NULL;
 }
 
-/* Ends this program, and with it the cell, with a last line that says why. */
+/* Ends this program, and with it the cell; the last line printed is the reason. */
 static _Noreturn void give_up(const char *why)
 {
     fprintf(stderr, "mpiexec with %d rank%s%s%s %s\n", self.ranks, self.ranks > 1 ? "s" : "",
@@ -143,7 +143,7 @@ static _Noreturn void give_up(const char *why)
     exit(3);
 }
 
-/* For a problem to be prepared: its CPUs are theirs on this host. */
+/* Starts the ranks for a request to prepare, whose CPUs are theirs on this host. */
 static void start(const json_t *request)
 {
     struct environment environment = {.variables = {NULL}};
@@ -173,7 +173,7 @@ static void start(const json_t *request)
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-/* Where ranks find the file of tensors, which only this process was given. */
+/* Adds the location of the file of tensors, which only this process has inherited, to a request. */
 static void add_file(json_t *request)
 {
     struct memory_file file = {0};
@@ -185,7 +185,8 @@ static void add_file(json_t *request)
                                       (json_int_t)file.bytes));
 }
 
-/* Ranks that all run here need not be started to know that they cannot share the threads; NULL: they can. */
+/* A refusal if the ranks, all on this host, cannot share the threads, without starting them; NULL: they
+ * can. */
 static const char *refusal(const json_t *request)
 {
     static char line[160];
@@ -200,7 +201,7 @@ static const char *refusal(const json_t *request)
     return line;
 }
 
-/* The answer of the ranks, one line. */
+/* Forwards a request; returns the ranks' answer, one line. */
 static const char *relay(json_t *request, const char *action)
 {
     const char *line;
@@ -213,7 +214,7 @@ static const char *relay(json_t *request, const char *action)
             start(request);
     }
     if (!self.mpiexec)
-        return "{\"protocol\":1,\"state\":\"ok\",\"why\":null}"; /* nothing to release */
+        return "{\"protocol\":1,\"state\":\"ok\",\"why\":null}"; /* no ranks to release it */
     char *text = json_dumps(request, JSON_COMPACT);
     if (!text ||
         process_ask(self.mpiexec, text, PATIENCE, &line, why, sizeof why) != PROCESS_ANSWERED)
@@ -237,7 +238,7 @@ static void serve(FILE *requests, FILE *answers)
             fputs(relay(request, action ? action : ""), answers);
         }
         fputc('\n', answers);
-        (void)fflush(answers); /* where nobody reads, the next request does not come */
+        (void)fflush(answers); /* if nobody reads, no further request comes */
         json_decref(request);
     }
     free(line);

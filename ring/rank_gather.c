@@ -1,5 +1,5 @@
 /*
- * rank_gather: reports, places, links and ceilings.
+ * rank_gather: gathers reports, CPUs, links and ceilings.
  */
 #include "rank_gather.h"
 
@@ -17,13 +17,13 @@
 #define CPUS 1024 /* of a rank */
 #define NAP_NS 100000
 
-/* Ping-pong: round trips, and bytes of the larger message; the links looked at, at most. */
+/* Ping-pong: round trips, bytes of the larger message, and the most links measured. */
 #define TRIPS 50
 #define LARGE_TRIPS 3
 #define LARGE ((size_t)4 << 20)
 #define LINKS 16
 
-/* ---- what ranks have to say ------------------------------------------------------------------ */
+/* ---- reports --------------------------------------------------------------------------------- */
 
 bool rank_all_right(const struct ring_ranks *ranks, const struct rank_report *mine, json_t *answer)
 {
@@ -46,7 +46,7 @@ bool rank_all_right(const struct ring_ranks *ranks, const struct rank_report *mi
     return wrong == 0;
 }
 
-/* ---- where it runs --------------------------------------------------------------------------- */
+/* ---- hosts and CPUs -------------------------------------------------------------------------- */
 
 struct place {
     char host[64];
@@ -60,7 +60,7 @@ int rank_hosts(void)
     return hosts;
 }
 
-/* How many different ones there are. */
+/* The number of different hosts. */
 static int count_hosts(const struct place *all, int count)
 {
     int different = 0;
@@ -106,7 +106,8 @@ void rank_say_places(const struct ring_ranks *ranks, const int *bound, int threa
 
 /* ---- links ----------------------------------------------------------------------------------- */
 
-/* Half the round trip of so many bytes between two ranks, the shortest of some; on other ranks 0. */
+/* Half of the shortest of `trips` round trips of `bytes` bytes between two ranks, in seconds; 0 on other
+ * ranks. */
 static double trip(const struct ring_ranks *ranks, char *memory, size_t bytes, int trips, int to,
                    int from)
 {
@@ -130,7 +131,7 @@ void rank_link(const struct ring_ranks *ranks, double *latency_s, double *gbytes
 {
     const int count = ranks->count, links = count < LINKS ? count : LINKS;
     char *memory = calloc(1, LARGE);
-    double slowest[2] = {0}; /* seconds of nothing, and of a byte more */
+    double slowest[2] = {0}; /* seconds of an empty message, and of each further byte */
     if (!memory)
         ring_abort(3);
     for (int from = 0; count > 1 && from < links; from++) {
@@ -150,8 +151,8 @@ void rank_link(const struct ring_ranks *ranks, double *latency_s, double *gbytes
 
 /* ---- ceilings -------------------------------------------------------------------------------- */
 
-/* Whether this rank has cores of its own.  One without would be measured in turns with another, each as if it
- * were alone; it sleeps while they measure. */
+/* Whether this rank has its own cores.  Ranks that share cores would be measured in turn, each as if it were
+ * alone, so one without its own cores sleeps while others measure. */
 static bool has_cores(const struct ring_ranks *ranks, const struct machine *machine, int threads,
                       double seconds)
 {

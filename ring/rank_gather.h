@@ -13,24 +13,24 @@
 #define RANK_WHY 240
 
 struct rank_report {
-    bool right, unsupported; /* the latter: there is no error, this is only not computed */
+    bool right, unsupported; /* unsupported: not an error */
     char why[RANK_WHY];
 };
 
-/* Whether all ranks are right; the first that is not, in words, into the answer. */
+/* Whether all ranks are right; else the answer gets the reason of the first that is not. */
 bool rank_all_right(const struct ring_ranks *ranks, const struct rank_report *mine, json_t *answer);
 
-/* "threads" and "cpus" on the host of rank 0, and "library".  `bound`: the CPU of each of this rank's
- * threads; NULL: those that it may use. */
+/* Adds "threads" and "cpus" on the host of rank 0, and "library", to the answer.  `bound`: the CPU of each of
+ * this rank's threads; NULL: those that it may use. */
 void rank_say_places(const struct ring_ranks *ranks, const int *bound, int threads, json_t *answer);
 
-/* Hosts that the ranks are on, after rank_say_places(); on rank 0. */
+/* The number of the ranks' hosts, after rank_say_places(); on rank 0. */
 int rank_hosts(void);
 
-/* Ping-pong on the ring's links, one after the other: latency and bandwidth of the slowest. */
+/* Latency and bandwidth of the slowest of the ring's links, by ping-pong on one after the other. */
 void rank_link(const struct ring_ranks *ranks, double *latency_s, double *gbytes_per_s);
 
-/* What all ranks can do together: their rates at the same time, added up. */
+/* Adds the ceilings of all ranks to the answer: the sums of rates measured at the same time. */
 void rank_ceilings(const struct ring_ranks *ranks, const struct machine *machine, int threads,
                    const json_t *request, json_t *answer);
 

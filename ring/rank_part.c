@@ -1,5 +1,5 @@
 /*
- * rank_part: memory of a rank, and rows to and fro.
+ * rank_part: allocates a rank's memory, and copies rows into and out of it.
  */
 #include "rank_part.h"
 
@@ -9,9 +9,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* ---- what there is to copy ------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
-/* A tensor of a set: where it lies in the file, and its rows in a rank's memory. */
+/* A tensor of a set in the file, and its rows in a rank's memory. */
 struct rows {
     const struct attn_tensor *whole;
     struct ring_part part;
@@ -24,7 +24,7 @@ static size_t bytes_of(const struct rows *r)
            attn_dtype_size(r->whole->dtype);
 }
 
-/* Rows of the file to dense memory, or back. */
+/* Copies rows of the file to dense memory, or back. */
 static void copy(const struct rows *r, char *dense, bool back)
 {
     const size_t bytes = r->dim * attn_dtype_size(r->whole->dtype);
@@ -37,7 +37,7 @@ static void copy(const struct rows *r, char *dense, bool back)
                 }
 }
 
-/* q, k, v, o and lse of a rank, and its memory for them where it is this one. */
+/* q, k, v, o and lse of a rank, and its memory for them if it is this rank. */
 enum { Q, K, V, O, LSE, COUNT };
 
 static void rows_of(const struct rank_part *part, size_t set, int rank, struct rows rows[COUNT])
@@ -66,9 +66,9 @@ static bool wanted(const struct rank_part *part, int which)
     return which < O || outputs & (which == O ? ATTN_OUTPUT_O : ATTN_OUTPUT_LSE);
 }
 
-/* ---- to and fro ------------------------------------------------------------------------------ */
+/* ---- copies ---------------------------------------------------------------------------------- */
 
-/* Rank 0, for a rank without the file. */
+/* On rank 0: sends or receives tensors [first, last) of a rank without the file. */
 static void serve(struct rank_part *part, size_t set, int rank, int first, int last)
 {
     struct rows rows[COUNT];
@@ -107,7 +107,7 @@ static void move(struct rank_part *part, size_t set, int first, int last)
     for (int rank = 1; part->rank == 0 && rank < part->ranks; rank++)
         if (!part->has_file[rank])
             serve(part, set, rank, first, last);
-    ring_barrier(); /* what others have written is there for who asked */
+    ring_barrier(); /* all copies are complete before rank 0 answers */
 }
 
 void rank_part_load(struct rank_part *part, size_t set)
@@ -155,7 +155,7 @@ static bool open_file(struct rank_part *part, const json_t *request)
     return part->file;
 }
 
-/* The header of the file, and where its data begin; NULL: there is none here. */
+/* The header of the file, and the offset of its data; NULL: this rank has no file. */
 static json_t *header_of(const struct rank_part *part, size_t *begin)
 {
     uint64_t length;
@@ -169,9 +169,9 @@ static json_t *header_of(const struct rank_part *part, size_t *begin)
                : NULL;
 }
 
-/* A tensor of a set: where it lies in the file, and how. */
+/* Finds tensors of a set in the file by name. */
 struct named {
-    const json_t *header; /* NULL: the file is not here, only the shape is known */
+    const json_t *header; /* NULL: no file on this host, only the shape is known */
     size_t begin, set;
 };
 
@@ -210,7 +210,8 @@ static bool open_set(struct rank_part *part, const struct named *in)
     s->q = malloc(bytes_of(&rows[Q]) + 1);
     s->kv = malloc(bytes_of(&rows[K]) + bytes_of(&rows[V]) + 1);
     s->o = malloc(bytes_of(&rows[O]) + 1);
-    s->lse = malloc(q_rows * sizeof *s->lse + 1); /* every rank sums up; one may have the result */
+    s->lse = malloc(q_rows * sizeof *s->lse +
+                    1); /* every rank needs it, whether it is an output or not */
     return s->q && s->kv && s->o && s->lse;
 }
 

@@ -1,5 +1,5 @@
 /*
- * rank_serve: requests, one after the other, by all ranks together.
+ * rank_serve: executes requests, one after the other, by all ranks together.
  */
 #include "rank_serve.h"
 
@@ -18,9 +18,9 @@
 #include "rank_part.h"
 #include "system/machine.h"
 
-#define SPIN_S 0.002 /* a rank that hears nothing for so long begins to sleep between looks */
+#define SPIN_S 0.002 /* a rank without a request for so long sleeps between polls */
 #define NAP_NS 100000
-#define ALONE 3 /* times that the messages of a call are exchanged alone */
+#define ALONE 3 /* repeats of a call's messages without its computation */
 
 static struct {
     struct ring_ranks ranks;
@@ -36,7 +36,8 @@ static struct {
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
-/* The threads asked for are those on the host of rank 0, dealt out evenly; a rank elsewhere has as many. */
+/* Divides the requested threads evenly among the ranks on rank 0's host; a rank elsewhere has as many as
+ * each. */
 static bool share_threads(const json_t *request, struct rank_report *mine)
 {
     const int threads = (int)json_integer_value(json_object_get(request, "threads"));
@@ -50,7 +51,7 @@ static bool share_threads(const json_t *request, struct rank_report *mine)
                   threads, threads > 1 ? "s" : "", (int)locals, locals > 1 ? "s" : "");
 }
 
-/* Binds this rank's threads to neighbouring CPUs, of as many cores as there are. */
+/* Binds this rank's threads to neighbouring CPUs, on as many cores as possible. */
 static bool bind_threads(struct rank_report *mine)
 {
     const int all = self.ranks.locals * self.threads;
@@ -149,11 +150,11 @@ static void execute(const json_t *request, json_t *answer)
     rank_part_store(&self.part, set);
 }
 
-/* What a loop of calls does. */
+/* A call of a loop. */
 typedef void call(struct ring *ring, const struct ring_operands *operands,
                   struct ring_times *times);
 
-/* Seconds of the calls, each from a barrier on: as long as its slowest rank takes. */
+/* Seconds of `calls` calls, each from a barrier on, so that the slowest rank determines its time. */
 static double loop(call *run, size_t first, size_t calls, struct ring_times *times)
 {
     ring_barrier();
@@ -167,8 +168,8 @@ static double loop(call *run, size_t first, size_t calls, struct ring_times *tim
     return calls ? clock_now() - start : 0;
 }
 
-/* What the messages of a call take without the computation, the fastest of some, and what a ping-pong says of
- * the slowest link. */
+/* Measures the messages of a call without its computation, the fastest of some repeats, and the slowest
+ * link. */
 static void exchange_alone(void)
 {
     self.exchange_s = INFINITY;
@@ -184,7 +185,7 @@ static void exchange_alone(void)
     }
 }
 
-/* "extra" of the answer: what so many calls took and sent. */
+/* "extra" of the answer: times and bytes sent per call. */
 static void say_extra(const struct ring_times *times, double calls, json_t *answer)
 {
     struct machine_usage usage;
@@ -218,7 +219,7 @@ static void measure(const json_t *request, json_t *answer)
     struct ring_times times = {0};
     load_changed(request);
     if (!calls && isnan(self.exchange_s) && self.ranks.count > 1)
-        exchange_alone(); /* before anything is timed */
+        exchange_alone(); /* once, before timing */
     for (size_t i = 0; i < used; i++)
         rank_part_poison(&self.part, (first + i) % sets);
     const double seconds = loop(ring_execute, first, calls, &times);
@@ -229,8 +230,8 @@ static void measure(const json_t *request, json_t *answer)
         rank_part_store(&self.part, (first + i) % sets);
 }
 
-/* Behind the samples, where there are bytes to read: threads that have moved would make the samples
- * worthless. */
+/* Measures ceilings.  A request with bytes comes after the samples, which moved threads would make worthless,
+ * so bindings are verified then. */
 static void ceilings(const json_t *request, json_t *answer)
 {
     struct rank_report mine = {.right = true};
@@ -252,7 +253,7 @@ static const struct {
     {"release", release, false}, {"ceilings", ceilings, true},
 };
 
-/* By all ranks together. */
+/* Executes a request, by all ranks together. */
 static json_t *act(const char *line)
 {
     json_error_t error;
@@ -273,7 +274,7 @@ static json_t *act(const char *line)
     return answer;
 }
 
-/* Rank 0 alone writes it. */
+/* Writes the answer, on rank 0. */
 static bool say(json_t *answer)
 {
     bool written = true;
@@ -284,7 +285,7 @@ static bool say(json_t *answer)
     return written;
 }
 
-/* The next request: of rank 0 from standard input, of others from rank 0.  "": there are no more. */
+/* Waits for the next request, rank 0 on standard input, others from rank 0; "": there are no more. */
 static void listen(char line[RING_LINE])
 {
     if (self.ranks.rank == 0) {
@@ -299,7 +300,7 @@ static void listen(char line[RING_LINE])
             nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
 }
 
-/* Standard output is for answers: what libraries print goes where errors go. */
+/* Keeps standard output for answers, and redirects the output of libraries to standard error. */
 static bool open_answers(void)
 {
     const int fd = dup(STDOUT_FILENO);
@@ -311,7 +312,7 @@ int rank_serve(bool bound)
 {
     static char line[RING_LINE];
     bool going = true;
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* with the daemon that mpiexec has started it by */
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* ends with mpiexec's daemon, its parent */
     self.bind = bound;
     if (!open_answers() || !ring_start(&self.ranks))
         return 3;
