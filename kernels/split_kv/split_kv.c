@@ -1,42 +1,40 @@
 /*
  * split_kv: few queries against many keys; the keys are split and the parts merged.
  *
- * Decoding has one query per sequence and a long KV cache: nothing to tile over queries, and the
- * time is that of reading K and V once.  So the keys are cut into splits (Flash-Decoding, Dao,
- * Haziza, Massa and Sizov 2023), threads take splits of all heads from one queue, each leaves
- * (O, m, l) of its keys, and the parts of a row are merged by their maxima and sums.
+ * Decoding has one query per sequence and a long KV cache: there are no queries to tile, and the time is that
+ * of reading K and V once.  So the keys are divided into splits (Flash-Decoding, Dao, Haziza, Massa and Sizov
+ * 2023), threads take splits of all heads from one queue, each gives (O, m, l) of its keys, and the parts of
+ * a row are merged by their maxima and sums.
  *
  * A split is SPLIT_KEYS keys whatever the thread count, and parts are merged in the order of the
  * keys: a row's bits depend on its own operands alone, not on threads, repeats or batch.
  *
- * The query heads that share a KV head are rows of one unit, as are a head's queries: a block of
- * keys is read from memory once, and all of them use it while it is in L1.  Where the rows of a key's
- * KV heads are neighbours, units of several heads take their blocks in turn, and where sequences begin with
- * the same pages, their units do (schedule.h).  geometry.h cuts the
- * problem up and schedule.h deals it out, sequences of their own lengths by their keys.  unit.h is
- * a unit at work; unit_blocks.h takes it through blocks of keys in tiles of up to eight rows
- * (split_kv_tile.h), and the arithmetic is in format.h, scores.h and values.h.
+ * The query heads that share a KV head are rows of one unit, as are a head's queries: a block of keys is read
+ * from memory once, and all of them use it while it is in L1.  If the rows of a key's KV heads are adjacent,
+ * units of several heads process their blocks in turn; so do units of sequences that begin with the same
+ * pages (schedule.h).  geometry.h divides the problem, and schedule.h assigns the parts, sequences of
+ * different lengths by their keys.  unit.h has a unit's state; unit_blocks.h processes blocks of keys in
+ * tiles of up to eight rows (split_kv_tile.h), and the arithmetic is in format.h, scores.h and values.h.
  *
- * Everything that is beside Q, K and V is looked at a block of keys at a time: where keys lie
- * (cache.h), which of them a row sees (mask_bits.h), what is added to a score (split_kv_terms.h).  A block
- * that nobody sees is not read, and one that every row sees whole is computed as if there were no mask.
+ * Everything besides Q, K and V is handled a block of keys at a time: where keys lie (cache.h), which of them
+ * a row sees (mask_bits.h), what is added to a score (split_kv_terms.h).  A block that no row sees is not
+ * read, and one that every row sees entirely is computed as without a mask.
  *
- * Where a list names the keys, its entries are split as keys are (listed.h).
+ * If a list names the keys, its entries are split as keys are (listed.h).
  *
- * A matrix unit (amx) takes a unit through panels of keys in place of blocks, and tiles of 16 rows
- * (panels.h, matrix_products.h); all else is the same.  It reads K, and V of few rows, where they lie, and
- * widens those of 8 bits and copies those of a list a block at a time.  Caches of 4 bits are left to the
- * other variants.
+ * With a matrix unit (amx) a unit processes panels of keys instead of blocks, and tiles of 16 rows (panels.h,
+ * matrix_products.h); the rest is the same.  It reads K, and V for few rows, in place, and widens 8 bits and
+ * copies listed keys a block at a time.  It does not take caches of 4 bits.
  *
- *   memory    K and V once per 128 query rows of a KV head, pages where they lie, 8 bits as they are;
- *             pages that neighbouring sequences begin with once for up to 32 of them
- *   parallel  over (sequence, KV head, split), or (sequence, KV head) where there are many
- *   scratch   threads * (Q and P of a unit, or of those abreast: in pages of as many sequences as have 128
- *             rows, at most 32, since a plan does not know the tables), and one part per split:
- *             of a unit per thread where units are many, of every unit where they are few, which
- *             is O(threads) too (a part is Dv + 2 floats a row)
- *   instead   flash from about 16 query rows per KV head on: its products need no reductions, which
- *             those of a matrix unit do not need here either
+ *   memory    K and V once per 128 query rows of a KV head, pages and 8 bits in place; pages that
+ *             adjacent sequences share at their beginning once for up to 32 of them
+ *   parallel  over (sequence, KV head, split), or over (sequence, KV head) if these are many
+ *   scratch   threads * (Q and P of a unit, or of those processed in turn: with pages of as many sequences
+ *             as have 128 rows, at most 32, since a plan does not know the tables), and a part per split:
+ *             of one unit per thread if units are many, else of every unit, which is O(threads), too
+ *             (a part is Dv + 2 floats per row)
+ *   instead   flash from about 16 query rows per KV head on, whose products need no reductions (nor do
+ *             those of a matrix unit here)
  */
 #include <omp.h>
 
@@ -44,7 +42,7 @@
 #include "schedule.h"
 #include "split_rows.h"
 
-/* m and l of the unit's rows from their tiles. */
+/* Stores m and l of the unit's rows from their tiles. */
 static void gather_sums(const struct unit *u, char *part)
 {
     for (int i = 0, r = 0; i < u->tiles; i++)
@@ -54,7 +52,7 @@ static void gather_sums(const struct unit *u, char *part)
             sums[1] = 0;
             for (int lane = h; lane < VF_LANES; lane += t->rows)
                 sums[1] += t->sum[lane];
-            /* No score above -inf: an empty part, or one of NaN, which must reach the row. */
+            /* No score above -inf: the part is empty, or has NaN, which must reach the row. */
             const bool empty = t->limit[h] == -INFINITY && sums[1] == 0;
             sums[0] = empty ? -INFINITY : t->shift[h];
         }
@@ -67,8 +65,7 @@ static struct attn_range keys_of_split(const struct unit *u, size_t index)
     return (struct attn_range){(ptrdiff_t)first, (ptrdiff_t)end};
 }
 
-/* Leaves O, m and l of the rows of n units over the keys of a split in `part`, `step` bytes from unit to
- * unit. */
+/* Computes O, m and l of the rows of n units over the keys of a split into `part`, `step` bytes per unit. */
 static void split(struct unit *u, int n, size_t index, char *part, size_t step)
 {
     const struct geometry *g = u->g;
@@ -108,7 +105,7 @@ static void unit_of_task(struct unit *u, const struct schedule *s, const struct 
     unit_start(u, s->g, s->problem, s->t, &sequence, task->b, task->head, task->index, scratch);
 }
 
-/* Those of all its heads, or sequences; how many. */
+/* The units of all heads, or sequences, of the task; returns how many. */
 static int units_of_task(const struct schedule *s, const struct task *task, char *scratch,
                          struct unit *u)
 {
@@ -120,20 +117,20 @@ static int units_of_task(const struct schedule *s, const struct task *task, char
         one.b++;
         unit_of_task(&u[i], s, &one, scratch + i * s->g->unit_bytes);
         u[i].shared = (ptrdiff_t)prefix_keys(s->problem, s->t, task->b, one.b);
-        if (u[i].reading == READING_APART) /* which is for keys that come from memory */
+        if (u[i].reading == READING_APART) /* a reading for keys from memory */
             u[i].reading = READING_ABREAST;
     }
     return (int)(task->heads > task->sequences ? task->heads : task->sequences);
 }
 
-/* Weights of the unit's rows over the keys of a split whose part is done with, from what merge_row()
- * left in the first one. */
+/* Weights of the unit's rows over the keys of a split, by what merge_row() stored in the first part; the
+ * split's own part is scratch. */
 static void report(struct unit *u, size_t index, char *parts, char *part)
 {
     report_split(u, keys_of_split(u, index), part_merged(u->g, parts), (float *)part);
 }
 
-/* All splits of n units, the first `shared` abreast, then their rows. */
+/* All splits of n units, the first `shared` splits of all units in turn, then merges their rows. */
 static void execute_whole(struct unit *u, int n, size_t shared, char *parts)
 {
     const size_t each = u->g->part_bytes, step = u->g->splits * each;
@@ -151,7 +148,7 @@ static void execute_whole(struct unit *u, int n, size_t shared, char *parts)
     }
 }
 
-/* Row i of those of the units that were split. */
+/* Merges row i of the rows of units that were split. */
 static void merge_split(const struct schedule *s, size_t i, char *scratch, char *slots)
 {
     const struct geometry *g = s->g;
@@ -164,7 +161,7 @@ static void merge_split(const struct schedule *s, size_t i, char *scratch, char 
         merge_row(&u, r, slots + slot * g->part_bytes, geometry_splits(g, &u.block.sequence));
 }
 
-/* Tasks from one queue, then the rows of the units that were split. */
+/* A thread's work: tasks from one queue, then rows of units that were split. */
 static void execute_tasks(const struct schedule *s, char *scratch, char *own, char *slots)
 {
     const size_t part = s->g->part_bytes;
@@ -196,7 +193,7 @@ static void execute_tasks(const struct schedule *s, char *scratch, char *own, ch
     }
 }
 
-/* The workspace: scratch of each thread, then slots, those of threads first, then the table. */
+/* The workspace: each thread's scratch, then slots, those of threads first, then the table. */
 static void execute(const struct attn_plan *plan, const struct attn_tensors *tensors)
 {
     const struct geometry g = geometry_of(&plan->problem, plan->threads);
@@ -205,7 +202,7 @@ static void execute(const struct attn_plan *plan, const struct attn_tensors *ten
     const struct schedule schedule =
         schedule_of(&g, &plan->problem, tensors, plan->threads, slots + g.slots * slot_bytes);
     char *const split_slots = slots + g.own * slot_bytes;
-    /* For one task no other thread is woken. */
+    /* A single task wakes no other thread. */
 #pragma omp parallel num_threads(plan->threads) if (schedule.tasks > 1)
     {
         const size_t thread = (size_t)omp_get_thread_num();
@@ -221,7 +218,7 @@ static void execute(const struct attn_plan *plan, const struct attn_tensors *ten
 }
 
 #if MATRIX_UNIT
-#define LEAST_ROWS 8 /* from which on the unit is faster; with 4 avx512_2fma is */
+#define LEAST_ROWS 8 /* the matrix unit is faster from 8 rows on; with 4 avx512_2fma is */
 
 static bool supports(const struct attn_problem *problem, const char **why)
 {

@@ -1,18 +1,18 @@
 /*
- * split_kv_terms.h: part of kernel split_kv: terms of a score beside Q K.
+ * split_kv_terms.h: part of kernel split_kv: terms of a score besides Q K^T.
  *
  *     softcap(scale * k_factor * q . k) + slope * (j - at) + bias          weights times v_factor
  *
  * Such scores are natural, without a factor log2(e), which would make a bias near the largest float
- * infinite.  Before a block is computed, the terms of its keys are copied to the order of P: [key][row].
+ * infinite.  Before a block is computed, the terms of its keys are copied into the order of P: [key][row].
  */
 #ifndef ATTN_SPLIT_KV_TERMS_H
 #define ATTN_SPLIT_KV_TERMS_H
 
 #include "unit.h"
 
-/* Element `key` of [0, n) times `unit` for each of `rows` rows, and zeros up to `keys`.  A vector is written
- * where a few lanes are meant: the next one overwrites the others. */
+/* to[key][row] = unit * x[key] for each of `rows` rows and keys [0, n), 0 for keys [n, keys).  Each store is
+ * a whole vector, whose surplus lanes the next one overwrites. */
 static inline void spread(const float *x, ptrdiff_t stride, float unit, int n, int keys, int rows,
                           float *to)
 {
@@ -22,7 +22,7 @@ static inline void spread(const float *x, ptrdiff_t stride, float unit, int n, i
         vf_store(to + key * rows, (vf){0});
 }
 
-/* n elements of a type as floats: where they are, or widened. */
+/* n elements as floats: in place, or widened into `buffer`. */
 static const float *floats_of(enum attn_dtype dtype, const char *p, int n, float *buffer)
 {
     if (dtype == ATTN_F32)
@@ -34,7 +34,7 @@ static const float *floats_of(enum attn_dtype dtype, const char *p, int n, float
     return buffer;
 }
 
-/* The bias of the tile's rows for keys [j, j + n). */
+/* Spreads the bias of the tile's rows for keys [j, j + n). */
 static void spread_bias(const struct unit *u, int row, int rows, ptrdiff_t j, int n, int keys,
                         float *to)
 {
@@ -53,7 +53,7 @@ static void spread_bias(const struct unit *u, int row, int rows, ptrdiff_t j, in
     }
 }
 
-/* The scale of K or V, times `unit`, for keys [j, j + n). */
+/* Spreads the scales of K or V, times `unit`, of keys [j, j + n). */
 static void spread_scale(const struct unit *u, const struct attn_tensor *scale, int rows,
                          float unit, ptrdiff_t j, int n, int keys, float *to)
 {
@@ -62,8 +62,9 @@ static void spread_scale(const struct unit *u, const struct attn_tensor *scale, 
            scale->stride[2], unit, n, keys, rows, to);
 }
 
-/* Whether all products of a row's query and a key are above 0, or all below: then they are as infinite as
- * their sum times an infinite scale, otherwise some cancel, or 0 times it is NaN. */
+/* Whether all products of a row's query and a key have one sign and none is 0.  Then their sum times an
+ * infinite scale is infinite, as the scaled products' sum is; otherwise that is NaN, as infinities cancel or
+ * 0 times infinity is NaN. */
 static bool of_one_sign(const struct unit *u, int row, ptrdiff_t key)
 {
     const struct attn_tensor *q = &u->t->q, *k = &u->t->k;
@@ -79,7 +80,7 @@ static bool of_one_sign(const struct unit *u, int row, ptrdiff_t key)
     return above == dim || below == dim;
 }
 
-/* Infinite factors of keys [j, j + n) become NaN where a score is. */
+/* Makes infinite factors of keys [j, j + n) NaN for rows whose score is NaN. */
 VF_NOINLINE void mend_infinite(const struct unit *u, const struct tile *t, int row, ptrdiff_t j,
                                int n, float *factor)
 {
@@ -91,7 +92,7 @@ VF_NOINLINE void mend_infinite(const struct unit *u, const struct tile *t, int r
     }
 }
 
-/* ALiBi: where keys stand from the tile's rows, by lane of the first vector. */
+/* ALiBi: the distances of keys from the tile's rows, by lane of the first vector. */
 static void place(const struct tile *t, ptrdiff_t j, struct terms *terms)
 {
     float apart[VF_LANES];
@@ -102,7 +103,7 @@ static void place(const struct tile *t, ptrdiff_t j, struct terms *terms)
     terms->slope = vf_load(t->slope);
 }
 
-/* The scale of key `at`, 0 where there is none. */
+/* The scale of key `at`; 0 if the list names none. */
 static float listed_scale(const struct unit *u, const struct attn_tensor *scale, ptrdiff_t at)
 {
     const struct group_block *block = &u->block;
@@ -110,7 +111,7 @@ static float listed_scale(const struct unit *u, const struct attn_tensor *scale,
                   : *attn_row_f32(scale, block->b, block->g, block->sequence.kv_first + (size_t)at);
 }
 
-/* Terms of the keys of a list; slopes are a part of the bias. */
+/* Terms of the keys of a list; the bias includes ALiBi. */
 static struct terms terms_listed(const struct unit *u, const struct tile *t, int row, ptrdiff_t j,
                                  int n, int keys)
 {

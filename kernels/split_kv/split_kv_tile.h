@@ -1,8 +1,8 @@
 /*
  * split_kv_tile.h: part of kernel split_kv: a tile of up to eight query rows with the state of its softmax.
  *
- * Scores are kept times log2(e), so that e^x is a bare 2^x, unless something is added to them
- * (split_kv_terms.h): a bias may be as large as a float can be, which must not become infinite.
+ * Scores are kept times log2(e), so that e^x is 2^x, unless something is added to them (split_kv_terms.h): a
+ * bias may be as large as a float can be, and must not become infinite.
  */
 #ifndef ATTN_SPLIT_KV_TILE_H
 #define ATTN_SPLIT_KV_TILE_H
@@ -21,11 +21,11 @@
 #endif
 
 #define GROUP_KEYS 16 /* keys whose scores are compared with the running maximum at once */
-#define LANE_ROWS 8   /* query rows of the highest tile where there are 16 lanes */
+#define LANE_ROWS 8   /* query rows of the highest tile with 16 lanes */
 #if MATRIX_UNIT
 #define MOST_ROWS VF_LANES /* always */
 #define P_STEP 16 /* floats from one vector of P to the next: a tile of the unit has 16 rows */
-#define P_AT(t, key) ((key)*P_STEP) /* where P of a key begins */
+#define P_AT(t, key) ((key)*P_STEP) /* index of a key's P */
 #else
 #define MOST_ROWS (VF_LANES == 2 * LANE_ROWS ? LANE_ROWS : 4)
 #define P_STEP VF_LANES
@@ -35,15 +35,14 @@
 /* ---- rows of K and V ------------------------------------------------------------------------ */
 
 /*
- * What to fetch while a tile computes: cache lines of coming key rows, in the order of their
- * addresses whatever the order of the loads.  Each line is asked for twice, `far` bytes ahead
- * into L2 and here into L1: the first hides DRAM, where few L1 misses may be outstanding, the
- * second hides L2.
+ * Cache lines of the next key rows, to fetch while a tile computes, by address whatever the order of the
+ * loads.  Each line is prefetched twice: `far` bytes ahead into L2, which hides the latency of DRAM, as few
+ * L1 misses can be outstanding, and then into L1, which hides that of L2.
  */
 struct cursor {
     const char *at, *row_end;
     ptrdiff_t bytes, stride, far;
-    int rows; /* behind this one */
+    int rows; /* after this one */
 };
 
 VF_INLINE void fetch_next(struct cursor *c)
@@ -57,7 +56,7 @@ VF_INLINE void fetch_next(struct cursor *c)
     }
     __builtin_prefetch(c->at, 0, 3);
     __builtin_prefetch(c->at + c->far, 0, 2);
-    c->at += 64; /* of a longer line some requests are in vain */
+    c->at += 64; /* with longer lines some prefetches are redundant */
 }
 
 /* Key or value rows of one head. */
@@ -68,29 +67,29 @@ struct rows {
 
 /* ---- a tile and its softmax ----------------------------------------------------------------- */
 
-/* Query rows and what they have gathered so far in this split. */
+/* Query rows and their sums so far in this split. */
 struct tile {
     int rows;
     int keys;           /* of a vector of P: VF_LANES / rows */
     const float *q;     /* [step][row][vector] */
-    float unit;         /* scaling.k (unit.h), where scores are natural */
-    float scale;        /* of the scores, log2(e) included where `bits` is 1 */
-    float bits;         /* what 1 in a score is in log2: 1, or log2(e) where scores are natural */
+    float unit;         /* scaling.k (unit.h), for natural scores */
+    float scale;        /* of the scores, times log2(e) if `bits` is 1 */
+    float bits;         /* from scores to exponents of 2: log2(e) for natural scores, else 1 */
     float *p;           /* [key][row] */
-    ptrdiff_t before;   /* keys whose P, not used yet, is in front of p */
+    ptrdiff_t before;   /* keys whose P, not used yet, precedes p */
     float *o;           /* unnormalised */
     ptrdiff_t o_floats; /* of a row */
-    /* By lane, lane % rows being the row.  P is 2^(bits * (score - shift)); shift is a maximum of
-     * earlier scores and is raised only when a score exceeds limit = shift + 8 / bits, so that P
-     * stays below 2^8 and most blocks rescale nothing.  No score yet: limit is -inf. */
+    /* By lane, lane % rows being the row.  P is 2^(bits * (score - shift)); shift is a maximum of earlier
+     * scores, raised only if a score exceeds limit = shift + 8 / bits, so that P stays below 2^8 and most
+     * blocks rescale nothing.  Before the first score limit is -inf. */
     float shift[VF_LANES], limit[VF_LANES], sum[VF_LANES];
-    /* ALiBi, by lane: slope, and the key that the row stands at less the lane's own. */
+    /* ALiBi, by lane: slope, and the row's position minus the lane's key in a vector of P. */
     float slope[VF_LANES];
     ptrdiff_t at[VF_LANES];
 };
 
-/* Raises the shift of rows of which a score in s[0, n) exceeds the limit, and rescales what was
- * gathered relative to the old one; weights of `done` keys of this block are in P already. */
+/* Raises the shift of rows of which a score in s[0, n) exceeds the limit, and rescales sums relative to the
+ * old one; P already has weights of `done` keys of this block. */
 VF_NOINLINE void raise_shift(struct tile *t, const vf *s, int n, int done)
 {
     for (int h = 0; h < t->rows; h++) {
@@ -115,29 +114,29 @@ VF_NOINLINE void raise_shift(struct tile *t, const vf *s, int n, int done)
 
 /* ---- from scores to weights ----------------------------------------------------------------- */
 
-/* Which keys of a block the rows of a tile see.  By lane, a bit for each key of the lane's row, from
- * the key on that the lane stands for in the first vector of P. */
+/* Which keys of a block the rows of a tile see.  By lane: a bit for each key of the lane's row, from the
+ * lane's key in the first vector of P on. */
 struct seen {
     vu bits[2]; /* the first 32 keys, and the others */
 };
 
-/* Lanes that do not see the key that they stand for in the vector of P that begins with `key`. */
+/* Lanes whose row does not see the lane's key in the vector of P that begins with `key`. */
 VF_INLINE vi hidden_lanes(const struct seen *seen, int key)
 {
     return (vi)(seen->bits[key / 32] >> (key % 32) & 1) - 1;
 }
 
-/* Terms of scores beside Q K, for the keys of a block (split_kv_terms.h).  Arrays are in the order
- * of P, NULL where absent. */
+/* Terms of scores besides Q K^T, for the keys of a block (split_kv_terms.h).  Arrays are in the order of P,
+ * NULL if absent. */
 struct terms {
     const float *k_factor, *v_factor; /* of quantised K and V */
     const struct softcap *cap;
     bool alibi;
-    vf slope, apart; /* of ALiBi by lane; where the block's first keys stand from the rows */
+    vf slope, apart; /* ALiBi, by lane: slope; distance of the block's first keys from the rows */
     const float *bias;
 };
 
-/* A vector of natural scores, those of `key` first, from dot products. */
+/* A vector of natural scores, beginning with those of `key`, from dot products. */
 VF_INLINE vf natural_score(const struct tile *t, const struct terms *terms, vf x, int key)
 {
     const int at = key * t->rows;
@@ -153,7 +152,7 @@ VF_INLINE vf natural_score(const struct tile *t, const struct terms *terms, vf x
     return x;
 }
 
-/* V's factor goes into the weights when they have been added up.  Of a hidden key it may be NaN. */
+/* Applies V's scales to the weights after these are summed up; those of hidden keys may be NaN. */
 VF_INLINE vf scale_weights(const struct tile *t, const struct terms *terms, const struct seen *seen,
                            vf weights, int key)
 {
@@ -163,8 +162,8 @@ VF_INLINE vf scale_weights(const struct tile *t, const struct terms *terms, cons
     return seen ? vf_select(hidden_lanes(seen, key), (vf){0}, weights) : weights;
 }
 
-/* Adds to P the weights of keys from `key` on, whose dot products are s[0, n), behind those that are
- * there.  `seen` is NULL where every row sees all of them. */
+/* Appends to P the weights of keys from `key` on, whose dot products are s[0, n).  `seen` NULL: every row
+ * sees all of them. */
 VF_INLINE void weigh(const bool natural, struct tile *t, vf *s, int n, int key,
                      const struct terms *terms, const struct seen *seen)
 {
@@ -174,7 +173,7 @@ VF_INLINE void weigh(const bool natural, struct tile *t, vf *s, int n, int key,
         s[i] = natural ? natural_score(t, terms, s[i], key + i * t->keys) : s[i] * t->scale;
         if (seen)
             s[i] = vf_select(hidden_lanes(seen, key + i * t->keys), vf_set1(-INFINITY), s[i]);
-        over |= ~(vi)(s[i] <= limit); /* NaN too */
+        over |= ~(vi)(s[i] <= limit); /* NaN, too */
     }
     float *const p = t->p + P_AT(t, key);
     if (__builtin_expect(vi_any(over), 0))

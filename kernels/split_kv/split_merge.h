@@ -1,20 +1,20 @@
 /*
- * split_merge.h: part of kernel split_kv: the parts of a row joined, and its results stored.
+ * split_merge.h: part of kernel split_kv: merges the parts of a row, and stores its results.
  */
 #ifndef ATTN_SPLIT_KV_SPLIT_MERGE_H
 #define ATTN_SPLIT_KV_SPLIT_MERGE_H
 
 #include "unit.h"
 
-/* m (of scores as tiles have them; -inf where the row sees no key of the split) and l of row r in a
- * part. */
+/* m and l of row r in a part: m in the units of the tiles' scores, -inf if the row sees no key of the
+ * split. */
 static float *part_sums(const struct geometry *g, char *part, int r)
 {
     return (float *)(part + g->o_bytes) + 2 * r;
 }
 
-/* A row whose parts are merged: its maximum, in the units of the tiles' scores, and 1 / l.
- * It takes the place of the sums of its first part. */
+/* The maximum, in the units of the tiles' scores, and 1 / l of a merged row; they replace the sums of its
+ * first part. */
 struct merged {
     float m, inverse;
 };
@@ -27,10 +27,10 @@ static struct merged *part_merged(const struct geometry *g, char *parts)
 #if MATRIX_UNIT
 #define O_STEP STEP_DIMS
 #else
-#define O_STEP (2 * VF_LANES) /* as widen() does */
+#define O_STEP (2 * VF_LANES) /* the order of widen() */
 #endif
 
-/* A row of O whose sums begin, in each O_STEP, with those of even dimensions. */
+/* Stores a row of O whose sums have, in each O_STEP, those of even dimensions first. */
 VF_NOINLINE void store_pairs(enum attn_dtype dtype, char *to, size_t dim, const float *sum,
                              float inverse)
 {
@@ -45,7 +45,8 @@ VF_NOINLINE void store_pairs(enum attn_dtype dtype, char *to, size_t dim, const 
     }
 }
 
-/* O of row r from its sums; of bf16 and of a matrix unit each O_STEP begin with those of even dimensions. */
+/* Stores O of row r from its sums, which with bf16 or a matrix unit have even dimensions first in each
+ * O_STEP. */
 static void store_o(const struct unit *u, int r, const float *sum, float inverse)
 {
     const enum attn_dtype dtype = u->t->o.dtype;
@@ -67,7 +68,7 @@ static void store_o(const struct unit *u, int r, const float *sum, float inverse
         const vf x[2] = {vf_load(even) * inverse * unit,
                          vf_load(even + O_STEP / 2) * inverse * unit};
         const size_t bytes = (dim - d) * element;
-        if (dtype == ATTN_F32) { /* where parts are merged (ring) */
+        if (dtype == ATTN_F32) { /* for parts of kernel ring */
             float halves[2][VF_LANES], both[2 * VF_LANES];
             vf_store(halves[0], x[0]);
             vf_store(halves[1], x[1]);
@@ -81,8 +82,8 @@ static void store_o(const struct unit *u, int r, const float *sum, float inverse
     }
 }
 
-/* The score of row r's sink as tiles have scores, in double precision because it may be as large as
- * a float can be; -inf where there is none. */
+/* The score of row r's sink in the tiles' units, in double because it may be as large as a float can be;
+ * -inf: no sink. */
 static double sink_of(const struct unit *u, int r)
 {
     const struct attn_problem *problem = u->block.problem;
@@ -90,7 +91,7 @@ static double sink_of(const struct unit *u, int r)
     return u->scaling.natural ? sink : sink / M_LN2;
 }
 
-/* O of row r in the only part there is, and its l; NULL where no key was seen. */
+/* O and l of row r in the only part; NULL: the row sees no key. */
 static const float *only_part(const struct geometry *g, char *part, int r, float *l)
 {
     const float *sums = part_sums(g, part, r);
@@ -100,8 +101,8 @@ static const float *only_part(const struct geometry *g, char *part, int r, float
     return (const float *)part + r * g->o_floats;
 }
 
-/* sum = the parts' O of row r relative to maximum m; returns l and theirs.  What saw no key has not written O
- * and l. */
+/* Sums the parts' O of row r relative to the maximum m; returns l plus the parts' l.  Parts in which the row
+ * sees no key have not written O and l. */
 static float join_parts(const struct geometry *g, int r, char *parts, size_t splits, double m,
                         double bits, float l, float *sum)
 {
@@ -120,7 +121,7 @@ static float join_parts(const struct geometry *g, int r, char *parts, size_t spl
     return l;
 }
 
-/* Joins `splits` parts of row r, in the order of their keys, and stores O and LSE. */
+/* Merges `splits` parts of row r, in the order of their keys, and stores O and LSE. */
 static void merge_row(const struct unit *u, int r, char *parts, size_t splits)
 {
     const struct geometry *g = u->g;
@@ -133,7 +134,7 @@ static void merge_row(const struct unit *u, int r, char *parts, size_t splits)
     float l = sink == -INFINITY ? 0 : exp2f((float)((sink - m) * bits));
     const float *only = splits == 1 && l == 0 ? only_part(g, parts, r, &l) : NULL;
     if (!only)
-        l = join_parts(g, r, parts, splits, m, bits, l, u->q); /* the splits are done with Q */
+        l = join_parts(g, r, parts, splits, m, bits, l, u->q); /* Q is no longer needed */
     const float *sum = only ? only : u->q;
     const float inverse = softmax_inverse(l);
     const unsigned outputs = u->block.problem->outputs;
@@ -142,7 +143,7 @@ static void merge_row(const struct unit *u, int r, char *parts, size_t splits)
             (float)((u->scaling.natural ? m : m * M_LN2) + (double)logf(l));
     if (outputs & ATTN_OUTPUT_O)
         store_o(u, r, sum, inverse);
-    if (outputs & ATTN_OUTPUT_WEIGHTS) { /* of the keys that it sees: weights_output.h */
+    if (outputs & ATTN_OUTPUT_WEIGHTS) { /* weights_output.h fills those of visible keys */
         memset(unit_row(u, &u->t->weights, r), 0, u->block.problem->kv_len * sizeof(float));
         if (splits)
             part_merged(g, parts)[r] = (struct merged){(float)m, inverse};

@@ -1,5 +1,5 @@
 /*
- * split_rows.h: part of kernel split_kv: units of one row each, which take their keys as a stream.
+ * split_rows.h: part of kernel split_kv: units of one row each, which read their keys as a stream.
  */
 #ifndef ATTN_SPLIT_KV_SPLIT_ROWS_H
 #define ATTN_SPLIT_KV_SPLIT_ROWS_H
@@ -7,15 +7,15 @@
 #include "shared/rows.h"
 #include "split_merge.h"
 
-/* How many rows from key j < hi on are read as one stream. */
+/* How many rows from key j < hi on are read as a stream. */
 static ptrdiff_t stream_run(const struct unit *u, const struct cache *c, ptrdiff_t j, ptrdiff_t hi)
 {
     const ptrdiff_t left = hi - j, most = u->g->touch_keys;
     return keys_run(&c->keys, j, left < most ? left : most);
 }
 
-/* Runs of keys of n units of one row each, in turn: what they share is read from a cache.  Scores of a run,
- * or what its values add to O. */
+/* For n units of one row each, in turn, run by run of keys, so that shared keys are read from a cache:
+ * computes scores, or with `values` adds P V to O. */
 static void rows_runs(const struct unit *u, int n, const struct attn_range *keys, bool values,
                       char *part, size_t step)
 {
@@ -48,9 +48,9 @@ static void rows_runs(const struct unit *u, int n, const struct attn_range *keys
     }
 }
 
-/* O, m and l of n units of one row: all their scores, then all their values.  A unit alone uses nothing
- * twice, so there is nothing to keep in L1, and fastest is to read each operand as one long stream, which the
- * hardware recognises (in blocks with prefetches of lines: 0.65 to 0.8 times as fast on Zen 4). */
+/* O, m and l of n units of one row each: all scores, then all values.  A row uses each key once, so that
+ * blocks in L1 gain nothing; one long stream per operand, which hardware prefetchers recognise, is fastest
+ * (blocks with prefetches of lines: 0.65 to 0.8 times as fast on Zen 4). */
 static void split_rows(const struct unit *u, int n, const struct attn_range *keys, char *part,
                        size_t step)
 {

@@ -1,5 +1,5 @@
 /*
- * unit.h: part of kernel split_kv: a unit at work, and its rows of Q and O.
+ * unit.h: part of kernel split_kv: the state of a unit, and its rows of Q and O.
  */
 #ifndef ATTN_SPLIT_KV_UNIT_H
 #define ATTN_SPLIT_KV_UNIT_H
@@ -9,22 +9,22 @@
 #include "shared/softmax.h"
 #include "mask_bits.h"
 
-/* The unit of numbers of 8 bits: vectors read f8e4m3 as 256ths (simd16.h), and a matrix unit reads all as
- * bfloat16 of at most 1 (tile_bytes.h). */
+/* The factor by which 8-bit elements are read too small: vectors divide f8e4m3 by 256 (simd16.h), a matrix
+ * unit all of them to bfloat16 of at most 1 (tile_bytes.h). */
 #if MATRIX_UNIT
 #define SCALING_UNIT(problem) bytes_unit((problem)->kv_dtype)
-#define VALUES_UNIT(problem) SCALING_UNIT(problem) /* weights that have scales take it, too */
+#define VALUES_UNIT(problem) SCALING_UNIT(problem) /* also of weights with V's scales */
 #else
 #define SCALING_UNIT(problem) ((problem)->kv_dtype == ATTN_F8E4M3 ? 256.0F : 1.0F)
 #define VALUES_UNIT(problem) 1
 #endif
 
-/* Where scales of 8 bits enter, and how scores are kept. */
+/* Where scales of 8 bits are applied, and the base of scores. */
 struct scaling {
-    bool keys, values; /* scores, or weights, take one for each key (split_kv_terms.h) */
-    bool channels;     /* Q takes those of K's channels */
-    float k, v;        /* of all products, and of all results */
-    bool natural;      /* scores have terms, so that they are not in log2 (split_kv_tile.h) */
+    bool keys, values; /* each key's: to scores, to weights (split_kv_terms.h) */
+    bool channels;     /* those of K's channels: to Q */
+    float k, v;        /* shared ones: to all products, to all results */
+    bool natural;      /* scores have terms, so that they are not times log2(e) (split_kv_tile.h) */
 };
 
 /* A unit at work in one thread. */
@@ -33,13 +33,13 @@ struct unit {
     const struct attn_tensors *t;
     struct group_block block; /* its rows */
     int rows, tiles;
-    bool alone; /* one row that takes its keys as one stream */
+    bool alone; /* one row that reads its keys as a stream (split_rows.h) */
     enum reading reading;
     const int32_t *list; /* of keys (listed.h); NULL: none */
-    bool reports;        /* P is wanted as it is, not for values (weights_output.h) */
+    bool reports;        /* P is for the output, without V's scales (weights_output.h) */
     struct scaling scaling;
     bool infinite; /* scales of keys may be infinite (split_kv_terms.h) */
-    /* Keys before are in pages of the unit before, and so in L1 when their turn comes. */
+    /* Keys before this one are in pages of the previous unit, and thus in L1 already. */
     ptrdiff_t shared;
     struct cache k, v;
     struct softcap cap;
@@ -47,25 +47,25 @@ struct unit {
     char *k_copy, *v_copy;
     uint16_t *a; /* P as tiles of a matrix unit */
 #if MATRIX_UNIT
-    struct elements elements; /* of 8 bits */
+    struct elements elements; /* conversion of 8 bits */
 #endif
     struct tile *tile;
     struct view *view; /* per row */
-    uint64_t *bits;    /* per row: what it sees of a block */
+    uint64_t *bits;    /* per row: the keys of a block that it sees */
     struct attn_range
-        whole; /* what every row sees of the split by its position, less drafts of a tree */
+        whole; /* keys of the split that every row sees by position, without drafts of a tree */
 };
 
 #if MATRIX_UNIT
-/* The scale that all keys, or values, of a head share, times `unit`; 0 where sums cannot take it: an infinite
- * one makes a sum of products of both signs NaN. */
+/* The scale that all keys, or values, of a head share, times `unit`; 0 if it cannot be applied to sums: with
+ * an infinite one a sum of products of both signs must be NaN. */
 static float scaling_shared(const struct keys *keys, const struct attn_tensor *scale, float unit)
 {
     const float x = *attn_row_f32(scale, keys->b, keys->g, keys->sequence.kv_first) * unit;
     return scale->stride[2] == 0 && isfinite(x * softmax_scale(keys->problem)) ? x : 0;
 }
 
-/* Sums take what keys, or values, share. */
+/* Sets the scales that are applied to sums, which keys, or values, share. */
 static void scaling_of_sums(struct scaling *s, const struct keys *keys)
 {
     const float k = scaling_shared(keys, &keys->tensors->k_scale, s->k);
@@ -94,7 +94,7 @@ static struct scaling scaling_of(const struct geometry *g, const struct keys *ke
     return s;
 }
 
-/* (In place: a returned unit is copied by loads wider than its recent stores, which then wait for them.) */
+/* (Initialised in place: a returned struct is copied by loads wider than its recent stores, which stall.) */
 static void unit_start(struct unit *u, const struct geometry *g, const struct attn_problem *problem,
                        const struct attn_tensors *t, const struct attn_sequence *sequence, size_t b,
                        size_t head, size_t index, char *scratch)
@@ -144,7 +144,7 @@ static void *unit_row_of_mask(const struct unit *u, const struct attn_tensor *t,
                     group_query(&u->block, (size_t)r));
 }
 
-/* (In vectors, where the stride is a constant.) */
+/* (Vectorised if the stride is a constant.) */
 VF_INLINE bool any_infinite(const float *x, ptrdiff_t stride, ptrdiff_t n)
 {
     uint32_t infinite = 0;
@@ -165,8 +165,8 @@ static bool unit_infinite(const struct unit *u, ptrdiff_t lo, ptrdiff_t hi)
     return stride == 1 ? any_infinite(x, 1, n) : any_infinite(x, stride, n);
 }
 
-/* Notes what each of the unit's rows sees of keys [first, last), of a list all that it sees; returns what
- * any of them sees by its position, of a list all. */
+/* Sets the keys of [first, last) that each of the unit's rows sees, of a list all that it sees; returns those
+ * that any row sees by position, of a list all. */
 static struct attn_range unit_look(struct unit *u, ptrdiff_t first, ptrdiff_t last)
 {
     const unsigned mask = u->block.problem->mask;
@@ -190,7 +190,7 @@ static struct attn_range unit_look(struct unit *u, ptrdiff_t first, ptrdiff_t la
             any.hi = hi > any.hi ? hi : any.hi;
         }
     }
-    if (tree.parents && tree.first < u->whole.hi) /* which drafts they see differs */
+    if (tree.parents && tree.first < u->whole.hi) /* rows see different drafts */
         u->whole.hi = tree.first;
     u->infinite = unit_infinite(u, any.lo, any.hi);
     return u->list ? (struct attn_range){first, last} : any;
@@ -198,7 +198,7 @@ static struct attn_range unit_look(struct unit *u, ptrdiff_t first, ptrdiff_t la
 
 /* ---- tiles ---------------------------------------------------------------------------------- */
 
-/* Where the tile's rows stand, for ALiBi. */
+/* Sets the positions of the tile's rows, for ALiBi. */
 static void place_rows(const struct unit *u, struct tile *t, int row)
 {
     const struct attn_sequence *s = &u->block.sequence;

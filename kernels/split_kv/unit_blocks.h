@@ -1,14 +1,13 @@
 /*
- * unit_blocks.h: part of kernel split_kv: the query rows of a unit against blocks of keys.
+ * unit_blocks.h: part of kernel split_kv: a unit's query rows against blocks of keys.
  *
- * Every row of a unit meets a block while it is in L1.  While K of a block is multiplied its V is
- * fetched, and while V is, the next block's K; the pages of both are looked up some blocks before,
- * many together (pages.h).  Keys of a block follow each other in memory and come in whole groups;
- * the few that do not, at the end of a sequence or where a page ends within a group, are copied.
+ * Every row of a unit uses a block while it is in L1.  While K of a block is multiplied, its V is fetched,
+ * and while V is, the next block's K; the pages of both are touched some blocks ahead, many together
+ * (pages.h).  Keys of a block are contiguous in memory, in whole groups; the few that are not, at the end of
+ * a sequence or of a page within a group, are copied.
  *
- * No key that is hidden from a row may have an effect on it.  On its scores it has none: they are
- * replaced.  But a weight of 0 does not keep out a NaN, so that values which some row does not see
- * are looked at before they are multiplied.
+ * A key that is hidden from a row must not affect it.  Its score is replaced; but a weight of 0 times NaN is
+ * NaN, so that values that some row does not see are tested before they are multiplied.
  */
 #ifndef ATTN_SPLIT_KV_UNIT_BLOCKS_H
 #define ATTN_SPLIT_KV_UNIT_BLOCKS_H
@@ -18,7 +17,7 @@
 
 /* ---- weights -------------------------------------------------------------------------------- */
 
-/* P as tile_values() needs it. */
+/* Converts P to the layout that tile_values() needs. */
 static void ready_weights(const struct unit *u, struct tile *t, const struct block *b)
 {
 #if BF16_PAIRS
@@ -42,7 +41,7 @@ static uint64_t not_finite(enum format format, const struct axis *axis, struct r
             const ptrdiff_t key = i / count, group = i % count;
             const float scale = g->scale[key * g->scale_row + group * g->scale_each];
             const float zero = g->zero[key * g->zero_row + group * g->zero_each];
-            bits |= (uint64_t)!isfinite(scale * (16 + fabsf(zero))) << key; /* or may not be */
+            bits |= (uint64_t)!isfinite(scale * (16 + fabsf(zero))) << key; /* conservative */
         }
         return bits;
     }
@@ -59,7 +58,7 @@ static uint64_t not_finite(enum format format, const struct axis *axis, struct r
     return bits;
 }
 
-/* O += P V of one row of a tile over the keys in `bits`, run by run. */
+/* O += P V of a tile's row over the keys in `bits`, run by run. */
 static void row_values(const struct unit *u, const struct tile *t, int row, uint64_t bits,
                        struct rows v, const struct axis *axis)
 {
@@ -72,8 +71,8 @@ static void row_values(const struct unit *u, const struct tile *t, int row, uint
     }
 }
 
-/* O += P V of a tile whose rows see what `bits` say.  Where not all see the same the weights of the
- * others are 0, which is harmless beside finite values; `unsafe` marks keys whose values are not finite. */
+/* O += P V of a tile whose rows see the keys in `bits`.  Weights of hidden keys are 0, which is safe with
+ * finite values; `unsafe` marks keys whose values are not finite. */
 static void tile_values(const struct unit *u, const struct tile *t, const uint64_t *bits,
                         uint64_t unsafe, struct rows v, const struct axis *axis,
                         struct cursor *next)
@@ -92,7 +91,7 @@ static void tile_values(const struct unit *u, const struct tile *t, const uint64
 
 /* ---- blocks --------------------------------------------------------------------------------- */
 
-/* A block of which every row sees all. */
+/* A block that every row sees entirely. */
 static void block_whole(const struct unit *u, const struct block *b, struct rows k, struct rows v,
                         struct cursor *next_v, struct cursor *next_k)
 {
@@ -109,7 +108,7 @@ static void block_whole(const struct unit *u, const struct block *b, struct rows
     }
 }
 
-/* A block of which some rows do not see all, or of less than a group. */
+/* A block that some row does not see entirely, or that has less than a group. */
 VF_NOINLINE void block_cut(const struct unit *u, const struct block *b, struct rows k,
                            struct rows v, struct cursor *next_v, struct cursor *next_k)
 {
@@ -133,7 +132,7 @@ VF_NOINLINE void block_cut(const struct unit *u, const struct block *b, struct r
         tile_values(u, &u->tile[i], u->bits + row, unsafe, v, axis, next_k);
 }
 
-/* Fetches rows [j, j + n) of a list, if it has so many. */
+/* Prefetches rows [j, j + n) of a list, as far as it goes. */
 static void fetch_listed(const struct unit *u, const struct cache *c, ptrdiff_t j, ptrdiff_t n,
                          ptrdiff_t bytes)
 {
@@ -145,7 +144,7 @@ static void fetch_listed(const struct unit *u, const struct cache *c, ptrdiff_t 
     }
 }
 
-/* The rows of a block that has to be copied. */
+/* Copies the rows of a block that are not contiguous. */
 VF_NOINLINE void copy_rows(const struct unit *u, const struct block *b, struct rows *k,
                            struct rows *v)
 {
@@ -161,8 +160,8 @@ VF_NOINLINE void copy_rows(const struct unit *u, const struct block *b, struct r
     }
 }
 
-/* A block against all rows of the unit, all of which see `all` of it by the operands; then comes block
- * `next` of unit `after`. */
+/* A block against all rows of the unit, all of which see the keys `all` by the operands; block `next` of unit
+ * `after` follows. */
 static void unit_block(const struct unit *u, const struct block *b, uint64_t all,
                        const struct unit *after, const struct block *next)
 {
@@ -190,12 +189,12 @@ static void unit_block(const struct unit *u, const struct block *b, uint64_t all
     block_cut(u, b, k, v, &next_v, &next_k);
 }
 
-/* A unit on its way through the keys of a split. */
+/* A unit's progress through the keys of a split. */
 struct walk {
     struct block next;
-    ptrdiff_t hi;      /* where the keys end */
-    ptrdiff_t touched; /* pages of the keys before have been looked up */
-    uint64_t *bits[2]; /* of the block that is computed, and of the next one, in turn */
+    ptrdiff_t hi;      /* end of the keys */
+    ptrdiff_t touched; /* pages of keys before this one have been touched */
+    uint64_t *bits[2]; /* of the current and the next block, in turn */
     struct mask_bits mask[2];
     int turn;
 };
@@ -210,7 +209,7 @@ static void walk_start(const struct unit *u, struct walk *w, struct attn_range k
     w->next = block_from(u, w->touched, keys.hi, w->bits[0], &w->mask[0]);
 }
 
-/* The next block of a unit; then it is the turn of unit `after`, which is at `next`. */
+/* Processes the next block of a unit; unit `after`, whose progress is `next`, follows. */
 static void walk_on(struct unit *u, struct walk *w, const struct unit *after,
                     const struct walk *next)
 {
@@ -227,13 +226,13 @@ static void walk_on(struct unit *u, struct walk *w, const struct unit *after,
         w->touched = b.j + each;
     }
     const enum reading usual = u->reading;
-    if (b.j < u->shared && next->next.j < after->shared) /* both are in a cache */
+    if (b.j < u->shared && next->next.j < after->shared) /* both are cached */
         u->reading = READING_BARE;
     unit_block(u, &b, all, after, &next->next);
     u->reading = usual;
 }
 
-/* Keys of a split that each unit sees, n units in turn, block by block. */
+/* Processes the keys of a split that each unit sees, n units in turn, block by block. */
 static void unit_keys(struct unit *u, int n, const struct attn_range *keys)
 {
     struct walk w[UNITS_ABREAST];

@@ -1,25 +1,25 @@
 /*
- * values.h: part of kernel split_kv: O += P V for a tile's rows, and the table of the arithmetic.
+ * values.h: part of kernel split_kv: O += P V for a tile's rows, and the table of arithmetic functions.
  *
- * P comes back from memory as broadcasts, and each step of a V row is loaded once for all rows.
+ * P is loaded as broadcasts, and each step of a V row is loaded once for all rows.
  *
- * Registers (avx512): 16 accumulators of 4 rows x 4 steps of O (or 8 x 2), 4 broadcasts of P, 1
- * vector of V; in neon the weights of 4 rows are lanes of one register.
+ * Registers (avx512): 16 accumulators of 4 rows x 4 steps of O (or 8 x 2), 4 broadcasts of P, 1 vector of V;
+ * on neon the weights of 4 rows are lanes of one register.
  *
- * In avx512_bf16 a lane of 32 bits holds the weights, or values, of two neighbouring keys, and
- * vdpbf16ps multiplies and adds both: half the multiply-adds of widened values, for which P is
- * rounded to bf16.  Values of two keys are joined where they are loaded, even elements in one
- * vector and odd ones in the other, which costs as many instructions as widening them.
+ * On avx512_bf16 a lane of 32 bits holds the weights, or values, of two adjacent keys, and vdpbf16ps
+ * multiplies and adds both: half the multiply-adds of widened values, with P rounded to bf16.  Values of two
+ * keys are interleaved when they are loaded, even elements in one vector and odd ones in the other, which
+ * costs as many instructions as widening.
  */
 #ifndef ATTN_SPLIT_KV_VALUES_H
 #define ATTN_SPLIT_KV_VALUES_H
 
 #include "scores.h"
 
-/* The operands of the functions below are single values, many as they are: in a struct GCC 12 keeps
- * other values in registers, and some loops get longer (26 instructions where 22 do). */
+/* The functions below have many scalar parameters: with a struct GCC 12 keeps other values in registers, and
+ * some loops have 26 instructions instead of 22. */
 
-/* n vectors of O of r rows to registers. */
+/* Loads n vectors of O of each of r rows. */
 VF_INLINE void load_sums(const int r, const int n, vf *a, const float *o, ptrdiff_t o_stride)
 {
 #pragma GCC unroll 8
@@ -41,7 +41,7 @@ VF_INLINE void store_sums(const int r, const int n, const vf *a, float *o, ptrdi
 #include "nibbles.h"
 
 #if VF_FACTOR_IN_LANE
-/* The weights of VF_FACTORS rows by one load: a multiply-add takes each from its lane. */
+/* Loads the weights of VF_FACTORS rows at once; multiply-adds take each from its lane. */
 VF_INLINE void weights_in_lanes(vf pj[VF_FACTORS], const float *p)
 {
     const vf all = vf_load_factors(p);
@@ -51,7 +51,7 @@ VF_INLINE void weights_in_lanes(vf pj[VF_FACTORS], const float *p)
 }
 #endif
 
-/* o[r rows][c steps] += p[keys][r] v[keys][c]; of a step only `tail` bytes exist, if not 0. */
+/* o[r rows][c steps] += p[keys][r] v[keys][c]; `tail`, if not 0: bytes of the only, incomplete step. */
 VF_INLINE void add_values(const enum format format, const int r, const int c, int tail, float *o,
                           ptrdiff_t o_stride, const float *p, ptrdiff_t p_stride, struct rows v,
                           int keys, struct cursor *cursor)
@@ -91,7 +91,7 @@ VF_INLINE void add_values(const enum format format, const int r, const int c, in
 
 #if BF16_PAIRS
 
-/* P of `keys` keys, a multiple of GROUP_KEYS, in place: [key / 2][row], both keys in a lane. */
+/* Rearranges P of `keys` keys, a multiple of GROUP_KEYS, in place: [key / 2][row], both keys in a lane. */
 static void pair_weights(struct tile *t, int keys)
 {
     const uint16_t bits = (uint16_t)__builtin_ctz((unsigned)t->rows); /* rows are a power of two */
@@ -118,8 +118,8 @@ VF_INLINE vi load_v(int tail, const char *p)
     return v;
 }
 
-/* a[r rows][c steps][even, odd] += the weights p of two keys times their values at v and w, of
- * which either may be NULL and its weights zero. */
+/* a[r rows][c steps][even, odd] += the weights p of two keys times their values at v and w; either may be
+ * NULL, with weights of 0. */
 VF_INLINE void pair_step(const int r, const int c, int tail, vf *a, const float *p, const char *v,
                          const char *w, struct cursor *cursor)
 {
@@ -171,8 +171,7 @@ VF_INLINE void add_pairs_of_values(const int r, const int c, int tail, float *o,
 
 /* ---- one function for each format and height of a tile -------------------------------------- */
 
-/* Scores of GROUP_KEYS keys from k on, lane key * r + row; of up to `most` keys at a time where rows are
- * few. */
+/* Scores of GROUP_KEYS keys from k on, in lane key * r + row; at most `most` keys at once if rows are few. */
 VF_INLINE void dots_of_tile(const enum format format, const int r, const int most, vf *s,
                             const float *q, struct rows k, const struct axis *axis,
                             struct cursor *next)
@@ -186,7 +185,7 @@ VF_INLINE void dots_of_tile(const enum format format, const int r, const int mos
     dots(format, r, most, s, q, k, axis, next);
 }
 
-/* Steps [x, x + c) of O of r rows += P V over keys [from, to). */
+/* O += P V for steps [x, x + c) of r rows over keys [from, to). */
 VF_INLINE void add_steps(const enum format format, const int r, const int c, int tail, ptrdiff_t x,
                          float *o, ptrdiff_t o_stride, const float *p, ptrdiff_t p_stride,
                          struct rows v, int from, int to, struct cursor *cursor)
@@ -204,7 +203,7 @@ VF_INLINE void add_steps(const enum format format, const int r, const int c, int
     add_values(format, r, c, tail, o, o_stride, p, p_stride, v, to - from, cursor);
 }
 
-/* O of rows [row, row + r) of t += P V over keys [from, to) of a block whose values are v. */
+/* O += P V for rows [row, row + r) of t over keys [from, to) of a block whose values are v. */
 VF_INLINE void values_of_tile(const enum format format, const int r, const struct tile *t, int row,
                               int from, int to, struct rows v, const struct axis *axis,
                               struct cursor *next)
@@ -219,7 +218,7 @@ VF_INLINE void values_of_tile(const enum format format, const int r, const struc
 #pragma GCC unroll 1
     for (; x + c <= axis->full; x += c)
         add_steps(format, r, c, 0, x, o, t->o_floats, p, t->rows, v, from, to, &cursor);
-        /* With few rows, one step has too few sums to hide the latency of a multiply-add. */
+        /* With few rows, a single step has too few sums to hide the latency of a multiply-add. */
 #pragma GCC unroll 2
     for (int n = r <= 2 ? c / 2 : 1; n > 1; n /= 2)
         if (x + n <= axis->full) {
@@ -233,7 +232,7 @@ VF_INLINE void values_of_tile(const enum format format, const int r, const struc
     *next = cursor;
 }
 
-/* Either fetches what `next` says, or nothing, and then has no instruction for it. */
+/* Functions that prefetch by `next`, and functions without any instruction for prefetching. */
 #define DOTS(name, format, r, most, lines)                                               \
     VF_NOINLINE void name(vf *s, const float *q, struct rows k, const struct axis *axis, \
                           struct cursor *next)                                           \
@@ -310,10 +309,10 @@ VALUES(bare_values_bf16_4, FORMAT_BF16, 4, &none)
 
 /* By format and height. */
 static const struct arithmetic {
-    /* Scores of GROUP_KEYS keys, by how they are read (format.h). */
+    /* Scores of GROUP_KEYS keys, for each way of reading (format.h). */
     void (*dots[READINGS])(vf *s, const float *q, struct rows k, const struct axis *axis,
                            struct cursor *next);
-    /* O of rows [row, row + height) of t += P V. */
+    /* O += P V for rows [row, row + height) of t. */
     void (*values[READINGS])(const struct tile *t, int row, int from, int to, struct rows v,
                              const struct axis *axis, struct cursor *next);
 } arithmetics[][MOST_ROWS + 1] = {

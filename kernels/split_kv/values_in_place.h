@@ -1,27 +1,28 @@
 /*
- * values_in_place.h: part of kernel split_kv: values of a matrix unit's only tile of rows, read where they
- * lie.
+ * values_in_place.h: part of kernel split_kv: values for a unit's only tile of rows on a matrix unit, read in
+ * place.
  *
- * A product multiplies pairs: a row of the right factor holds the values of two keys, column by column.  To
- * make such rows of V takes longer than the products of 16 rows.  Rows of V as they lie hold two dimensions
- * of one key in a pair instead.  So weights are the left factor twice: with a 0 behind each, which gives even
- * dimensions, and with a 0 before each, which gives odd ones.  These are twice the products, of 16 keys each,
- * and no packing.
+ * A product multiplies pairs: a row of the right factor holds the values of two keys, column by column.
+ * Packing V into such rows takes longer than the products of 16 rows.  A row of V in memory has two
+ * dimensions of one key in a pair.  So there are two left factors: weights each followed by a 0, which give
+ * even dimensions, and weights each preceded by a 0, which give odd ones: twice the products, of 16 keys
+ * each, and no packing.
  *
- * A value that is not finite makes 0 times it NaN in the dimension beside it: panels.h looks at the results.
+ * A value that is not finite makes its neighbour dimension NaN, as 0 times it is NaN: panels.h tests the
+ * results.
  */
 #ifndef ATTN_SPLIT_KV_VALUES_IN_PLACE_H
 #define ATTN_SPLIT_KV_VALUES_IN_PLACE_H
 
 #include "matrix_products.h"
 
-/* Tiles of a strip's weights: 16 keys for even dimensions, the same for odd ones, and the other 16 keys
+/* Tiles of a strip's weights: of 16 keys for even and for odd dimensions, and of the other 16 keys
  * likewise. */
 enum { SPREAD_TILES = 4 };
 
 #ifdef ATTN_TILES_EMULATED
 
-/* Weights of a strip's keys and 16 rows, [key][row], as tiles. */
+/* Converts weights of a strip's keys and 16 rows, [key][row], to tiles. */
 static void spread_weights(const float *p, uint16_t *to)
 {
     memset(to, 0, SPREAD_TILES * TILE_ELEMENTS * sizeof *to);
@@ -59,8 +60,8 @@ static void spread_weights(const float *p, uint16_t *to)
 
 #endif
 
-/* O of a tile of rows += P V of a block's groups of keys, v; where `add` is false there is none yet.  Weights
- * are tiles in a. */
+/* O += P V, or without `add` O = P V, for a tile of rows over a block's groups of keys, v.  Weights are tiles
+ * in a. */
 VF_NOINLINE void values_in_place(const uint16_t *a, const struct rows v[BLOCK_GROUPS], int groups,
                                  size_t steps, float *o, ptrdiff_t row, bool add,
                                  struct fetching *ahead)

@@ -1,5 +1,5 @@
 /*
- * weights.h: part of kernel split_kv: blocks of keys, and the weights of a tile's rows for one.
+ * weights.h: part of kernel split_kv: blocks of keys, and a tile's weights for a block.
  */
 #ifndef ATTN_SPLIT_KV_WEIGHTS_H
 #define ATTN_SPLIT_KV_WEIGHTS_H
@@ -10,21 +10,21 @@
 #include "values.h"
 #endif
 
-/* Keys [j, end) of a split; what rows see of them is in unit.bits where g->looks. */
+/* Keys [j, end) of a split; if g->looks, unit.bits has the keys that each row sees. */
 struct block {
     ptrdiff_t j, end;
-    bool copied; /* K, and V where it is scattered */
+    bool copied; /* K, and V if it is scattered */
 };
 
 #if MATRIX_UNIT
-/* The block that begins at key j < hi: each group of keys may lie elsewhere (panels.h). */
+/* The block that begins at key j < hi, whose groups of keys may be scattered (panels.h). */
 static inline struct block block_at(const struct unit *u, ptrdiff_t j, ptrdiff_t hi)
 {
     const ptrdiff_t each = u->g->block_keys;
     return (struct block){j, hi - j < each ? hi : j + each, false};
 }
 #else
-/* The block that begins at key j < hi, of rows in pages or fewer than a block's. */
+/* The block that begins at key j < hi, with pages or fewer rows than a block has. */
 VF_NOINLINE struct block part_of_block(const struct unit *u, ptrdiff_t j, ptrdiff_t hi)
 {
     const ptrdiff_t most = u->g->block_keys, left = hi - j < most ? hi - j : most;
@@ -44,8 +44,8 @@ static inline struct block block_at(const struct unit *u, ptrdiff_t j, ptrdiff_t
 
 #endif
 
-/* The first block from key j on of which some row sees something by the operands.  If there is none,
- * what may come behind hi. */
+/* The first block from key j on of which the operands leave some row a key; if there is none, one that begins
+ * at hi. */
 static inline struct block block_from(const struct unit *u, ptrdiff_t j, ptrdiff_t hi,
                                       uint64_t *bits, struct mask_bits *mask)
 {
@@ -61,14 +61,15 @@ static inline struct block block_from(const struct unit *u, ptrdiff_t j, ptrdiff
     return (struct block){hi, hi + u->g->block_keys, false};
 }
 
-/* Where blocks begin: in pages at a whole group, so that pages begin with one. */
+/* The key at which blocks begin: with pages at a whole group, so that each page begins with a group. */
 static ptrdiff_t unit_first(const struct unit *u, struct attn_range keys)
 {
     return u->k.scattered ? keys.lo / GROUP_KEYS * GROUP_KEYS : keys.lo;
 }
 
 #if !MATRIX_UNIT
-/* Copies what entries [j, j + n) of a list have for each of `count` groups; 0 for -1. */
+/* Copies the scales, or zero points, of entries [j, j + n) of a list for each of `count` groups; 0 for entry
+ * -1. */
 static float *copy_groups(const struct unit *u, const struct attn_tensor *t, ptrdiff_t j,
                           ptrdiff_t n, ptrdiff_t count, float *to)
 {
@@ -83,7 +84,7 @@ static float *copy_groups(const struct unit *u, const struct attn_tensor *t, ptr
     return to;
 }
 
-/* The scales of those entries, and zero points if `zero` is not NULL, behind the rows that are copied. */
+/* Copies the scales of these entries, and zero points if `zero` is not NULL, after the copied rows. */
 static void groups_listed(const struct unit *u, const struct axis *axis,
                           const struct attn_tensor *scale, const struct attn_tensor *zero,
                           ptrdiff_t j, ptrdiff_t n, char *copy, struct groups *g)
@@ -102,8 +103,8 @@ static void groups_listed(const struct unit *u, const struct axis *axis,
     g->zero_each = 1;
 }
 
-/* The axis with scales and zero points of rows [j, j + n) of a block of 4 bits, in `own`; others as it is.
- * With a list, those of K are copied for one group of keys at a time. */
+/* For 4 bits the axis with scales and zero points of rows [j, j + n) of a block, in `own`; else `axis`.  With
+ * a list, those of K are copied for one group of keys at a time. */
 static const struct axis *nibbles_of_block(const struct unit *u, const struct cache *c,
                                            const struct axis *axis, ptrdiff_t j, ptrdiff_t n,
                                            struct axis *own)
@@ -144,13 +145,13 @@ static const struct axis *nibbles_of_block(const struct unit *u, const struct ca
 
 /* ---- scores --------------------------------------------------------------------------------- */
 
-/* P of keys [0, keys) of k, keys a multiple of GROUP_KEYS; terms are NULL where scores have none, seen
- * where every row sees all. */
+/* P of keys [0, keys) of k, keys a multiple of GROUP_KEYS; terms NULL: scores have none; seen NULL: every row
+ * sees all. */
 static void weights(const struct unit *u, struct tile *t, struct rows k, ptrdiff_t first,
                     int n_keys, int keys, const struct terms *terms, const struct seen *seen,
                     struct cursor *next)
 {
-#if MATRIX_UNIT /* it has left products in the place of P (panels.h) */
+#if MATRIX_UNIT /* P already holds the products (panels.h) */
     const int n = GROUP_KEYS;
     (void)u, (void)k, (void)next, (void)first, (void)n_keys;
 #else
@@ -175,8 +176,7 @@ static void weights(const struct unit *u, struct tile *t, struct rows k, ptrdiff
     }
 }
 
-/* P of the tile whose rows begin at `row`, not yet paired; `bits` are what its rows see, NULL where
- * that is all. */
+/* P of the tile whose rows begin at `row`, not yet paired; `bits`: the keys that its rows see, NULL: all. */
 static void tile_weights(const struct unit *u, struct tile *t, int row, const struct block *b,
                          struct rows k, const uint64_t *bits, struct cursor *next)
 {

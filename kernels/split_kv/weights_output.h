@@ -1,8 +1,8 @@
 /*
- * weights_output.h: part of kernel split_kv: the weights themselves, where they are wanted.
+ * weights_output.h: part of kernel split_kv: the weights as an output.
  *
- * A row's maximum and sum are known when its parts are merged; then its scores are computed once
- * more, and are weights at once.
+ * A row's maximum and sum are known when its parts have been merged; then its scores are computed again, and
+ * converted to weights directly.
  */
 #ifndef ATTN_SPLIT_KV_WEIGHTS_OUTPUT_H
 #define ATTN_SPLIT_KV_WEIGHTS_OUTPUT_H
@@ -14,7 +14,7 @@
 #include "unit_blocks.h"
 #endif
 
-/* P of a tile's rows that see something of a block, times 1 / l, to rows of weights at key j. */
+/* Stores P / l of the tile's rows that see a key of a block in their rows of weights, from key j on. */
 static void report_tile(const struct unit *u, const struct tile *t, int row,
                         const struct merged *merged, ptrdiff_t j)
 {
@@ -28,7 +28,7 @@ static void report_tile(const struct unit *u, const struct tile *t, int row,
     }
 }
 
-/* What scores the rows of a block need, and what its rows see of it. */
+/* Prepares the rows of K for a block's scores, and the keys that the unit's rows see. */
 #if MATRIX_UNIT
 static struct rows report_scores(const struct unit *u, const struct block *b)
 {
@@ -66,8 +66,8 @@ static void report_block(const struct unit *u, const struct block *b, const stru
     }
 }
 
-/* Weights of the unit's rows for the keys of a split that they see, where there are zeros; spare is
- * room for O of the unit. */
+/* Stores weights of the unit's rows for the keys of a split that they see, in rows of zeros; spare: memory
+ * for the unit's O. */
 static void report_split(struct unit *u, struct attn_range split, const struct merged *merged,
                          float *spare)
 {
