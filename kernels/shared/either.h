@@ -1,10 +1,9 @@
 /*
- * either.h: the f32 and the f64 object of a kernel as one, for kernel files only.
+ * either.h: joins the f32 and the f64 object of a kernel, for kernel files only.
  *
- * kernel.cmake compiles a kernel with F64 in the list twice per ISA: with float and, where
- * ATTN_COMPUTE_F64 is defined, with double (real.h).  The descriptor of the f32 object, which is the
- * one in the registry, names the two functions below and so leads to the other object (ATTN_KERNEL_F64)
- * where the problem has dtype=f64.
+ * kernel.cmake compiles a kernel with F64 in the list twice per ISA: with float, and with ATTN_COMPUTE_F64
+ * defined, with double (real.h).  The registry has the descriptor of the f32 object, whose two functions
+ * below call the other object (ATTN_KERNEL_F64) if the problem has dtype=f64.
  */
 #ifndef ATTN_EITHER_H
 #define ATTN_EITHER_H
@@ -14,7 +13,7 @@
 #if defined ATTN_KERNEL_F64
 extern const struct attn_kernel ATTN_KERNEL_F64;
 
-/* Defined by the kernel file; not inlined here, so that their code does not change with the other object. */
+/* Defined by the kernel file; not inlined, so that their code does not depend on the other object. */
 static size_t workspace_size(const struct attn_problem *problem, int threads)
     __attribute__((noinline));
 static void execute(const struct attn_plan *plan, const struct attn_tensors *tensors)
@@ -36,7 +35,7 @@ static void either_execute(const struct attn_plan *plan, const struct attn_tenso
 }
 #define EITHER_DTYPES (ATTN_BIT(ATTN_F32) | ATTN_BIT(ATTN_F64))
 #else
-/* The f64 object itself, or one that has none. */
+/* In the f64 object, or without one. */
 #define EITHER_DTYPES ATTN_BIT(REAL_DTYPE)
 #define either_workspace_size workspace_size
 #define either_execute execute

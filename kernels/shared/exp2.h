@@ -3,13 +3,12 @@
  *
  *   exp2_any, exp2_above_floor  by a small table: fastest, for flash, where exponentials compete
  *                               with multiply-adds
- *   exp2_precise, exp_precise   by a polynomial alone: two to three times as precise, for the other
- *                               kernels
+ *   exp2_precise, exp_precise   by a polynomial alone: two to three times as precise, for other kernels
  *
- * The table.  x is rounded to the nearest multiple k / 2^B by adding 1.5 * 2^(23 - B), which leaves
- * k in the low bits.  The table gives 2^(fraction of k), an integer addition brings in the whole
- * part of k as the exponent, and a polynomial multiplies by 2^r, |r| <= 2^-(B+1).  A larger table saves
- * multiplications; this one is the largest that one instruction can read.
+ * The table.  Adding 1.5 * 2^(23 - B) rounds x to the nearest k / 2^B and leaves k in the low bits.  The
+ * table has 2^(k mod 2^B / 2^B), an integer addition puts k / 2^B, rounded down, into the exponent, and a
+ * polynomial multiplies by 2^r, |r| <= 2^-(B+1).  A larger table saves multiplications; this one is the
+ * largest that an instruction can read.
  *
  *     ISA        B   degree   operations on the multiplier   largest error
  *     avx512     5   2        3                              2.66 ulp
@@ -18,19 +17,18 @@
  *     neon       0   5        6                              2.30 ulp
  *     sve        6   2        3                              2.02 ulp
  *
- * AArch64's table instruction looks up bytes: making their indices costs what it saves.  SVE has the table in
- * an instruction of its own, which also puts the whole part of k into the exponent (FEXPA).
+ * AArch64's table instruction looks up bytes; computing their indices costs what it saves.  SVE has an
+ * instruction with the table, FEXPA, which also sets the exponent.
  *
- * Errors are over all float32 in [-126, 0], rounded up, against double precision, whether or not
- * the compiler contracts a * b + c: `test_exp2 1` looks at each float32 in [-150, 0] (GCC 12.2, -O3
- * and -O0, AMD Zen 4, 2026-11-21; of sve, whose products and sums are always contracted, the same arithmetic
- * with a table in FEXPA's place, 2026-11-23).  Under qemu-aarch64 neon itself errs by 2.04 ulp over each of
- * them, and by 2.02 sve256 over each below -2^-59, sve512 below -2^-26 and sve128 below -0.00137 (2026-11-25;
- * nearer to 0 each 251st was looked at).  In (-127, -126), where 2^x is subnormal, the absolute error is
- * below 0.71 * 2^-126; from -127 down the result is 0, which keeps masked keys out of sums without
- * a test of their own.  2^0 is exactly 1, and 2^NaN is NaN whatever its payload, as is 2^inf: the
- * last operation is a product, where the usual integer addition to the polynomial's bits can make
- * a number out of NaN.
+ * Errors are the largest over all float32 in [-126, 0], rounded up, against double precision, whether or not
+ * the compiler contracts a * b + c: `test_exp2 1` tests each float32 in [-150, 0] (GCC 12.2, -O3 and -O0, AMD
+ * Zen 4, 2026-11-21; sve, whose products and sums are always contracted: the same arithmetic with a table
+ * instead of FEXPA, 2026-11-23).  Under qemu-aarch64 the largest error is 2.04 ulp on neon over all of them,
+ * and 2.02 on sve256 below -2^-59, sve512 below -2^-26 and sve128 below -0.00137 (2026-11-25; nearer to 0
+ * every 251st was tested).  In (-127, -126), where 2^x is subnormal, the absolute error is below 0.71 *
+ * 2^-126; at -127 and below the result is 0, so that masked keys need no test of their own.  2^0 is exactly
+ * 1; 2^NaN, with any payload, and 2^inf are NaN, since the last operation is a product: the usual integer
+ * addition to the polynomial's bits can turn NaN into a number.
  */
 #ifndef ATTN_EXP2_H
 #define ATTN_EXP2_H
@@ -50,7 +48,7 @@
 /* 2^x is 0 here and below. */
 #define EXP2_FLOOR (-127.0f)
 
-/* Bits of 2^(k / 2^B), less those that adding the shifted k will bring in. */
+/* Bits of 2^(k / 2^B), minus those that adding the shifted k contributes. */
 #if EXP2_BITS == 5
 #define EXP2_ENTRIES(E)                                                                           \
     E(0, 0x3f800000), E(1, 0x3f7ecd87), E(2, 0x3f7daac3), E(3, 0x3f7c980f), E(4, 0x3f7b95c2),     \
@@ -76,7 +74,7 @@ static inline vf exp2_step(vf shifted)
 }
 #define EXP2_BIAS 127.0f
 #else
-/* Entry k mod 2^B of the table for each lane: the permutes look at the low bits only. */
+/* Entry k mod 2^B of the table for each lane: the permutes use the low bits only. */
 static inline vi exp2_entry(vi k)
 {
 #if EXP2_BITS == 5
@@ -91,7 +89,7 @@ static inline vi exp2_entry(vi k)
 #endif
 }
 
-/* 2^(k / 2^B), where k is in the low bits of `shifted`. */
+/* 2^(k / 2^B); k is in the low bits of `shifted`. */
 static inline vf exp2_step(vf shifted)
 {
     return (vf)((vu)exp2_entry((vi)shifted) + ((vu)shifted << (23 - EXP2_BITS)));
@@ -105,7 +103,7 @@ static inline vf exp2_step(vf shifted)
         VF_EACH(EXP2_EACH, x) \
     }
 
-/* (2^r - 1) / r, with errors that leave r times it, plus 1, within the table above. */
+/* (2^r - 1) / r, precise enough for the errors above. */
 static inline vf exp2_polynomial(vf r)
 {
 #if EXP2_BITS == 6
@@ -134,7 +132,7 @@ static inline vf exp2_above_floor(vf x)
     const vf shifted = x + magic;
     const vf r = x - (shifted - magic);
 #if EXP2_BITS == 6
-    /* FMAD needs no copy of the 1; GCC takes FMLA for vectors of 128 bits. */
+    /* FMAD needs no copy of the 1; for vectors of 128 bits GCC uses FMLA. */
     const vf p = (vf)svmad_x(svptrue_b32(), (svfloat32_t)exp2_polynomial(r), (svfloat32_t)r,
                              (svfloat32_t)vf_set1(1));
 #elif defined __aarch64__
@@ -154,11 +152,11 @@ static inline vf exp2_any(vf x)
 
 #if EXP2_BITS == 5
 /*
- * 2^x for x < 128, infinity or NaN, and by 8 instructions instead of 12: one takes x less its next lower
- * multiple of 1 / 32, and one multiplies by the power of its whole part, which may be any.  Their units are
- * those of the multiply-adds on Intel's processors; on Zen 4 exp2_above_floor() leaves more to others.
- * Largest error where 2^x is normal: 2.79 ulp (test_exp2.c).  Subnormal powers take as long as 150 others,
- * unless they are flushed to 0 (MXCSR).
+ * 2^x for x < 128, infinity or NaN, in 8 instructions instead of 12: one subtracts the next lower multiple of
+ * 1 / 32 from x, and one multiplies by the power of the whole part, which may be any.  On Intel's processors
+ * these two use the units of the multiply-adds; on Zen 4 exp2_above_floor() uses other units more.  Largest
+ * error for normal 2^x: 2.79 ulp (test_exp2.c).  A subnormal power takes as long as 150 others, unless it is
+ * flushed to 0 (MXCSR).
  */
 static inline vf exp2_scaled(vf x)
 {
@@ -176,9 +174,9 @@ static inline vf exp2_scaled(vf x)
 }
 #endif
 
-/* 2^(n + r) for |r| <= 0.5, where shifted = 1.5 * 2^23 + n: a polynomial of degree 6, and n added to
- * its exponent.  The constant term is exactly 1: with less, the exponent of 2^-126 would borrow into
- * the sign. */
+/* 2^(n + r) for |r| <= 0.5 and shifted = 1.5 * 2^23 + n: a polynomial of degree 6, with n added to its
+ * exponent.  The constant term is exactly 1: with a smaller one, the exponent of 2^-126 would borrow from the
+ * sign. */
 static inline vf exp2_of_parts(vf shifted, vf r)
 {
     vf p = vf_set1(1.535336188319500e-4f);
@@ -188,15 +186,15 @@ static inline vf exp2_of_parts(vf shifted, vf r)
     p = p * r + vf_set1(2.402264791363012e-1f);
     p = p * r + vf_set1(6.931472028550421e-1f);
     p = p * r + vf_set1(1.0f);
-    return (vf)((vu)p + ((vu)shifted << 23)); /* x > 0 in masked lanes: wraps, unused */
+    return (vf)((vu)p + ((vu)shifted << 23)); /* wraps for x > 0, in unused lanes */
 }
 
 /*
- * 2^x for x <= 0, as softmax needs it after its maximum is subtracted, without a table.
+ * 2^x for x <= 0, as in a softmax after the maximum is subtracted, without a table.
  *
- * Rounds x to the nearest integer n by adding 1.5 * 2^23, which leaves n in the low bits.  Inputs
- * below -126, -inf included, give 0; NaN gives NaN.  Largest error over all float32 in [-126, 0]:
- * 0.96 ulp, 1.23 without FMA (test_exp2.c).
+ * Adding 1.5 * 2^23 rounds x to the nearest integer n and leaves n in the low bits.  Inputs below -126,
+ * including -inf, give 0; NaN gives NaN.  Largest error over all float32 in [-126, 0]: 0.96 ulp, 1.23 without
+ * FMA (test_exp2.c).
  */
 static inline vf exp2_precise(vf x)
 {
@@ -208,15 +206,14 @@ static inline vf exp2_precise(vf x)
     return vf_select((vi)(x == x), result, x);
 }
 
-/* e^x is 0 below: the least float whose power is 2^-126 or more. */
+/* The smallest float whose e^x is at least 2^-126; below it the result is 0. */
 #define EXP_LEAST (-0x1.5d589ep+6f)
 
 /*
- * The same for e^x, x <= 0: for scores without a factor log2(e).  With FMA the extra product is free; it
- * is written as such, because Clang would otherwise round the product once for both sums. Largest error
- * over all float32 where the result is normal: 1.25 ulp and 0.22 |x| 2^-24 of it, since log2(e) is
- * rounded; 1.32 and 1.2 without FMA; 1.53 and 0.22 where there is FMA and the compiler fuses nothing by
- * itself, as GCC below -O2 (test_exp2.c).
+ * The same for e^x, x <= 0, for scores without a factor log2(e).  With FMA the extra product is free; it is
+ * written as an FMA, because Clang would otherwise round the product once for both sums.  Largest error over
+ * all float32 with a normal result: 1.25 ulp plus, as log2(e) is rounded, a relative 0.22 |x| 2^-24; 1.32 and
+ * 1.2 without FMA; 1.53 and 0.22 with FMA if the compiler does not fuse, like GCC below -O2 (test_exp2.c).
  */
 static inline vf exp_precise(vf x)
 {

@@ -1,10 +1,10 @@
 /*
  * exp_f64.h: e^x in vectors of double, for kernel files only.
  *
- * x = n ln 2 + r with n an integer and |r| <= ln 2 / 2: n is what rounding x log2(e) to the nearest
- * integer gives, by adding 1.5 * 2^52, and ln 2 is taken in two parts, the first of 33 bits, so that
- * n times that is exact (Cody and Waite 1980).  e^r - 1 is its Taylor series up to r^13 / 13!; what is
- * left out is below 2^-57 of e^r.  The result is multiplied by 2^n.
+ * x = n ln 2 + r with an integer n and |r| <= ln 2 / 2: adding 1.5 * 2^52 rounds x log2(e) to n, and ln 2 is
+ * split into two parts, the first of 33 bits, so that its product with n is exact (Cody and Waite 1980).  e^r
+ * - 1 is its Taylor series up to r^13 / 13!, with a relative error below 2^-57.  The result is multiplied by
+ * 2^n.
  */
 #ifndef ATTN_EXP_F64_H
 #define ATTN_EXP_F64_H
@@ -13,8 +13,8 @@
 
 #define EXP_F64_LEAST (-708.3964185322641) /* e^x is 2^-1022 or more from here on */
 
-/* e^r - 1 of x = n ln 2 + r, EXP_F64_LEAST <= x <= 0 or NaN; 2^n in *power.  Near 0, where n is 0, as
- * precise relative to itself as elsewhere relative to e^r. */
+/* e^r - 1 and *power = 2^n for x = n ln 2 + r, EXP_F64_LEAST <= x <= 0 or NaN.  Near 0, where n is 0, its
+ * relative error is as small as that of e^r elsewhere. */
 static inline vf exp_parts(vf x, vf *power)
 {
     const vf magic = vf_set1(0x1.8p52);
@@ -38,9 +38,9 @@ static inline vf exp_parts(vf x, vf *power)
 }
 
 /*
- * e^x, x <= 0, as softmax needs it after its maximum is subtracted.  Inputs below EXP_F64_LEAST, -inf
- * included, give 0; NaN gives NaN.  Largest error found: 1.02 ulp with FMA, 0.98 without
- * (8 million numbers, test_f64.c).
+ * e^x, x <= 0, as in a softmax after the maximum is subtracted.  Inputs below EXP_F64_LEAST, including -inf,
+ * give 0; NaN gives NaN.  Largest error found: 1.02 ulp with FMA, 0.98 without (8 million numbers,
+ * test_f64.c).
  */
 static inline vf exp_precise(vf x)
 {

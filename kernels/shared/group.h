@@ -1,9 +1,9 @@
 /*
- * group.h: the query rows that share a KV head, a block at a time, for kernel files only.
+ * group.h: blocks of the query rows that share a KV head, for kernel files only.
  *
- * Row r of KV head g is query r / group of query head g * group + r % group, group = Hq / Hkv: the
- * heads of one position are neighbours.  So a block's rows see nearly the same keys under any
- * mask, and a decode step, one position of several heads, is one block.
+ * Row r of KV head g is query r / group of query head g * group + r % group, group = Hq / Hkv: the heads of a
+ * position are adjacent.  So a block's rows see nearly the same keys under any mask, and a decode step, one
+ * position of several heads, is one block.
  */
 #ifndef ATTN_GROUP_H
 #define ATTN_GROUP_H
@@ -16,8 +16,8 @@ struct group_block {
     size_t b, g;                   /* sequence and KV head */
     size_t group;                  /* query heads of the KV head */
     size_t first, rows;            /* first row and how many */
-    /* Keys that some row sees, and that all rows see; lo >= hi where none.  Where rows have a list of keys:
-     * all its entries, in both. */
+    /* Keys that some row sees, and that all rows see; lo >= hi: none.  With a list of keys all its entries,
+     * in both. */
     struct attn_range seen, full;
 };
 
@@ -46,7 +46,7 @@ static inline struct attn_range group_visible(const struct group_block *block, s
                            (ptrdiff_t)block->sequence.q_len, (ptrdiff_t)block->sequence.kv_len);
 }
 
-/* Row (r) of an operand that is laid out like Q. */
+/* Row r of an operand that is laid out like Q. */
 static inline void *group_row(const struct group_block *block, const struct attn_tensor *t,
                               size_t r)
 {
@@ -62,9 +62,8 @@ static inline real *group_row_real(const struct group_block *block, const struct
 }
 
 /*
- * Notes what the block's rows see.  Both ends of what a query sees move forward with it, and the
- * queries that see something are neighbours: the first and the last row tell, unless one of them
- * sees nothing.
+ * Sets the keys that the block's rows see.  Both ends of a query's range move forward with the query, and
+ * queries that see keys are adjacent, so the first and the last row suffice, unless one of them sees no key.
  */
 static inline void group_look(struct group_block *block)
 {
@@ -90,7 +89,7 @@ static inline void group_look(struct group_block *block)
     }
 }
 
-/* The rows of a block from `first` on, at most `most`: none where the block ends before. */
+/* The rows of a block from `first` on, at most `most`; none if the block ends before. */
 static inline struct group_block group_part(const struct group_block *block, size_t first,
                                             size_t most)
 {
@@ -104,7 +103,7 @@ static inline struct group_block group_part(const struct group_block *block, siz
     return part;
 }
 
-/* Rows of a sequence from `first` on, at most `most`: none where it has fewer. */
+/* Rows of a sequence from `first` on, at most `most`; none if it has fewer. */
 static inline struct group_block group_rows_in(const struct attn_problem *problem,
                                                const struct attn_sequence *sequence, size_t b,
                                                size_t g, size_t first, size_t most)
@@ -119,7 +118,7 @@ static inline struct group_block group_rows_in(const struct attn_problem *proble
     return group_part(&all, first, most);
 }
 
-/* Block `index` of those that hold at most `most` rows of a sequence: none where it has fewer. */
+/* Block `index` of a sequence divided into blocks of at most `most` rows; empty if it has fewer blocks. */
 static inline struct group_block group_block_in(const struct attn_problem *problem,
                                                 const struct attn_sequence *sequence, size_t b,
                                                 size_t g, size_t index, size_t most)
@@ -127,7 +126,7 @@ static inline struct group_block group_block_in(const struct attn_problem *probl
     return group_rows_in(problem, sequence, b, g, index * most, most);
 }
 
-/* Whether some row of the block does not see all of keys [j, j + n). */
+/* Whether some row of the block does not see all keys [j, j + n). */
 static inline bool group_edge(const struct group_block *block, ptrdiff_t j, ptrdiff_t n)
 {
     return j < block->full.lo || j + n > block->full.hi;

@@ -1,9 +1,8 @@
 /*
- * keys.h: keys of a sequence as rows of reals, wherever and in whatever type they lie; for kernel
- * files only.
+ * keys.h: keys of a sequence as rows of reals, for all layouts and types; for kernel files only.
  *
- * Reals that follow each other are read in place.  What lies in several pages, has 4 to 16 bits or is named
- * by a list is copied some keys at a time: widening is exact, and 8 and 4 bits get their scales on the way.
+ * Contiguous reals are read in place.  Keys in several pages, with elements of 4 to 16 bits, or named by a
+ * list are copied some at a time: widening is exact, and scales of 8 and 4 bits are applied.
  */
 #ifndef ATTN_KEYS_H
 #define ATTN_KEYS_H
@@ -16,29 +15,29 @@ struct keys {
     const struct attn_tensors *tensors;
     struct attn_sequence sequence;
     size_t b, g;
-    const int32_t *list; /* keys j, j + 1, .. below are its entries; NULL: there is none */
+    const int32_t *list; /* NULL: none; else j below is an index of its entries */
 };
 
-/* Whether some keys are copied, so that the caller has to lend memory. */
+/* Whether some keys are copied, for which the caller provides memory. */
 static inline bool keys_copied(const struct attn_problem *problem)
 {
     return problem->kv_dtype != REAL_DTYPE ||
            problem->options & (ATTN_OPTION_PAGED | ATTN_OPTION_INDEX);
 }
 
-/* Reals that a copy of n keys takes, of K or V. */
+/* Number of reals in a copy of n keys, of K or V. */
 static inline size_t keys_room(const struct attn_problem *problem, size_t n)
 {
     return n * (problem->qk_dim > problem->v_dim ? problem->qk_dim : problem->v_dim);
 }
 
-/* Which key j is: itself, or what that entry of the list names, -1 where that is none. */
+/* Key j, or the key that entry j of the list names, -1: none. */
 static inline ptrdiff_t keys_at(const struct keys *keys, ptrdiff_t j)
 {
     return keys->list ? keys->list[j] : j;
 }
 
-/* Row of key j in `kv`, which is tensors->k or v; NULL where a list names none. */
+/* Row of key j in `kv`, which is tensors->k or v; NULL: the list names none. */
 static inline const void *keys_row(const struct keys *keys, const struct attn_tensor *kv,
                                    ptrdiff_t j)
 {
@@ -49,7 +48,7 @@ static inline const void *keys_row(const struct keys *keys, const struct attn_te
                        (size_t)key);
 }
 
-/* How many of rows [j, j + n), n > 0, follow each other by kv->stride[2], from the first on. */
+/* How many of rows [j, j + n), n > 0, from the first on, are kv->stride[2] elements apart. */
 static inline ptrdiff_t keys_run(const struct keys *keys, ptrdiff_t j, ptrdiff_t n)
 {
     const size_t page = keys->problem->page_size;
@@ -61,13 +60,13 @@ static inline ptrdiff_t keys_run(const struct keys *keys, ptrdiff_t j, ptrdiff_t
     return left < (size_t)n ? (ptrdiff_t)left : n;
 }
 
-/* Whether they all do, and are there. */
+/* Whether they all are, and exist. */
 static inline bool keys_together(const struct keys *keys, ptrdiff_t j, ptrdiff_t n)
 {
     return !keys->list && keys_run(keys, j, n) == n;
 }
 
-/* Reals of to[0, dim) from elements of a type without scales. */
+/* Widens dim elements of a type without scales. */
 static inline void keys_widen(real *to, enum attn_dtype dtype, const void *from, size_t dim)
 {
     const size_t bytes = attn_dtype_size(dtype);
@@ -79,7 +78,7 @@ static inline void keys_widen(real *to, enum attn_dtype dtype, const void *from,
                          dim - d);
 }
 
-/* Reals of to[0, dim) from elements of 8 bits, without their scales. */
+/* Widens dim elements of 8 bits, without their scales. */
 static inline void keys_widen_bytes(real *to, enum attn_dtype dtype, const uint8_t *from,
                                     size_t dim)
 {
@@ -94,7 +93,7 @@ static inline void keys_widen_bytes(real *to, enum attn_dtype dtype, const uint8
             to[d] = (real)attn_f8e5m2_to_f32(from[d]);
 }
 
-/* Row j of i4 at `from`, group by group: less the zero point, times the scale. */
+/* Widens row j of i4 at `from`, group by group: minus the zero point, times the scale. */
 static inline void keys_widen_groups(const struct keys *keys, const struct attn_tensor *kv,
                                      ptrdiff_t j, const uint8_t *from, real *to, size_t dim)
 {
@@ -118,7 +117,7 @@ static inline void keys_widen_groups(const struct keys *keys, const struct attn_
     }
 }
 
-/* Row j of 8 bits at `from` times its scale: one scale per token, or in K one per channel. */
+/* Widens row j of 8 bits at `from`, times its scale, which in K may be one per channel. */
 static inline void keys_scale(const struct keys *keys, const struct attn_tensor *kv, ptrdiff_t j,
                               const uint8_t *from, real *to, size_t dim)
 {
@@ -135,7 +134,7 @@ static inline void keys_scale(const struct keys *keys, const struct attn_tensor 
             to[d] *= (real)*scale;
 }
 
-/* Row j of K or V, which lies at `from`, as reals. */
+/* Converts row j of K or V, at `from`, to reals. */
 static inline void keys_convert(const struct keys *keys, const struct attn_tensor *kv, ptrdiff_t j,
                                 const void *from, real *to, size_t dim)
 {
@@ -147,8 +146,8 @@ static inline void keys_convert(const struct keys *keys, const struct attn_tenso
         keys_widen(to, kv->dtype, from, dim);
 }
 
-/* Keys [j, j + n) of K or V, n > 0, as rows *stride apart: where they lie, or row by row in `copy`,
- * which is not looked at where keys_copied() is false; zeros where a list names none. */
+/* Keys [j, j + n) of K or V, n > 0, as rows *stride apart: in place, or copied to `copy`, which is unused if
+ * keys_copied() is false; zeros if a list names none. */
 static inline const real *keys_reals(const struct keys *keys, const struct attn_tensor *kv,
                                      ptrdiff_t j, ptrdiff_t n, size_t dim, real *copy,
                                      ptrdiff_t *stride)

@@ -1,13 +1,12 @@
 /*
- * prefetch.h: prefetches what a kernel will read or write next; for kernel files only.
+ * prefetch.h: prefetches the memory that a kernel reads or writes next; for kernel files only.
  *
- * While a block of keys is worked on, the next block is fetched into the second-level cache.
- * During a task's last block the first operands of the next task are fetched, and the lines that
- * this task's results will be written to.  The hardware would follow such rows too, but only after
- * it has missed some of each.  Requests are spread evenly over the matrix products: a core keeps
- * track of some 24 misses at a time, and a burst of more of them stops it.  The translations of
- * their pages are looked up before, all together (shared/pages.h), which makes short heads 4 to 7 %
- * faster and S = 1024 0.5 to 2.5 %; not where loops fetch (prefetch_divide_lines).
+ * While a block of keys is processed, the next block is fetched into the second-level cache; during a task's
+ * last block the first operands of the next task, and the lines of this task's results.  The hardware would
+ * prefetch such rows, too, but only after some misses in each.  Requests are spread evenly over the matrix
+ * products, as a core tracks some 24 misses at once, and a burst of more stalls it.  Their pages are touched
+ * before, all together (shared/pages.h), which makes short heads 4 to 7 % faster and S = 1024 0.5 to 2.5 %;
+ * not with prefetch_divide_lines().
  */
 #ifndef ATTN_PREFETCH_H
 #define ATTN_PREFETCH_H
@@ -17,7 +16,7 @@
 #include "pages.h"
 #include "simd.h"
 
-#define LINE_BYTES 64 /* between two requests: of a longer line some ask in vain */
+#define LINE_BYTES 64 /* between requests; with longer lines some are redundant */
 
 /* Rows of memory: `outer` steps of `inner` rows each; strides in bytes. */
 struct prefetch_rows {
@@ -31,12 +30,12 @@ struct prefetch_rows {
 
 struct prefetch {
     struct prefetch_rows planned[PREFETCH_PLANS];
-    int count;           /* of them */
-    int at;              /* the one being fetched */
-    size_t outer, inner; /* the next row of it */
-    size_t column;       /* and byte, of prefetch_lines() */
-    size_t share;        /* rows to fetch at a time, or lines */
-    size_t due;          /* lines of earlier shares */
+    int count;           /* number of entries */
+    int at;              /* the entry being fetched */
+    size_t outer, inner; /* its next row */
+    size_t column;       /* and byte, for prefetch_lines() */
+    size_t share;        /* rows, or lines, per call */
+    size_t due;          /* lines left over from earlier shares */
 };
 
 static inline void prefetch_clear(struct prefetch *prefetch)
@@ -45,7 +44,7 @@ static inline void prefetch_clear(struct prefetch *prefetch)
     prefetch->outer = prefetch->inner = prefetch->column = prefetch->share = prefetch->due = 0;
 }
 
-/* Plans rows [first, first + n) of K or V, for as many pages as there is room. */
+/* Plans to prefetch rows [first, first + n) of K or V, for as many pages as there is room. */
 static inline void prefetch_keys(struct prefetch *prefetch, const struct keys *keys,
                                  const struct attn_tensor *t, size_t dim, ptrdiff_t first,
                                  ptrdiff_t n)
@@ -95,14 +94,14 @@ static inline void prefetch_pairs(struct prefetch *prefetch, const struct attn_t
     };
 }
 
-/* Looks up the pages of some rows. */
+/* Touches the pages of rows. */
 static inline void prefetch_touch(const struct prefetch_rows *r)
 {
     for (size_t h = 0; h < r->inner; h++)
         pages_touch(r->row + (ptrdiff_t)h * r->inner_stride, r->outer_stride, (ptrdiff_t)r->outer);
 }
 
-/* Divides what is planned among so many calls of prefetch_share(), and looks up its pages. */
+/* Divides the planned rows among so many calls of prefetch_share(), and touches their pages. */
 static inline void prefetch_divide(struct prefetch *prefetch, size_t calls)
 {
     assert(calls > 0);
@@ -115,15 +114,15 @@ static inline void prefetch_divide(struct prefetch *prefetch, size_t calls)
 }
 
 /*
- * Lines that a loop fetches as it goes, each FETCH_STEPS one.  Where multiply-adds leave no pipe idle, a
- * burst of requests would cost time; evenly spread ones are free.
+ * Lines that a loop fetches, one every FETCH_STEPS steps.  If multiply-adds leave no pipe idle, a burst of
+ * requests costs time; evenly spread ones are free.
  */
 struct fetch {
     const char *line;
-    ptrdiff_t stride; /* bytes to the next; 0: the same again, nothing to do */
+    ptrdiff_t stride; /* bytes to the next line; 0: nothing to fetch */
 };
 
-#define FETCH_STEPS 2 /* of a loop, for a line */
+#define FETCH_STEPS 2 /* steps of a loop per line */
 
 VF_INLINE void fetch_next(struct fetch *fetch)
 {
@@ -131,8 +130,8 @@ VF_INLINE void fetch_next(struct fetch *fetch)
     fetch->line += fetch->stride;
 }
 
-/* prefetch_divide() for loops: shares are lines, and rows behind each other are one row of lines, so few of
- * which begin a page that looking them up before would only stop the multiply-adds. */
+/* prefetch_divide() for loops: shares are lines, and contiguous rows count as one row.  Pages are not touched
+ * before, as so few lines begin one that this would only stall the multiply-adds. */
 static inline void prefetch_divide_lines(struct prefetch *prefetch, size_t calls)
 {
     size_t lines = 0;
@@ -151,8 +150,8 @@ static inline void prefetch_divide_lines(struct prefetch *prefetch, size_t calls
     prefetch->share = lines / calls + 1;
 }
 
-/* A line of each of the next `lines` rows, for a loop to fetch, once the shares of its calls add up to so
- * many; else none. */
+/* One line of each of the next `lines` rows for a loop to fetch, if the shares so far add up to so many; else
+ * none. */
 static inline struct fetch prefetch_lines(struct prefetch *prefetch, size_t lines)
 {
     prefetch->due += prefetch->share;
@@ -180,7 +179,7 @@ static inline struct fetch prefetch_lines(struct prefetch *prefetch, size_t line
     return fetch;
 }
 
-/* Fetches the next share of the rows that are planned. */
+/* Prefetches the next share of the planned rows. */
 static inline void prefetch_share(struct prefetch *prefetch)
 {
     for (size_t n = prefetch->share; n > 0 && prefetch->at < prefetch->count; n--) {

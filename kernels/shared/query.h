@@ -1,8 +1,8 @@
 /*
- * query.h: one query against the keys of its sequence, for the kernels that work row by row.
+ * query.h: one query against the keys of its sequence, for kernels that work row by row.
  *
- * The two products handle all options: where keys lie and their type (keys.h), what is added to the dot
- * product (terms.h), and hidden keys, which have no effect at all.
+ * The two products handle all options: layouts and types of keys (keys.h), terms besides the dot product
+ * (terms.h), and hidden keys, which have no effect.
  */
 #ifndef ATTN_QUERY_H
 #define ATTN_QUERY_H
@@ -14,12 +14,12 @@
 struct query {
     struct keys keys;
     struct terms terms;
-    struct attn_range seen; /* by positional masks; where the keys have a list, all its entries */
+    struct attn_range seen; /* by positional masks; with a list of keys, all its entries */
     real scale;
     size_t h, row; /* query head, and row in q, o, lse and weights */
 };
 
-/* Query i of sequence b; false where the sequence has fewer. */
+/* Query i of sequence b; false: the sequence has fewer. */
 static inline bool query_find(struct query *query, const struct attn_problem *problem,
                               const struct attn_tensors *tensors, size_t b, size_t h, size_t i)
 {
@@ -43,25 +43,25 @@ static inline bool query_find(struct query *query, const struct attn_problem *pr
     return true;
 }
 
-/* Its row of a result, or of Q. */
+/* The query's row of Q or of a result. */
 static inline real *query_row(const struct query *query, const struct attn_tensor *t)
 {
     return attn_row_real(t, query->keys.b, query->h, query->row);
 }
 
-/* Scores of a row, at most. */
+/* Most scores of a row. */
 static inline size_t query_most(const struct attn_problem *problem)
 {
     return problem->options & ATTN_OPTION_INDEX ? problem->index_count : problem->kv_len;
 }
 
-/* Reals to lend for `copy` below, where n keys at most are looked at in a call. */
+/* Reals in `copy` below, for at most n keys per call. */
 static inline size_t query_copy_reals(const struct attn_problem *problem, size_t n)
 {
     return keys_copied(problem) ? keys_room(problem, n) : 0;
 }
 
-/* scores[0, n) of keys [j, j + n), n > 0, -inf where hidden; returns whether any is. */
+/* scores[0, n) of keys [j, j + n), n > 0, -inf if hidden; returns whether any is hidden. */
 static inline bool query_scores(const struct query *query, ptrdiff_t j, ptrdiff_t n, real *copy,
                                 real *scores)
 {
@@ -73,7 +73,7 @@ static inline bool query_scores(const struct query *query, ptrdiff_t j, ptrdiff_
     return terms_apply(&query->terms, j, n, scores);
 }
 
-/* o += p V of keys [j, j + n), n > 0, less those that are hidden. */
+/* o += p V over keys [j, j + n), n > 0, without hidden ones. */
 static inline void query_weigh(const struct query *query, bool hidden, ptrdiff_t j, ptrdiff_t n,
                                real *copy, const real *p, real *o)
 {

@@ -1,9 +1,8 @@
 /*
  * real.h: the type that a kernel computes in.
  *
- * float; in the f64 object of a kernel that kernel.cmake compiles for both (either.h) double: the same
- * text once more, with numbers of twice the width.  Q, K, V, O, LSE and weights are `real`s there,
- * and vf and vi (simd.h) vectors of them.
+ * float, or double in the f64 object of a kernel that kernel.cmake compiles twice (either.h).  There Q, K, V,
+ * O, LSE and weights are `real`s, and vf and vi (simd.h) vectors of them.
  */
 #ifndef ATTN_REAL_H
 #define ATTN_REAL_H
@@ -13,11 +12,11 @@
 
 #if defined ATTN_COMPUTE_F64
 typedef double real;
-typedef int64_t real_int; /* as wide */
+typedef int64_t real_int; /* of the same width */
 #define REAL_BYTES 8
 #define REAL_DTYPE ATTN_F64
 #define REAL_MAX DBL_MAX
-#define REAL_SIGN INT64_MIN /* the bit */
+#define REAL_SIGN INT64_MIN /* sign bit */
 #else
 typedef float real;
 typedef int32_t real_int;

@@ -1,8 +1,8 @@
 /*
  * rows.h: one query row against the rows of K and V, in vectors along the head dimension.
  *
- * What the kernels that work row by row share.  `k` and `v` point at the first row used, `stride`
- * counts elements from row to row; nothing behind the last element of a row is read.
+ * For kernels that work row by row.  `k` and `v` point to the first row used, rows are `stride` elements
+ * apart, and nothing after the last element of a row is read.
  */
 #ifndef ATTN_ROWS_H
 #define ATTN_ROWS_H
@@ -22,8 +22,8 @@ static inline vf row_dot(const real *a, const real *b, size_t dim)
     return sum;
 }
 
-/* scores[0, n) = scale * q . k[j].  VF_LANES keys at a time, so that their horizontal sums are one
- * reduction; past the end the last key is read again and its lanes are dropped. */
+/* scores[0, n) = scale * q . k[j].  VF_LANES keys at a time, so that their horizontal sums are one reduction;
+ * past the end the last key is read again, and its lanes are dropped. */
 static inline void row_scores(const real *q, const real *k, ptrdiff_t stride, ptrdiff_t n,
                               size_t dim, real scale, real *scores)
 {
@@ -39,9 +39,9 @@ static inline void row_scores(const real *q, const real *k, ptrdiff_t stride, pt
     }
 }
 
-/* o[0, vectors * VF_LANES) += sum over j of p[j] * v[j], or v[which[j]]; `vectors` is a constant at
- * each call, so that the sums stay in registers, and so is it whether `which` is NULL.  The sum is made
- * first and added once, so that rounding errors grow with the number of calls, not of keys. */
+/* o[0, vectors * VF_LANES) += sum over j of p[j] * v[j], or v[which[j]].  `vectors`, and whether `which` is
+ * NULL, are constants at each call, so that the sums stay in registers.  The sum is added to o once, so that
+ * rounding errors grow with the number of calls, not of keys. */
 VF_INLINE void row_weigh_vectors(real *o, const real *p, const real *v, ptrdiff_t stride,
                                  const ptrdiff_t *which, ptrdiff_t n, int vectors)
 {
@@ -91,7 +91,7 @@ static inline void row_weigh_some(real *o, const real *p, const real *v, ptrdiff
     row_weigh_each(o, p, v, stride, which, n, dim);
 }
 
-/* to[0, n) = factor * from[0, n); they may be the same. */
+/* to[0, n) = factor * from[0, n); to may be from. */
 static inline void row_scale(real *to, const real *from, real factor, size_t n)
 {
     for (size_t d = 0; d < n; d++)

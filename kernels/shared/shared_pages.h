@@ -1,14 +1,15 @@
 /*
  * shared_pages.h: pages that sequences share.
  *
- * Servers keep the keys of a text that many requests begin with once, in pages that all their tables name.
+ * Servers store the keys of a text with which many requests begin once, in pages that the tables of all of
+ * them name.
  */
 #ifndef ATTN_SHARED_PAGES_H
 #define ATTN_SHARED_PAGES_H
 
 #include "attention.h"
 
-/* Keys in the pages that sequences a and b of a problem in pages both begin with and fill. */
+/* Keys in the full pages with which sequences a and b of a paged problem both begin. */
 static inline size_t prefix_keys(const struct attn_problem *problem,
                                  const struct attn_tensors *tensors, size_t a, size_t b)
 {

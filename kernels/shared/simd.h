@@ -1,9 +1,9 @@
 /*
  * simd.h: GNU C vectors of `real` as wide as the variant's ISA, for kernel files only.
  *
- * Arithmetic on `vf` and `vi` is written with the ordinary operators (a * b + c contracts to one
- * FMA where the ISA has it); here stands what the operators lack.  Loops over lanes become single
- * instructions in GCC >= 12 and Clang >= 14 at every width; where one does not, say so beside it.
+ * Arithmetic on `vf` and `vi` uses the ordinary operators (a * b + c contracts to an FMA if the ISA has one);
+ * this file has what the operators lack.  Loops over lanes become single instructions with GCC >= 12 and
+ * Clang >= 14 at every width; exceptions are noted.
  */
 #ifndef ATTN_SIMD_H
 #define ATTN_SIMD_H
@@ -22,8 +22,8 @@
 #include <arm_neon.h>
 #endif
 
-/* SVE by vectors of the length that the compiler was told (kernel.cmake): GNU C vectors of that many bytes
- * live in its registers, and its predicate for all lanes costs nothing. */
+/* SVE with a fixed vector length (kernel.cmake): GNU C vectors of this size live in its registers, and a
+ * predicate for all lanes costs nothing. */
 #if defined __ARM_FEATURE_SVE && __ARM_FEATURE_SVE_BITS
 #include <arm_sve.h>
 #define VF_SVE 1
@@ -48,8 +48,8 @@
 #define VF_REGISTERS 16
 #endif
 
-/* Whether a multiply-add takes a factor from one lane of a register, so that one load does for VF_FACTORS
- * broadcasts (vf_load_factors, vf_fma_lane): 128 bits of them, which SVE repeats along the vector. */
+/* Whether a multiply-add takes a factor from a lane of a register, so that one load replaces VF_FACTORS
+ * broadcasts (vf_load_factors, vf_fma_lane): 128 bits of factors, which SVE repeats along the vector. */
 #if defined __aarch64__
 #define VF_FACTOR_IN_LANE 1
 #define VF_FACTORS (16 / REAL_BYTES)
@@ -59,11 +59,11 @@
 
 #define VF_LANES (VF_BYTES / REAL_BYTES)
 
-/* An intrinsic, or instruction, of the type. */
+/* Intrinsics and instructions of the type. */
 #if REAL_BYTES == 8
 typedef uint64_t vu __attribute__((vector_size(VF_BYTES))); /* wraps where vi must not */
 #define VF_OF_TYPE(name) name##pd
-#define VF_MASK __mmask8 /* a bit a lane */
+#define VF_MASK __mmask8 /* a bit per lane */
 #define VF_FMA "vfmadd231pd"
 #define VF_SVE_REAL svfloat64_t
 #define VF_SVE_FMA "fmla %0.d, %3/m, %1.d, %2.d"
@@ -78,18 +78,18 @@ typedef uint32_t vu __attribute__((vector_size(VF_BYTES)));
 typedef real vf __attribute__((vector_size(VF_BYTES)));
 typedef real_int vi __attribute__((vector_size(VF_BYTES)));
 
-/* Before a loop over a register tile: unrolls it whole, so that the tile stays in registers. */
+/* Before a loop over a register tile: unrolls it completely, so that the tile stays in registers. */
 #if defined __clang__
 #define VF_UNROLL _Pragma("clang loop unroll(full)")
 #else
 #define VF_UNROLL _Pragma("GCC unroll 32")
 #endif
 
-/* A function whose constant arguments shape its code. */
+/* A function to be specialised for constant arguments. */
 #define VF_INLINE static inline __attribute__((always_inline))
 
-/* A function whose loops have all registers to themselves: inlined, they would share them with what
- * its caller keeps.  noclone: else GCC changes the arguments, and with them the loops. */
+/* A function whose loops need all registers: inlined, they would share them with the caller.  noclone:
+ * otherwise GCC changes the arguments, and thereby the loops. */
 #if defined __clang__
 #define VF_NOINLINE static __attribute__((noinline))
 #else
@@ -110,7 +110,7 @@ static inline vi vi_lanes(void)
     return v;
 }
 
-/* All ones in the first n lanes, zero in the others; n may be anything. */
+/* All ones in the first n lanes, zero in the others, for any n. */
 static inline vi vi_first(ptrdiff_t n)
 {
     const real_int count = n < 0 ? 0 : n < VF_LANES ? (real_int)n : VF_LANES;
@@ -172,7 +172,7 @@ static inline void vf_store_partial(real *p, vf v, size_t n)
 #endif
 }
 
-/* Lanes of a where mask is all ones, of b where it is zero. */
+/* Lanes of a for mask lanes of all ones, of b for zeros. */
 static inline vf vf_select(vi mask, vf a, vf b)
 {
     return (vf)(((vi)a & mask) | ((vi)b & ~mask));
@@ -211,8 +211,8 @@ static inline bool vf_any_above(vf x, real limit)
 #endif
 }
 
-/* A constant that a multiply-add overwrites.  On AArch64, where the result replaces the addend, loading
- * the constant again costs no multiplier slot; copying a register does. */
+/* A constant addend of a multiply-add, which overwrites it on AArch64: loading it again takes no multiplier
+ * slot, which copying a register does. */
 static inline vf vf_addend(const vf *constant)
 {
 #if VF_SVE && VF_BYTES > 16
@@ -228,8 +228,8 @@ static inline vf vf_addend(const vf *constant)
 #endif
 }
 
-/* The larger; b, which is a number, where a is NaN.  GCC 12 makes a compare and a blend of the C text, and
- * scalar code of it in some places. */
+/* The larger; b, which is a number, if a is NaN.  From C GCC 12 makes a compare and a blend, in places scalar
+ * code. */
 static inline vf vf_max(vf a, vf b)
 {
 #if defined __AVX512F__
@@ -238,7 +238,7 @@ static inline vf vf_max(vf a, vf b)
     return VF_OF_TYPE(_mm256_max_)(a, b);
 #elif defined __SSE__
     return VF_OF_TYPE(_mm_max_)(a, b);
-#elif VF_SVE && VF_BYTES > 16 /* of 16 Advanced SIMD has it with a result of its own */
+#elif VF_SVE && VF_BYTES > 16 /* for 16 bytes Advanced SIMD's does not overwrite an operand */
     return (vf)svmaxnm_x(svptrue_b8(), (VF_SVE_REAL)a, (VF_SVE_REAL)b);
 #elif defined __aarch64__ && REAL_BYTES == 8
     return (vf)vmaxnmq_f64((float64x2_t)a, (float64x2_t)b);
@@ -249,7 +249,7 @@ static inline vf vf_max(vf a, vf b)
 #endif
 }
 
-/* x, raised to `least`, which is a number; NaN stays NaN. */
+/* The larger of x and `least`, which is a number; NaN if x is NaN. */
 static inline vf vf_at_least(vf least, vf x)
 {
 #if VF_SVE && VF_BYTES > 16
@@ -259,7 +259,7 @@ static inline vf vf_at_least(vf least, vf x)
 #elif defined __aarch64__
     return (vf)vmaxq_f32((float32x4_t)least, (float32x4_t)x);
 #else
-    return vf_max(least, x); /* on x86 the second operand, where either is NaN */
+    return vf_max(least, x); /* x86 gives the second operand if either is NaN */
 #endif
 }
 
@@ -293,7 +293,7 @@ static inline real vf_hmax(vf v)
     return vf_max(v, VF_SWAP(v, 1))[0];
 }
 
-/* Pairwise, so that the rounding error grows with the logarithm of the lanes. */
+/* The sum of all lanes, pairwise, so that the rounding error grows with the logarithm of their number. */
 static inline real vf_hsum(vf v)
 {
 #if VF_LANES >= 16
@@ -309,11 +309,11 @@ static inline real vf_hsum(vf v)
 }
 
 /*
- * Lane i of the result is v[i]'s lanes joined: VF_LANES dot products end here together, for about
- * three instructions each.  Merging two vectors at distance h keeps, in each run of 2h lanes,
- * the halves of the first vector joined in the lower h lanes and those of the second in the upper
- * h; after the distances VF_LANES / 2, ..., 1 every lane holds one complete result.  The operand
- * that stays in its lanes is a blend, which any port takes; only the other one is a shuffle.
+ * Lane i of the result combines all lanes of v[i]: VF_LANES dot products are reduced together, with about
+ * three instructions each.  Merging two vectors at distance h combines, in each run of 2h lanes, the halves
+ * of the first vector in the lower h lanes and those of the second in the upper h; after distances VF_LANES /
+ * 2, ..., 1 every lane has a complete result.  The operand that stays in its lanes is a blend, which any port
+ * executes; only the other is a shuffle.
  */
 #define VF_MERGE_STAY(t, h) ((t) % (2 * (h)) < (h) ? (t) : VF_LANES + (t))
 #define VF_MERGE_SWAP(t, h) ((t) % (2 * (h)) < (h) ? (t) + (h) : VF_LANES + (t) - (h))
@@ -321,7 +321,7 @@ static inline real vf_hsum(vf v)
     join(__builtin_shufflevector(a, b, VF_EACH(VF_MERGE_STAY, h)), \
          __builtin_shufflevector(a, b, VF_EACH(VF_MERGE_SWAP, h)))
 
-/* Overwrites v.  The loops are unrolled so that an array in registers stays there. */
+/* Overwrites v.  Loops are unrolled, so that an array in registers stays there. */
 VF_INLINE vf vf_join_each(vf v[VF_LANES], vf (*join)(vf a, vf b))
 {
 #if VF_LANES >= 16
@@ -346,7 +346,7 @@ VF_INLINE vf vf_add(vf a, vf b)
     return a + b;
 }
 
-/* Sums, and maxima, of the lanes of each. */
+/* Lane i of the result: the sum, or the maximum, of v[i]'s lanes. */
 static inline vf vf_hsum_each(vf v[VF_LANES])
 {
     return vf_join_each(v, vf_add);
@@ -357,8 +357,8 @@ static inline vf vf_hmax_each(vf v[VF_LANES])
     return vf_join_each(v, vf_max);
 }
 
-/* The first n < VF_BYTES bytes, n even, from p, zero behind; reads nothing past p + n and calls
- * nothing, so that a loop around it keeps its vectors in registers. */
+/* The first n < VF_BYTES bytes, n even, from p, then zeros; reads nothing past p + n and calls no function,
+ * so that a loop around it keeps its vectors in registers. */
 static inline vi vi_load_bytes(const char *p, size_t n)
 {
 #if defined __AVX512BW__
@@ -378,9 +378,9 @@ static inline vi vi_load_bytes(const char *p, size_t n)
 }
 
 /*
- * *p in every lane, as an integer broadcast.  On Zen 4 vbroadcastss of 512 bits takes a turn of a
- * floating-point pipe and vpbroadcastd none: beside 16 multiply-adds and 8 broadcasts a step there
- * is room for an exponential in the latter case only (3.0 against 5.3 cycles a vector).
+ * *p in every lane, as an integer broadcast.  On Zen 4 vbroadcastss of 512 bits occupies a floating-point
+ * pipe, vpbroadcastd does not: only with the latter can an exponential overlap with 16 multiply-adds and 8
+ * broadcasts per step (3.0 instead of 5.3 cycles per vector).
  */
 static inline vf vf_broadcast(const real *p)
 {
@@ -394,9 +394,9 @@ static inline vf vf_broadcast(const real *p)
 }
 
 /*
- * a * b + c with its operands in registers.  GCC 12 otherwise folds a load that several products
- * share into each of them, and the loop runs at the speed of its loads; of SVE's it makes products that
- * overwrite a factor, with copies around them.
+ * a * b + c with its operands in registers.  GCC 12 otherwise folds a load that several products share into
+ * each of them, so that loads bound the loop; for SVE it uses products that overwrite a factor, with copies
+ * around them.
  */
 static inline vf vf_fma(vf a, vf b, vf c)
 {
@@ -406,7 +406,7 @@ static inline vf vf_fma(vf a, vf b, vf c)
 #elif defined __FMA__
     __asm__(VF_FMA " %2, %1, %0" : "+x"(c) : "x"(a), "x"(b));
     return c;
-#elif VF_SVE && VF_BYTES > 16 /* of 16 bytes they are Advanced SIMD's */
+#elif VF_SVE && VF_BYTES > 16 /* for 16 bytes Advanced SIMD's */
     __asm__(VF_SVE_FMA : "+w"(c) : "w"(a), "w"(b), "Upl"(svptrue_b8()));
     return c;
 #elif defined __aarch64__ && REAL_BYTES == 8
@@ -418,7 +418,7 @@ static inline vf vf_fma(vf a, vf b, vf c)
 #endif
 }
 
-/* x as it is: keeps the product that it is from being fused with a sum. */
+/* x unchanged; keeps the compiler from fusing this product with a sum. */
 static inline vf vf_product(vf x)
 {
 #if defined __x86_64__
@@ -432,7 +432,7 @@ static inline vf vf_product(vf x)
 }
 
 #if VF_FACTOR_IN_LANE && REAL_BYTES == 4
-/* VF_FACTORS factors; GCC 12 would otherwise load each lane by itself. */
+/* Loads VF_FACTORS factors; GCC 12 would otherwise load each lane by itself. */
 VF_INLINE vf vf_load_factors(const real *p)
 {
 #if VF_SVE && VF_BYTES > 16
@@ -484,7 +484,7 @@ VF_INLINE vf vf_fma_lane(vf a, const int lane, vf b, vf c)
                 : lane == 2 ? VF_SVMLA_LANE(2)
                             : VF_SVMLA_LANE(3));
 #else
-    switch (lane) { /* by the intrinsic GCC 12 copies sums from register to register */
+    switch (lane) { /* with the intrinsic GCC 12 copies sums between registers */
         VF_FMLA_LANE(0)
         VF_FMLA_LANE(1)
         VF_FMLA_LANE(2)

@@ -1,6 +1,6 @@
 /*
- * simd16.h: vectors of 16-bit elements to float and back, and of 8-bit ones to float, for kernel files only;
- * where kernels compute in double, of floats to that.
+ * simd16.h: converts vectors of 16-bit elements to float and back, and of 8-bit ones to float; in kernels
+ * that compute in double, floats to double; for kernel files only.
  */
 #ifndef ATTN_SIMD16_H
 #define ATTN_SIMD16_H
@@ -10,7 +10,7 @@
 #include "simd.h"
 
 #if REAL_BYTES == 8
-/* The first n <= VF_LANES lanes from elements of a type, f64 or f32, zero in the others. */
+/* Loads n <= VF_LANES elements of type f64 or f32; zero in the other lanes. */
 VF_INLINE vf vf_load_elements(enum attn_dtype dtype, const void *p, size_t n)
 {
     float narrow[VF_LANES] = {0};
@@ -25,7 +25,7 @@ VF_INLINE vf vf_load_elements(enum attn_dtype dtype, const void *p, size_t n)
 #else
 typedef uint16_t vh __attribute__((vector_size(VF_BYTES / 2)));
 
-/* VF_LANES bf16. */
+/* Loads VF_LANES bf16. */
 static inline vf vf_load_bf16(const uint16_t *p)
 {
 #if VF_SVE
@@ -37,7 +37,7 @@ static inline vf vf_load_bf16(const uint16_t *p)
 #endif
 }
 
-/* VF_LANES int8.  GCC 12 makes scalar code of the C text at every width. */
+/* Loads VF_LANES int8.  From C GCC 12 makes scalar code at every width. */
 static inline vf vf_load_i8(const int8_t *p)
 {
 #if defined __AVX512F__
@@ -59,7 +59,7 @@ static inline vf vf_load_i8(const int8_t *p)
 #endif
 }
 
-/* VF_LANES f16. */
+/* Loads VF_LANES f16. */
 static inline vf vf_load_f16(const uint16_t *p)
 {
 #if defined __AVX512FP16__
@@ -81,9 +81,9 @@ static inline vf vf_load_f16(const uint16_t *p)
 #endif
 }
 
-/* 2 VF_LANES f8e4m3, each divided by 256, exactly.  Behind their sign the 7 bits are an f16's from bit 7
- * on, with an exponent that is 8 less: f16 holds all of these numbers.  When a last place is
- * added, only NaN, all ones, carries into bit 14; with that bit it is a NaN of f16, too. */
+/* Loads 2 VF_LANES f8e4m3, each divided by 256, exactly.  Their 7 bits without the sign, shifted to bit 7,
+ * are an f16 with an exponent that is 8 less, so that f16 holds all of these numbers.  Adding 1 in the last
+ * place carries into bit 14 only for NaN, all ones, which with that bit set is a NaN in f16, too. */
 VF_INLINE void vf_load_f8e4m3(const uint8_t *p, vf x[2])
 {
 #if defined __AVX512BW__
@@ -111,7 +111,7 @@ VF_INLINE void vf_load_f8e4m3(const uint8_t *p, vf x[2])
         vreinterpretq_f16_s16(vorrq_s16(h, vandq_s16(carry, vdupq_n_s16(0x4000))));
     x[0] = (vf)vcvt_f32_f16(vget_low_f16(all));
     x[1] = (vf)vcvt_f32_f16(vget_high_f16(all));
-#elif VF_SVE /* as attn_f8e4m3_to_f32(), by 2^-8 */
+#elif VF_SVE /* attn_f8e4m3_to_f32() times 2^-8 */
     for (int n = 0; n < 2; n++) {
         const vu bytes = (vu)svld1ub_u32(svptrue_b32(), p + n * VF_LANES);
         const vu magnitude = (bytes & 0x7f) << 20, sign = (bytes & 0x80) << 24;
@@ -128,7 +128,7 @@ VF_INLINE void vf_load_f8e4m3(const uint8_t *p, vf x[2])
 #endif
 }
 
-/* 2 VF_LANES f8e5m2: upper bytes of f16. */
+/* Loads 2 VF_LANES f8e5m2, which are the upper bytes of f16. */
 VF_INLINE void vf_load_f8e5m2(const uint8_t *p, vf x[2])
 {
 #if defined __AVX512BW__
@@ -169,7 +169,7 @@ static inline vu vf_round_bf16(vf v)
     return (vu)vf_select((vi)(v == v), (vf)rounded, (vf)quiet);
 }
 
-/* The lower halves of all lanes. */
+/* Stores the lower halves of all lanes. */
 static inline void vu_store_halves(uint16_t *p, vu v)
 {
 #if VF_SVE
@@ -181,7 +181,7 @@ static inline void vu_store_halves(uint16_t *p, vu v)
 }
 
 #if defined __AVX512FP16__ || defined __aarch64__
-/* VF_LANES f16, rounded to nearest even. */
+/* Stores VF_LANES f16, rounded to nearest even. */
 static inline void vf_store_f16(uint16_t *p, vf v)
 {
 #if defined __AVX512FP16__
@@ -194,7 +194,7 @@ static inline void vf_store_f16(uint16_t *p, vf v)
 }
 #endif
 
-/* The first n <= VF_LANES lanes from elements of a type, zero in the others. */
+/* Loads n <= VF_LANES elements of a type; zero in the other lanes. */
 VF_INLINE vf vf_load_elements(enum attn_dtype dtype, const void *p, size_t n)
 {
     uint16_t h[VF_LANES] = {0};
@@ -204,7 +204,7 @@ VF_INLINE vf vf_load_elements(enum attn_dtype dtype, const void *p, size_t n)
     return dtype == ATTN_BF16 ? vf_load_bf16(h) : vf_load_f16(h);
 }
 
-/* The first n <= VF_LANES lanes, rounded to nearest even. */
+/* Stores the first n <= VF_LANES lanes, rounded to nearest even. */
 VF_INLINE void vf_store_elements(enum attn_dtype dtype, void *p, vf v, size_t n)
 {
     uint16_t h[VF_LANES];

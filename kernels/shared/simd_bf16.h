@@ -1,9 +1,9 @@
 /*
- * simd_bf16.h: vectors of bf16 and dot products of their pairs, for kernel files of ISAs that multiply them.
+ * simd_bf16.h: vectors of bf16 and dot products of their pairs, for kernel files of ISAs that have them.
  *
- * A lane of 32 bits holds two neighbouring elements.  Products are exact and sums float32; subnormal operands
- * and results count as zero.  On AArch64 (BFDOT, BFMMLA) a sum is rounded to odd: up to one unit in the last
- * place off, where to nearest is half of one.
+ * A lane of 32 bits holds two adjacent elements.  Products are exact, sums float32; subnormal operands and
+ * results count as zero.  On AArch64 (BFDOT, BFMMLA) sums are rounded to odd, with an error of up to one unit
+ * in the last place instead of half of one.
  */
 #ifndef ATTN_SIMD_BF16_H
 #define ATTN_SIMD_BF16_H
@@ -15,7 +15,7 @@
 
 typedef uint16_t bf16_vector __attribute__((vector_size(VF_BYTES)));
 
-/* acc + a . b, pair by pair, on x86 with the operands in registers as for vf_fma(). */
+/* acc + a . b, pair by pair; on x86 with operands in registers, as for vf_fma(). */
 VF_INLINE vf bf16_dot(vi a, vi b, vf acc)
 {
 #if defined __AVX512BF16__
@@ -29,14 +29,13 @@ VF_INLINE vf bf16_dot(vi a, vi b, vf acc)
 #if defined __aarch64__
 #define BF16_MATRICES 1
 
-/* acc + a . b^T for matrices of 2 rows by 4 elements, row by row: 2 x 2 sums, those of a's first row
- * first. */
+/* acc + a b^T for matrices of 2 rows by 4 elements, row-major; the 2 x 2 sums are row-major, too. */
 VF_INLINE vf bf16_matrix(vf a, vf b, vf acc)
 {
     return (vf)vbfmmlaq_f32((float32x4_t)acc, (bfloat16x8_t)a, (bfloat16x8_t)b);
 }
 
-/* The lower, or upper, 64 bits of both. */
+/* The lower, or upper, 64 bits of a and b. */
 VF_INLINE vf bf16_halves(const bool upper, vf a, vf b)
 {
     const uint64x2_t x = (uint64x2_t)a, y = (uint64x2_t)b;
@@ -46,7 +45,7 @@ VF_INLINE vf bf16_halves(const bool upper, vf a, vf b)
 #define BF16_MATRICES 0
 #endif
 
-/* Rounded to nearest even: all of a, then all of b. */
+/* a's lanes, then b's, rounded to nearest even. */
 VF_INLINE bf16_vector bf16_narrow(vf a, vf b)
 {
 #if defined __AVX512BF16__

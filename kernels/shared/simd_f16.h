@@ -1,10 +1,10 @@
 /*
- * simd_f16.h: products of f16 that are added in float32, for kernel files of ISAs that have them: FMLAL and
- * FMLAL2 of AArch64's FHM.
+ * simd_f16.h: products of f16 added in float32, for kernel files of ISAs that have them: FMLAL and FMLAL2 of
+ * AArch64's FHM.
  *
- * The product of two f16 is exact in float32 (22 bits of 24) and the sum is rounded once, so that a result is
- * that of vf_fma() on widened elements, subnormal ones included; widening is what is saved.  x86's
- * AVX512-FP16 has nothing of the kind: its multiply-adds round each sum to 11 bits.
+ * The product of two f16 is exact in float32 (22 bits of 24), and the sum is rounded once: the result of
+ * vf_fma() on widened elements, including subnormal ones, without widening.  x86's AVX512-FP16 has no such
+ * instruction: its multiply-adds round each sum to 11 bits.
  */
 #ifndef ATTN_SIMD_F16_H
 #define ATTN_SIMD_F16_H
@@ -13,16 +13,16 @@
 
 #if defined __ARM_FEATURE_FP16_FML && !VF_SVE
 #define F16_PRODUCTS 1
-#define F16_FACTORS (VF_BYTES / 2) /* in a register: a multiply-add takes one from its lane */
+#define F16_FACTORS (VF_BYTES / 2) /* in a register; a multiply-add takes one from its lane */
 
-/* acc + a . b: element i and element i + VF_LANES into lane i. */
+/* acc + a . b: lane i adds the products of elements i and i + VF_LANES. */
 VF_INLINE vf f16_dot(vf a, vf b, vf acc)
 {
     const float32x4_t lower = vfmlalq_low_f16((float32x4_t)acc, (float16x8_t)a, (float16x8_t)b);
     return (vf)vfmlalq_high_f16(lower, (float16x8_t)a, (float16x8_t)b);
 }
 
-/* F16_FACTORS factors.  As factors they have to be in one of the lower sixteen registers. */
+/* Loads F16_FACTORS factors, into one of the lower sixteen registers, as factors must be. */
 VF_INLINE vf f16_load_factors(const uint16_t *p)
 {
     vf v;
@@ -54,7 +54,7 @@ VF_INLINE vf f16_fma_lane(vf a, const int lane, vf b, vf c)
     return c;
 }
 
-/* The same of b's upper half. */
+/* The same with b's upper half. */
 VF_INLINE vf f16_fma_lane_upper(vf a, const int lane, vf b, vf c)
 {
     F16_FMLAL("2")
@@ -65,7 +65,7 @@ VF_INLINE vf f16_fma_lane_upper(vf a, const int lane, vf b, vf c)
 #define F16_PRODUCTS 0
 #endif
 
-/* Whether the variant takes f16 tensors only; for other types it would equal that of a weaker ISA. */
+/* Whether the variant takes f16 tensors only, as for other types it would equal a weaker ISA's. */
 #if F16_PRODUCTS || defined __AVX512FP16__
 #define F16_ALONE 1
 #else

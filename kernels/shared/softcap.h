@@ -5,14 +5,14 @@
  *
  *     t = 2^z - 1 = (2^n - 1) + 2^n (2^r - 1)          |tanh(x / c)| = -t / (t + 2)
  *
- * where 2^n - 1 is exact and 2^r - 1 is r times a polynomial, so that nothing cancels: the result is
- * as precise near 0 as elsewhere, which 1 - 2 / (2^-z + 1) would not be.  The polynomial has degree 5,
- * its first coefficient is ln 2, and its relative error on [-0.5, 0.5] is below 0.3 * 2^-24.
+ * where 2^n - 1 is exact and 2^r - 1 is r times a polynomial, so that nothing cancels: unlike 1 - 2 / (2^-z +
+ * 1) the result is as precise near 0 as elsewhere.  The polynomial has degree 5, its first coefficient is ln
+ * 2, and its relative error on [-0.5, 0.5] is below 0.3 * 2^-24.
  *
- * Largest error over float32 x where x / c is not subnormal, c = 1 and 50: 4.6 ulp of the result,
- * with and without FMA (test_softcap.c).  In double z is -2 |x / c|, to the base e (exp_f64.h), and the
- * largest error found 3.5 ulp (test_f64.c).  It is odd, x = +-inf gives +-c, no |result| exceeds c but by
- * its rounding, and NaN gives NaN.
+ * Largest error over float32 x with x / c not subnormal, c = 1 and 50: 4.6 ulp of the result, with and
+ * without FMA (test_softcap.c).  In double z is -2 |x / c|, to base e (exp_f64.h), and the largest error
+ * found is 3.5 ulp (test_f64.c).  The function is odd, x = +-inf gives +-c, |result| exceeds c only by its
+ * rounding, NaN gives NaN.
  */
 #ifndef ATTN_SOFTCAP_H
 #define ATTN_SOFTCAP_H
@@ -24,13 +24,13 @@
 #endif
 
 struct softcap {
-    real inner; /* times x it is z, but for the sign */
+    real inner; /* |z| = inner * |x| */
     real limit; /* the largest result */
 };
 
 #if REAL_BYTES == 8
 #define SOFTCAP_Z 2.0
-#define SOFTCAP_LEAST (-38.0) /* e^-38 is nothing beside 1 */
+#define SOFTCAP_LEAST (-38.0) /* e^-38 is negligible beside 1 */
 
 /* t = e^z - 1, z <= 0. */
 VF_INLINE vf softcap_power_less_1(vf z)
@@ -41,7 +41,7 @@ VF_INLINE vf softcap_power_less_1(vf z)
 }
 #else
 #define SOFTCAP_Z (2 * 1.44269504088896341f)
-#define SOFTCAP_LEAST (-26) /* 2^-26 is nothing beside 1 */
+#define SOFTCAP_LEAST (-26) /* 2^-26 is negligible beside 1 */
 
 /* t = 2^z - 1, z <= 0. */
 VF_INLINE vf softcap_power_less_1(vf z)
@@ -61,8 +61,8 @@ VF_INLINE vf softcap_power_less_1(vf z)
 }
 #endif
 
-/* The cap of scores that are as the definition says, not times log2(e).  The smallest c keeps inner
- * finite: infinity times 0 would be NaN. */
+/* The cap for natural scores, without a factor log2(e).  inner stays finite for the smallest c, as infinity
+ * times 0 would be NaN. */
 static inline struct softcap softcap_natural(const struct attn_problem *problem)
 {
     const real inner = SOFTCAP_Z / (real)problem->softcap;

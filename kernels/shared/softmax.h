@@ -1,14 +1,13 @@
 /*
  * softmax.h: maximum, exponentials and normalisation of a row of scores, for kernel files only.
  *
- * Scores are what the definition says (softmax_exp) or that times log2(e) (softmax_scale() has it in),
- * so that e^x is a bare 2^x (softmax_exp2).  The latter is not for scores that a bias is added to: it
- * may be as large as a float can be, and would become infinite.  Corner cases, in every kernel that uses
- * these functions:
+ * Scores are natural (softmax_exp), or times log2(e), which softmax_scale() includes, so that e^x is 2^x
+ * (softmax_exp2). The latter are not for scores with a bias, which may be as large as a float can be and
+ * would become infinite.  Corner cases in every kernel that uses these functions:
  *
  *   no visible key, or all scores -inf   l = 0: O = 0, LSE = -inf
  *   a score of NaN, or of +inf           its exponential is NaN, so l and the whole row are NaN
- *   a sink                               one more score: the row's first, where keys come in turn
+ *   a sink                               one more score, before those of all keys
  */
 #ifndef ATTN_SOFTMAX_H
 #define ATTN_SOFTMAX_H
@@ -22,7 +21,7 @@
 #include "exp2.h"
 #endif
 
-/* What to subtract from scores whose maximum is m: -inf - -inf would be NaN. */
+/* The number to subtract from scores with maximum m; not -inf, as -inf - -inf is NaN. */
 static inline real softmax_shift(real m)
 {
     return m == -INFINITY ? 0 : m;
@@ -33,7 +32,7 @@ static inline vf softmax_shift_each(vf m)
     return vf_select((vi)(m == vf_set1(-INFINITY)), (vf){0}, m);
 }
 
-/* The largest of x[0, n) and m, NaN passed over. */
+/* The largest of x[0, n) and m, ignoring NaN. */
 static inline real softmax_max(const real *x, ptrdiff_t n, real m)
 {
     vf largest = vf_set1(m);
@@ -46,10 +45,10 @@ static inline real softmax_max(const real *x, ptrdiff_t n, real m)
     return m;
 }
 
-/* Terms per partial sum: rounding errors then grow with the number of partial sums, not of terms. */
+/* Terms per partial sum, so that rounding errors grow with the number of partial sums, not of terms. */
 #define SOFTMAX_BLOCK ((ptrdiff_t)1024)
 
-/* x[0, n) become power(x - shift); returns their sum. */
+/* Replaces x[0, n) by power(x - shift); returns their sum. */
 VF_INLINE real softmax_powers(real *x, ptrdiff_t n, real shift, vf (*power)(vf x))
 {
     vf sum = {0};
@@ -73,13 +72,13 @@ VF_INLINE real softmax_powers(real *x, ptrdiff_t n, real shift, vf (*power)(vf x
     return vf_hsum(sum);
 }
 
-/* x[0, n) become e^(x - shift); returns their sum. */
+/* Replaces x[0, n) by e^(x - shift); returns their sum. */
 static inline real softmax_exp(real *x, ptrdiff_t n, real shift)
 {
     return softmax_powers(x, n, shift, exp_precise);
 }
 
-/* The sink of query head h, -inf where there is none: a score of no key. */
+/* The sink of query head h, a score without a key; -inf: none. */
 static inline real softmax_sink(const struct attn_problem *problem,
                                 const struct attn_tensors *tensors, size_t h)
 {
@@ -87,29 +86,29 @@ static inline real softmax_sink(const struct attn_problem *problem,
                                                 : -INFINITY;
 }
 
-/* Its exponential, where the row's maximum is m, sink included. */
+/* The sink's exponential; m: the row's maximum, including the sink. */
 static inline real softmax_sink_exp(real sink, real m)
 {
     return sink == -INFINITY ? 0 : exp(sink - m);
 }
 
-/* Adds a sink to m and l of a row, in natural units.  Returns the factor that makes results relative to
- * the old m final: relative to the new m and divided by the new l. */
+/* Adds a sink to m and l of a row, in natural units.  Returns the factor from sums relative to the old m to
+ * results: relative to the new m and divided by the new l. */
 static inline double softmax_add_sink(double sink, double *m, double *l)
 {
     const double old = *l == 0 ? -INFINITY : *m;
-    *m = old > sink ? old : sink; /* NaN: the sink's */
+    *m = old > sink ? old : sink; /* the sink if m is NaN */
     *l = *l * exp(old - *m) + exp(sink - *m);
     return exp(old - *m) / *l;
 }
 
-/* 1 / l; 0 for a row that saw nothing. */
+/* 1 / l; 0 for a row that sees no key. */
 static inline real softmax_inverse(real l)
 {
     return l == 0 ? 0 : 1 / l;
 }
 
-/* Natural logarithm of the sum of exponentials, from the maximum and the sum. */
+/* LSE, the natural logarithm of the sum of exponentials, from m and l. */
 static inline real softmax_log(real m, real l)
 {
     return m + log(l);
@@ -120,13 +119,13 @@ static inline real softmax_log(real m, real l)
 
 #define SOFTMAX_LOG2E 1.44269504088896341f
 
-/* Factor of the scores: the problem's scale times log2(e). */
+/* The factor of scores: the problem's scale times log2(e). */
 static inline float softmax_scale(const struct attn_problem *problem)
 {
     return attn_problem_scale(problem) * SOFTMAX_LOG2E;
 }
 
-/* x[0, n) become 2^(x - shift); returns their sum. */
+/* Replaces x[0, n) by 2^(x - shift); returns their sum. */
 static inline float softmax_exp2(float *x, ptrdiff_t n, float shift)
 {
     return softmax_powers(x, n, shift, exp2_precise);

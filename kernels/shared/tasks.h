@@ -1,16 +1,16 @@
 /*
- * tasks.h: hands out tasks, some rows of queries of a KV head each, to threads; for kernel files only.
+ * tasks.h: assigns tasks, each some query rows of a KV head, to threads; for kernel files only.
  *
- * The last queries of each head come first: under a causal mask they have the most keys.  Where sequences
- * differ in length, those whose tasks have the most keys come first.  So the last tasks, for which other
- * threads wait, are short.  Results do not depend on the order.
+ * The last queries of each head come first, as they have the most keys under a causal mask; if lengths of
+ * sequences differ, those whose tasks have the most keys come first.  So the last tasks, for which other
+ * threads wait, are short. Results do not depend on the order.
  */
 #ifndef ATTN_TASKS_H
 #define ATTN_TASKS_H
 
 #include "group.h"
 
-/* A sequence in the order in which they are worked on. */
+/* An entry of the order in which sequences are processed. */
 struct turn {
     size_t b, first; /* its first task */
 };
@@ -18,31 +18,31 @@ struct turn {
 struct tasks {
     const struct attn_problem *problem;
     const struct attn_tensors *tensors;
-    size_t rows;              /* of a task, at most */
-    const struct turn *turns; /* NULL where all sequences have the same lengths */
-    size_t *taken;            /* how many tasks threads have begun, all of them together */
-    bool several;             /* threads */
+    size_t rows;              /* most rows of a task */
+    const struct turn *turns; /* NULL: all sequences have the same lengths */
+    size_t *taken;            /* how many tasks all threads together have begun */
+    bool several;             /* more than one thread */
 };
 
-/* Whether sequences have their own lengths. */
+/* Whether lengths of sequences differ. */
 static inline bool tasks_vary(const struct attn_problem *problem)
 {
     return problem->options & (ATTN_OPTION_RAGGED | ATTN_OPTION_PACKED);
 }
 
-/* Floats that the order of sequences takes; it has an end. */
+/* Floats of workspace for the order of sequences, including its end. */
 static inline size_t tasks_floats(const struct attn_problem *problem)
 {
     return tasks_vary(problem) ? (problem->batch + 1) * (sizeof(struct turn) / sizeof(float)) : 0;
 }
 
-/* Tasks of so many rows. */
+/* Number of tasks for `rows` rows. */
 static inline size_t tasks_of_rows(const struct tasks *tasks, size_t rows)
 {
     return (rows + tasks->rows - 1) / tasks->rows;
 }
 
-/* Rows of a KV head of a sequence that a task may join: all, or those of queries that share a list. */
+/* Rows of a KV head of a sequence that may be in one task: all, or those of queries that share a list. */
 static inline size_t tasks_joined(const struct tasks *tasks, const struct attn_sequence *sequence)
 {
     const struct attn_problem *p = tasks->problem;
@@ -50,7 +50,7 @@ static inline size_t tasks_joined(const struct tasks *tasks, const struct attn_s
     return p->q_heads / p->kv_heads * (lists ? p->index_block : sequence->q_len);
 }
 
-/* Tasks of a KV head of a sequence. */
+/* Number of tasks of a KV head of a sequence. */
 static inline size_t tasks_of_head(const struct tasks *tasks, const struct attn_sequence *sequence)
 {
     const size_t rows = tasks->problem->q_heads / tasks->problem->kv_heads * sequence->q_len;
@@ -59,7 +59,7 @@ static inline size_t tasks_of_head(const struct tasks *tasks, const struct attn_
                 : 0;
 }
 
-/* What a task of the sequence may cost. */
+/* The estimated cost of a task of the sequence. */
 static inline size_t tasks_cost(const struct tasks *tasks, size_t b)
 {
     const struct attn_sequence s = attn_sequence(tasks->problem, tasks->tensors, b);
@@ -67,8 +67,8 @@ static inline size_t tasks_cost(const struct tasks *tasks, size_t b)
     return s.kv_len * (rows < tasks->rows ? rows : tasks->rows);
 }
 
-/* Sorts so many turns by their costs in `first` (Shell sort), and counts the tasks of the sequence that
- * each names. */
+/* Sorts turns by their costs, in `first` (Shell sort), then replaces these by the index of each sequence's
+ * first task. */
 static inline void tasks_sort(struct tasks *tasks, struct turn *turns, size_t turn_count)
 {
     for (size_t gap = turn_count / 2; gap > 0; gap /= 2)
@@ -91,7 +91,7 @@ static inline void tasks_sort(struct tasks *tasks, struct turn *turns, size_t tu
     tasks->turns = turns;
 }
 
-/* Puts all sequences in order. */
+/* Sorts all sequences. */
 static inline void tasks_order(struct tasks *tasks, struct turn *turns)
 {
     const size_t batch = tasks->problem->batch;
@@ -104,7 +104,7 @@ static inline void tasks_order(struct tasks *tasks, struct turn *turns)
 static inline struct turn tasks_turn(const struct tasks *tasks, size_t index)
 {
     size_t lo = 0,
-           hi = tasks->problem->batch; /* of those in lo .. hi the last that begins before */
+           hi = tasks->problem->batch; /* bisects for the last one that begins at or before */
     while (lo < hi) {
         const size_t middle = (lo + hi + 1) / 2;
         if (tasks->turns[middle].first <= index)
@@ -138,7 +138,7 @@ static inline struct group_block tasks_at(const struct tasks *tasks, size_t inde
                          step / each * joined + done, left < tasks->rows ? left : tasks->rows);
 }
 
-/* The next task that no thread has taken. */
+/* Takes the next task. */
 static inline struct group_block tasks_next(const struct tasks *tasks)
 {
     size_t index, *taken = tasks->taken;
@@ -149,7 +149,7 @@ static inline struct group_block tasks_next(const struct tasks *tasks)
     return tasks_at(tasks, index);
 }
 
-/* The one that is likely to come next. */
+/* The task that tasks_next() will probably return next. */
 static inline struct group_block tasks_peek(const struct tasks *tasks)
 {
     size_t index;

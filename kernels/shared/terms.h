@@ -1,10 +1,10 @@
 /*
- * terms.h: what is added to the dot product of a score, for kernels that work row by row.
+ * terms.h: terms of a score besides the dot product, for kernels that work row by row.
  *
  *     softcap(x) + slope * (j - at) + bias_j, unless a mask, a bias of -inf or a tree hides key j
  *
- * A hidden key must have no effect: its score becomes -inf whatever it was, and its value is not read,
- * since 0 times NaN is NaN.  Scores are as the definition says, not times log2(e) (softmax.h).
+ * A hidden key must have no effect: its score becomes -inf, and its value is not read, since 0 times NaN is
+ * NaN.  Scores are natural, not times log2(e) (softmax.h).
  */
 #ifndef ATTN_TERMS_H
 #define ATTN_TERMS_H
@@ -16,26 +16,26 @@
 #include "simd16.h"
 #include "softcap.h"
 
-/* Options that make terms. */
+/* Masks and options with terms. */
 #define TERMS_MASKS (ATTN_MASK_BIAS | ATTN_MASK_BOOL | ATTN_MASK_TREE)
 #define TERMS_OPTIONS (ATTN_OPTION_SOFTCAP | ATTN_OPTION_ALIBI)
 
-/* Those of a row. */
+/* The terms of a row. */
 struct terms {
-    bool any;        /* false: its scores stay what they are */
-    bool tree_alone; /* so do all but those of drafts */
+    bool any;        /* false: scores do not change */
+    bool tree_alone; /* only scores of drafts change */
     bool capped;
     struct softcap cap;
     real slope;
-    ptrdiff_t at;     /* the key that the row stands at */
+    ptrdiff_t at;     /* the row's position among the keys */
     const char *bias; /* of key 0; NULL: none */
     enum attn_dtype bias_type;
     const uint8_t *mask; /* likewise */
     struct attn_tree tree;
-    ptrdiff_t query; /* which draft the row is */
-    /* The list of its keys, whose entries j, j + 1, ... take the place of keys; NULL: there is none. */
+    ptrdiff_t query; /* the row's index among the drafts */
+    /* NULL: none; else j below is an index of its entries. */
     const int32_t *list;
-    struct attn_range seen; /* then: what positional masks leave */
+    struct attn_range seen; /* with a list: keys that positional masks leave */
 };
 
 static inline bool terms_any(const struct attn_problem *problem)
@@ -49,7 +49,7 @@ static inline bool terms_may_hide(const struct attn_problem *problem)
     return problem->mask & TERMS_MASKS;
 }
 
-/* Row i of sequence b and head h. */
+/* The terms of row i of sequence b and head h. */
 static inline struct terms terms_of(const struct attn_problem *problem,
                                     const struct attn_tensors *tensors,
                                     const struct attn_sequence *sequence, size_t b, size_t h,
@@ -79,7 +79,7 @@ static inline struct terms terms_of(const struct attn_problem *problem,
     return terms;
 }
 
-/* Lets keys j, j + 1, .. be entries of a list, of which positional masks leave what is in `seen`. */
+/* Makes j an index of a list's entries, of which positional masks leave the keys in `seen`. */
 static inline void terms_choose(struct terms *t, const int32_t *list, struct attn_range seen)
 {
     t->any = true;
@@ -94,14 +94,14 @@ static inline bool terms_has_drafts(const struct terms *t, ptrdiff_t j, ptrdiff_
     return t->tree.parents && j + n > t->tree.first;
 }
 
-/* Whether scores of keys [j, j + n) may have to change. */
+/* Whether scores of keys [j, j + n) may change. */
 static inline bool terms_change(const struct terms *t, ptrdiff_t j, ptrdiff_t n)
 {
     return t->any && (!t->tree_alone || terms_has_drafts(t, j, n));
 }
 
-/* Terms of n <= VF_LANES keys from j on; n is a constant where it is VF_LANES. *hidden has all ones in
- * the lanes of hidden keys. */
+/* Terms of n <= VF_LANES keys from j on; VF_LANES is passed as a constant.  *hidden: all ones in lanes of
+ * hidden keys. */
 VF_INLINE vf terms_each(const struct terms *t, ptrdiff_t j, size_t n, vi *hidden)
 {
     typedef uint8_t bytes __attribute__((vector_size(VF_LANES)));
@@ -133,7 +133,7 @@ static inline vf terms_capped(const struct terms *t, vf score)
     return t->capped ? softcap_each(&t->cap, score) : score;
 }
 
-/* added[0, n): what keys [j, j + n) get, -inf where hidden. */
+/* added[0, n): the terms of keys [j, j + n), -inf if hidden. */
 static inline void terms_added(const struct terms *t, ptrdiff_t j, ptrdiff_t n, real *added)
 {
     const vf minus = vf_set1(-INFINITY);
@@ -172,7 +172,7 @@ static inline bool terms_hides(const struct terms *t, ptrdiff_t j)
            (t->bias_type == ATTN_BF16 ? 0xff80 : 0xfc00);
 }
 
-/* Whether entry j of a list, or key j where there is no list, is hidden. */
+/* Whether entry j of a list, or without a list key j, is hidden. */
 static inline bool terms_hides_entry(const struct terms *t, ptrdiff_t j)
 {
     if (!t->list)
@@ -181,7 +181,7 @@ static inline bool terms_hides_entry(const struct terms *t, ptrdiff_t j)
     return key < t->seen.lo || key >= t->seen.hi || terms_hides(t, key);
 }
 
-/* Scores of entries [j, j + n) of a list, in place; whether any of them is hidden. */
+/* Adds the terms to scores of entries [j, j + n) of a list; returns whether any is hidden. */
 static inline bool terms_apply_listed(const struct terms *t, ptrdiff_t j, ptrdiff_t n, real *scores)
 {
     const size_t bias = t->bias ? attn_dtype_size(t->bias_type) : 0;
@@ -201,7 +201,7 @@ static inline bool terms_apply_listed(const struct terms *t, ptrdiff_t j, ptrdif
     return some;
 }
 
-/* Scores of keys [j, j + n), in place; whether any of them is hidden. */
+/* Adds the terms to scores of keys [j, j + n); returns whether any is hidden. */
 static inline bool terms_apply(const struct terms *t, ptrdiff_t j, ptrdiff_t n, real *scores)
 {
     vi some = {0}, hidden;
@@ -223,8 +223,7 @@ static inline bool terms_apply(const struct terms *t, ptrdiff_t j, ptrdiff_t n, 
     return vi_any(some);
 }
 
-/* Sets the weights of hidden keys among [j, j + n) to 0; the division by a sum of NaN would make them
- * NaN. */
+/* Sets the weights of hidden keys among [j, j + n) to 0, which division by a sum of NaN would make NaN. */
 static inline void terms_clear(const struct terms *t, ptrdiff_t j, ptrdiff_t n, real *weights)
 {
     for (ptrdiff_t i = 0; t->any && i < n; i++)
@@ -232,7 +231,7 @@ static inline void terms_clear(const struct terms *t, ptrdiff_t j, ptrdiff_t n, 
             weights[i] = 0;
 }
 
-/* o += p v of those of keys [j, j + n) that are not hidden. */
+/* o += p V over the keys [j, j + n) that are not hidden. */
 static inline void terms_weigh(const struct terms *t, ptrdiff_t j, ptrdiff_t n, const real *p,
                                const real *v, ptrdiff_t stride, real *o, size_t dim)
 {

@@ -1,20 +1,20 @@
 /*
- * tile_bytes.h: K and V of 8 bits as rows of bfloat16 for a matrix unit (tile_rows.h), and queries that have
- * taken scales; for kernel files only.
+ * tile_bytes.h: K and V of 8 bits as rows of bfloat16 for a matrix unit (tile_rows.h), and queries times
+ * scales of channels; for kernel files only.
  *
- * Integers and both kinds of 8-bit floats are bfloat16 without a loss. A float's bits but for its sign are
- * looked up in two tables of 128 bytes, of the lower and of the upper halves of what they become: 5
- * operations for 32 elements, where conversions by way of float32 take 16.
+ * bfloat16 represents int8 and both kinds of 8-bit floats exactly.  A float's bits without the sign index two
+ * tables of 128 bytes, with the lower and the upper halves of the result: 5 operations for 32 elements,
+ * instead of 16 by way of float32.
  *
- * A weight times a scale may be as small as a scale, and below 2^-126 the unit takes it for 0.  Times a value
- * of up to 57344 that would be off by more than the bound has for it.  So values are parts of the largest
- * number of their type, a power of two at least (bytes_unit), and weights or results take that.
+ * A weight times a scale may be as small as a scale, and the unit takes it for 0 below 2^-126.  Times a value
+ * of up to 57344 the error would exceed the bound.  So values are divided by bytes_unit, a power of two that
+ * bounds their type, and weights or results are multiplied by it.
  *
- * A scale for each channel of K multiplies the queries, which rounds as the bound allows (reference.c).  What
- * comes of it has 24 bits: it is split into three bfloat16 of 8 bits each, which is exact, and scores are the
- * sum of their products with K, the smallest first.  Sums of the first two parts are below 2^-7 of what the
- * third adds, so that they round by as little.  All parts have the sign of the whole and none is 0, for 0
- * times an infinite key would be NaN where the score is infinite.
+ * Scales of K's channels multiply the queries, which rounds within the bound (reference.c).  The 24 bits of
+ * the product are split into three bfloat16 of 8 bits each, exactly, and scores are the sum of their products
+ * with K, the smallest part first.  Sums of the first two parts are below 2^-7 of the third's, so that their
+ * rounding is negligible.  All parts have the sign of the whole and none is 0, since 0 times an infinite key
+ * is NaN, but the score is infinite.
  */
 #ifndef ATTN_TILE_BYTES_H
 #define ATTN_TILE_BYTES_H
@@ -27,14 +27,14 @@
 
 /* ---- elements -------------------------------------------------------------------------------- */
 
-/* What K or V hold, and what becomes of it. */
+/* The elements of K or V, and their conversion. */
 struct elements {
     enum attn_dtype dtype;
-    float factor;                /* what its numbers are times; a power of two */
-    uint8_t low[128], high[128]; /* halves of a bfloat16, by a float's bits without its sign */
+    float factor;                /* of the converted numbers; a power of two */
+    uint8_t low[128], high[128]; /* halves of the bfloat16, by an 8-bit float's bits without sign */
 };
 
-/* A power of two that no number of a type exceeds; 1 of types that have no scales. */
+/* A power of two that no number of the type exceeds; 1 for types without scales. */
 static inline float bytes_unit(enum attn_dtype dtype)
 {
     return dtype == ATTN_I8       ? 0x1p7f
@@ -43,7 +43,7 @@ static inline float bytes_unit(enum attn_dtype dtype)
                                   : 1;
 }
 
-/* Elements as parts of `unit`. */
+/* Elements that are converted to multiples of `unit`. */
 static inline struct elements elements_of(enum attn_dtype dtype, float unit)
 {
     struct elements e = {.dtype = dtype, .factor = 1 / unit};
@@ -70,7 +70,7 @@ static inline struct elements elements_of(enum attn_dtype dtype, float unit)
     return e;
 }
 
-/* What rows hold; a constant where they are read, so that no element asks. */
+/* The elements of rows; a constant in functions that read them, so that they do not branch. */
 enum row_kind { ROWS_OF_BF16, ROWS_OF_INTEGERS, ROWS_OF_FLOATS };
 
 static inline enum row_kind row_kind(enum attn_dtype dtype)
@@ -97,7 +97,7 @@ static inline void widen_floats(const struct elements *e, const uint8_t *from, u
 
 VF_INLINE void widen_integers(const struct elements *e, const uint8_t *from, uint16_t *to)
 {
-    const vu odd = (vu)vi_lanes() * 0x40004 + 0x30001; /* upper halves of both */
+    const vu odd = (vu)vi_lanes() * 0x40004 + 0x30001; /* upper halves of a and b */
     const vf factor = vf_set1(e->factor);
     const vf a = vf_load_i8((const int8_t *)from) * factor;
     const vf b = vf_load_i8((const int8_t *)from + VF_LANES) * factor;
@@ -120,7 +120,7 @@ VF_INLINE void widen_floats(const struct elements *e, const uint8_t *from, uint1
 
 #endif
 
-/* The 32 elements from `from` on as bfloat16: where they are, or in `room`. */
+/* The 32 elements from `from` on as bfloat16: in place, or converted into `room`. */
 VF_INLINE const uint16_t *step_at(const enum row_kind kind, const struct elements *e,
                                   const void *from, uint16_t room[STEP_DIMS])
 {
@@ -133,7 +133,7 @@ VF_INLINE const uint16_t *step_at(const enum row_kind kind, const struct element
     return room;
 }
 
-/* The n < 32 last elements of a row, and zeros behind them. */
+/* The last n < 32 elements of a row, then zeros. */
 VF_INLINE const uint16_t *last_step_at(const enum row_kind kind, const struct elements *e,
                                        const void *from, size_t n, uint16_t room[STEP_DIMS])
 {
@@ -153,19 +153,19 @@ VF_INLINE const uint16_t *dims_at(const enum row_kind kind, const struct element
                                 : last_step_at(kind, e, from, dim - d, room);
 }
 
-/* ---- queries that have taken scales ------------------------------------------------------------ */
+/* ---- queries times scales ---------------------------------------------------------------------- */
 
 enum { Q_PARTS = 3 };
 
-/* Upper half of a float that is of the same sign and nearer to 0, by up to one of its last places. */
+/* The largest bfloat16 that is smaller than x in magnitude, with x's sign; 0 for 0. */
 static inline uint16_t part_below(float x)
 {
     const uint32_t bits = attn_float_bits(x), size = bits & 0x7fffffff;
     return (uint16_t)((bits - (size != 0)) >> 16);
 }
 
-/* A query's 32 dimensions times the scales of as many channels, or of `n` if these are fewer, as three parts
- * that lie `apart` elements from each other, the largest last. */
+/* A query's 32 dimensions times the scales of their channels, of which there are `n`, as three parts `apart`
+ * elements apart, the largest last. */
 static inline void split_dims(const uint16_t q[STEP_DIMS], const float *scale, size_t n,
                               uint16_t *to, size_t apart)
 {

@@ -11,7 +11,7 @@
 
 enum {
     TILE_ELEMENTS = TILE_ROWS * 32, /* of 16 bits */
-    STEP_DIMS = 32, /* dimensions that one product sums over; also value dimensions of two tiles */
+    STEP_DIMS = 32, /* dimensions that a product sums over; also value dimensions of two tiles */
 };
 
 #ifdef ATTN_TILES_EMULATED
@@ -53,8 +53,7 @@ static inline void transpose_pairs(const uint16_t *const rows[TILE_ROWS], uint16
 
 #endif
 
-/* The 32 dimensions from d on of a row of `dim`, those past its end 0, in `room` where they are not all
- * there. */
+/* The 32 dimensions from d on of a row of `dim`: in place, or in `room` with zeros past the row's end. */
 VF_INLINE const uint16_t *dims_of(const uint16_t *row, size_t d, size_t dim,
                                   uint16_t room[STEP_DIMS])
 {

@@ -1,16 +1,16 @@
 /*
  * transpose.h: VF_LANES x VF_LANES transposition in registers, for kernel files only.
  *
- * One round interleaves the first half of the rows with the second half, row by row: the element
- * at row r and column c of a matrix of 2^n rows has the address bits (r, c), and an interleaving
- * rotates these 2n bits by one.  After n rounds rows and columns have changed places.
+ * A round interleaves the first half of the rows with the second half, row by row.  The element at row r and
+ * column c of a matrix of 2^n rows has the address bits (r, c), which an interleaving rotates by one; after n
+ * rounds rows and columns are exchanged.
  */
 #ifndef ATTN_TRANSPOSE_H
 #define ATTN_TRANSPOSE_H
 
 #include "simd.h"
 
-/* a0 b0 a1 b1 ... of the lower and of the upper halves */
+/* a0 b0 a1 b1 ... of the lower, and of the upper halves */
 #if VF_LANES == 16
 #define TRANSPOSE_ROUNDS 4
 #define TRANSPOSE_LOWER 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
