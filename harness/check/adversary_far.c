@@ -81,7 +81,7 @@ static double score_of(const struct adversary_context *c, struct kv_place at,
                        const struct adversary_heads *heads)
 {
     const struct adversary_head *head =
-        &heads->sorts[adversary_kind(c->trial, at.b, at.g, heads->count)];
+        &heads->kinds[adversary_kind(c->trial, at.b, at.g, heads->count)];
     if (head->is_special(at.j, c->trial->problem.kv_len))
         return head->score;
     return head->others < 0 ? head->others * head->score : ordinary(c, at);

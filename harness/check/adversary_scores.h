@@ -23,7 +23,7 @@ typedef size_t adversary_kinds(const struct attn_problem *problem);
 
 /* The kinds of heads of an input; adversary_far.c. */
 struct adversary_heads {
-    const struct adversary_head *sorts;
+    const struct adversary_head *kinds;
     size_t count;
 };
 
