@@ -70,8 +70,6 @@ struct adversary_head {
     double score, others;
 };
 
-#define COUNT(a) (sizeof(a) / sizeof *(a))
-
 static double ordinary(const struct adversary_context *c, struct kv_place at)
 {
     return 4 * random_unit(random_key(c->key, at.b), ((uint64_t)at.g << 40) + at.j);
@@ -105,7 +103,7 @@ static const struct adversary_head below[] = {
     {is_in_odd_block, -BEYOND, 0},
 };
 
-const struct adversary_heads heads_far_below = {below, COUNT(below)};
+const struct adversary_heads heads_far_below = {below, ADVERSARY_COUNT(below)};
 
 /* ---- -inf ------------------------------------------------------------------------------------ */
 
@@ -117,7 +115,7 @@ static const struct adversary_head infinite[] = {
     {is_last, -INFINITY, 0},           {is_in_last_third, -INFINITY, 0},
 };
 
-const struct adversary_heads heads_infinite = {infinite, COUNT(infinite)};
+const struct adversary_heads heads_infinite = {infinite, ADVERSARY_COUNT(infinite)};
 
 /* Needs a K that can be infinite, and a V that is no part of it. */
 bool shape_infinite(struct problem_case *c)
@@ -136,7 +134,7 @@ static const struct adversary_head largest[] = {
     {is_in_odd_block, -BEYOND, 0},
 };
 
-const struct adversary_heads heads_largest = {largest, COUNT(largest)};
+const struct adversary_heads heads_largest = {largest, ADVERSARY_COUNT(largest)};
 
 /* The scale with which scores can be largest: the difference of two of them overflows a float. */
 bool shape_far_as_can_be(struct problem_case *c)
@@ -166,12 +164,12 @@ static const struct adversary_head across[] = {
 size_t across_kinds(const struct attn_problem *p)
 {
     const size_t rows = adversary_rows(p);
-    return COUNT(across) * ((ACROSS_ROWS + rows - 1) / rows);
+    return ADVERSARY_COUNT(across) * ((ACROSS_ROWS + rows - 1) / rows);
 }
 
 double score_across(const void *context, struct kv_place at)
 {
-    static const struct adversary_heads heads = {across, COUNT(across)};
+    static const struct adversary_heads heads = {across, ADVERSARY_COUNT(across)};
     const struct adversary_context *c = context;
     const double further = c->trial->problem.dtype == ATTN_F64 ? 0x1p32 : 1;
     /* Half of it, because stretch_to_twice() makes it up to twice as large. */

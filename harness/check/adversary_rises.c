@@ -11,8 +11,6 @@
 
 #define F32_LEAST (-126)
 
-#define COUNT(a) (sizeof(a) / sizeof *(a))
-
 /* By how much the scores of the rows rise, in turn, in base 2; in f64 896 is added to those from 100 on.
  * 11 in base 2 is 7.6 in base e, so that a kernel which takes its threshold of 8 in the wrong base keeps
  * its old maximum. */
@@ -42,14 +40,14 @@ static const struct {
 size_t rise_kinds(const struct attn_problem *p)
 {
     const size_t rows = adversary_rows(p);
-    return COUNT(rises) * ((COUNT(totals) + rows - 1) / rows);
+    return ADVERSARY_COUNT(rises) * ((ADVERSARY_COUNT(totals) + rows - 1) / rows);
 }
 
 /* Rises from -1/2 to 1/2, in base 2; the rows' factors make the amounts of it. */
 double score_rise(const void *context, struct kv_place at)
 {
     const struct trial *trial = ((const struct adversary_context *)context)->trial;
-    const size_t kind = adversary_kind(trial, at.b, at.g, COUNT(rises)),
+    const size_t kind = adversary_kind(trial, at.b, at.g, ADVERSARY_COUNT(rises)),
                  last = trial->problem.kv_len - 1;
     const size_t first = rises[kind].first < last ? rises[kind].first : last;
     const size_t steps = rises[kind].steps < last ? rises[kind].steps : last;
@@ -62,10 +60,10 @@ static double rise_of(const struct trial *trial, uint64_t key, size_t b, size_t 
 {
     const struct attn_problem *p = &trial->problem;
     const size_t group = p->q_heads / p->kv_heads, all = rise_kinds(p);
-    const size_t turn = adversary_kind(trial, b, h / group, all) / COUNT(rises);
+    const size_t turn = adversary_kind(trial, b, h / group, all) / ADVERSARY_COUNT(rises);
     const size_t number = turn * adversary_rows(p) + h % group * p->q_len + i;
     (void)key;
-    const double total = totals[number % COUNT(totals)];
+    const double total = totals[number % ADVERSARY_COUNT(totals)];
     const double rise =
         total < 100 ? total : total + (F32_LEAST - adversary_range(trial)->smallest_exponent);
     return adversary_held(trial, LN2 * rise) / LN2;
@@ -91,6 +89,8 @@ bool shape_rises(struct problem_case *c)
     struct attn_problem *p = &c->problem;
     p->kv_len = p->kv_len < 280 ? 280 : p->kv_len > 300 ? 300 : p->kv_len;
     if (p->q_len > 1)
-        p->q_len = p->q_len < COUNT(totals) ? COUNT(totals) : p->q_len > 40 ? 40 : p->q_len;
+        p->q_len = p->q_len < ADVERSARY_COUNT(totals) ? ADVERSARY_COUNT(totals)
+                   : p->q_len > 40                    ? 40
+                                                      : p->q_len;
     return true;
 }

@@ -18,6 +18,8 @@ adversary_shape shape_more_queries, shape_some_more_queries, shape_narrow_window
 adversary_shape shape_index, shape_index_blocks, shape_index_causal, shape_index_pages;
 adversary_shape shape_prefix, shape_prefixes;
 
+#define ADVERSARY_COUNT(array) (sizeof(array) / sizeof *(array))
+
 /* How many kinds of KV heads an input has on a problem; it runs until each kind has occurred. */
 typedef size_t adversary_kinds(const struct attn_problem *problem);
 
