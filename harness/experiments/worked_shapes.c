@@ -222,7 +222,7 @@ static void add_properties(const struct worked_rows *w, const struct shape *s, c
     const struct {
         const char *property;
         double worst, tolerance;
-        bool holds; /* for this shape */
+        bool applies; /* to this shape */
     } properties[] = {
         {"rows of weights sum to 1", worst->sums, FLOAT32, true},
         {"weights above the diagonal are 0", worst->masked, 0, s->causal},
@@ -233,7 +233,7 @@ static void add_properties(const struct worked_rows *w, const struct shape *s, c
         {"float64 inputs rounded to float32", worst->rounding, 0x1p-24, !s->d_in},
     };
     for (size_t i = 0; i < sizeof properties / sizeof *properties; i++)
-        if (properties[i].holds)
+        if (properties[i].applies)
             worked_add_property(w, properties[i].property, kernel, properties[i].worst,
                                 properties[i].tolerance);
 }
