@@ -46,11 +46,11 @@ static void add_others(const struct report_answer *a, char *text, size_t size)
                     a->next);
     if (*a->ties)
         message_add(text, size, "; tie with %s", a->ties);
-    else if (a->untold < a->others)
+    else if (a->uncompared < a->others)
         message_add(text, size, "; no tie");
-    if (a->untold)
+    if (a->uncompared)
         message_add(text, size, "; %zu more with too few launches in the same rounds to tell",
-                    a->untold);
+                    a->uncompared);
 }
 
 void report_answer_text(const struct report_answer *a, char *text, size_t size)
@@ -118,7 +118,7 @@ static void take_others(const struct cell *fastest, const struct cell *const *so
         cell_variant(sorted[i], variant);
         a->others++;
         if (!ratio.interval)
-            a->untold++;
+            a->uncompared++;
         else if (tie && ties++ < MOST_TIES)
             add_word(a->ties, sizeof a->ties, variant);
         else if (!tie && !*a->next) {

@@ -21,7 +21,7 @@ struct report_answer {
     size_t others;                /* other variants with a time */
     char ties[256], next[96];     /* variants that tie with it; the fastest that does not */
     double ratio;                 /* time of `next` over its own */
-    size_t untold;                /* others with too few launches in the same rounds */
+    size_t uncompared;            /* others with too few launches in the same rounds */
     char choice[96], doubts[256]; /* the library's, if another variant; flags of uncertainty */
     double regret;                /* time of `choice` over its own */
     bool choice_ties;

@@ -50,8 +50,8 @@ static struct report_answer answer_of(char *line)
     word(&line, a.ties, sizeof a.ties);
     word(&line, a.next, sizeof a.next);
     a.ratio = number(&line);
-    const double untold = number(&line);
-    a.untold = untold > 0 ? (size_t)untold : 0;
+    const double uncompared = number(&line);
+    a.uncompared = uncompared > 0 ? (size_t)uncompared : 0;
     word(&line, a.choice, sizeof a.choice);
     a.regret = number(&line);
     a.choice_ties = *field(&line);

@@ -35,7 +35,7 @@ class Answer:
     ties: str = ""
     next: str = ""  # the fastest of those that do not tie
     ratio: float = NAN
-    untold: int = 0  # of the others, that have too few launches
+    uncompared: int = 0  # others with too few launches in the same rounds
     choice: str = ""  # the library's, where it is another
     regret: float = NAN
     choice_ties: bool = False
@@ -63,10 +63,10 @@ def _others(a: Answer) -> list[str]:
         parts.append(f"{a.ratio:.{2 if a.ratio < 9.995 else 0}f} x {a.next}, the next")
     if a.ties:
         parts.append(f"tie with {a.ties}")
-    elif a.untold < a.others:
+    elif a.uncompared < a.others:
         parts.append("no tie")
-    if a.untold:
-        parts.append(f"{a.untold} more with too few launches in the same rounds to tell")
+    if a.uncompared:
+        parts.append(f"{a.uncompared} more with too few launches in the same rounds to tell")
     if a.choice:
         tie = ", a tie" if a.choice_ties else ""
         parts.append(f"the library chooses {a.choice}, {a.regret:.2f} x as long{tie}")
@@ -128,7 +128,7 @@ def answer_of(group: Sequence[Ranked]) -> Answer:
         share=share(cell),
         others=len(others),
         ties=_named([r.cell.identity.label for r in others if ties(r)]),
-        untold=sum(r.lo != r.lo for r in others),
+        uncompared=sum(r.lo != r.lo for r in others),
         doubts=", ".join(flag for flag in cell.flags if flag in DISTURBANCES),
     )
     if cell.interval_s:

@@ -19,10 +19,10 @@ NAN = float("nan")
 def parsed(line: str) -> Answer:
     """An answer from a line of the file."""
     variant, threads, time, half, launches, bound, share, others, ties, *rest = line.split("|")
-    following, ratio, untold, choice, regret, choice_ties, doubts = rest
+    following, ratio, apart, choice, regret, choice_ties, doubts = rest
     return Answer(
         variant, int(threads), time, float(half or NAN), int(launches), bool(half), bound,
-        float(share or NAN), int(others), ties, following, float(ratio or NAN), int(untold or 0),
+        float(share or NAN), int(others), ties, following, float(ratio or NAN), int(apart or 0),
         choice, float(regret or NAN), bool(choice_ties), doubts,
     )  # fmt: skip
 
