@@ -21,16 +21,16 @@
 bool audit_holds(const struct audit *a, char *why, size_t why_size)
 {
     const double net = a->wall_s - a->trips_s - COPYING * a->copy_s;
-    if (a->said_s > a->wall_s)
+    if (a->program_s > a->wall_s)
         return refuse(why, why_size,
                       "the program says %.3g s for calls around which %.3g s have passed",
-                      a->said_s, a->wall_s);
-    if (a->said_s >= ACCOUNTED * net - HICCUP_S)
+                      a->program_s, a->wall_s);
+    if (a->program_s >= ACCOUNTED * net - HICCUP_S)
         return true;
     return refuse(
         why, why_size,
         "the program says %.3g s for calls that took %.3g s, without round trips and copying",
-        a->said_s, net);
+        a->program_s, net);
 }
 
 bool audit_agrees(double per_call_s, double single_s, char *why, size_t why_size)

@@ -15,10 +15,10 @@
 
 /* Sums over the requests of a launch, seconds. */
 struct audit {
-    double said_s;  /* time of the calls by the program's clock */
-    double wall_s;  /* time of the same requests by our clock */
-    double trips_s; /* time of as many requests of no call */
-    double copy_s;  /* time of our own copy of the results */
+    double program_s; /* time of the calls by the program's clock */
+    double wall_s;    /* time of the same requests by our clock */
+    double trips_s;   /* time of as many requests of no call */
+    double copy_s;    /* time of our own copy of the results */
 };
 
 /* Whether the sums agree; false fills why, with both numbers. */

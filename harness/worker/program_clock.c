@@ -106,7 +106,7 @@ static struct program_time measure(struct program_clock *clock, size_t first, si
     audit->trips_s += trip_s;
     clock->least_trip_s = fmin(clock->least_trip_s, trip_s);
     audit->wall_s += time.wall_s;
-    audit->said_s += time.said_s;
+    audit->program_s += time.program_s;
     clock->requests++;
     return time;
 }
@@ -154,18 +154,18 @@ static void judge(struct program_clock *clock, size_t calls)
 static bool is_absurd(const struct program_clock *clock)
 {
     return clock->requests > 3 && clock->audit.wall_s > LIES_S &&
-           clock->audit.said_s < clock->audit.wall_s / 10;
+           clock->audit.program_s < clock->audit.wall_s / 10;
 }
 
 double program_clock_run(void *context, size_t first, size_t calls)
 {
     struct program_clock *clock = context;
     const struct program_time time = measure(clock, first, calls);
-    if (time.said_s < LEAST_S * (double)calls || is_absurd(clock))
+    if (time.program_s < LEAST_S * (double)calls || is_absurd(clock))
         worker_abandon(clock->worker, CELL_IMPLAUSIBLE,
                        "the program says %.3g s for %zu calls, around which %.3g s have passed",
-                       time.said_s, calls, time.wall_s);
-    return time.said_s;
+                       time.program_s, calls, time.wall_s);
+    return time.program_s;
 }
 
 /* Our time of a single call, after sets have exchanged their slots, and *copy_s, the time to copy its
@@ -202,8 +202,8 @@ static void judge_growth(struct program_clock *clock, size_t calls)
     for (size_t n = 0; n < PAIRS || (grows ? passed < LOOKED_S && is_busy(clock, waited, passed)
                                            : has_patience(clock, start, waited));
          n++) {
-        few = fmin(few, measure(clock, 0, calls).said_s);
-        many = fmin(many, measure(clock, 0, AUDIT_MORE * calls).said_s);
+        few = fmin(few, measure(clock, 0, calls).program_s);
+        many = fmin(many, measure(clock, 0, AUDIT_MORE * calls).program_s);
         grows = audit_grows(few, many, why, sizeof why);
         passed = clock_now() - start;
     }

@@ -207,14 +207,14 @@ struct program_time program_copy_measure(struct worker *worker, struct program_c
         program_demand(worker, copy, request, worker_call_deadline(worker, (double)calls), NULL, 0);
     time.wall_s = clock_now() - start;
     const json_t *seconds = json_object_get(answer, "seconds");
-    time.said_s = json_is_number(seconds) ? json_number_value(seconds) : -1;
+    time.program_s = json_is_number(seconds) ? json_number_value(seconds) : -1;
     char wrong[PROGRAM_NAME + 16] = "";
     const char *name =
         calls ? program_extras_add(&copy->extras, json_object_get(answer, "extra"), (double)calls)
               : NULL;
     snprintf(wrong, sizeof wrong, "%s", name ? name : "");
     json_decref(answer);
-    if (time.said_s < 0)
+    if (time.program_s < 0)
         worker_give_up(worker, CELL_CRASHED, "the program does not say how long its calls took");
     if (*wrong)
         worker_give_up(worker, CELL_FAILED,

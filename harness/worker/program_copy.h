@@ -58,7 +58,7 @@ void program_copy_execute(struct worker *worker, struct program_copy *copy, size
 
 /* Runs `calls` calls, from slot `first` on; times by the program's clock, and by ours around the request. */
 struct program_time {
-    double said_s, wall_s;
+    double program_s, wall_s;
 };
 struct program_time program_copy_measure(struct worker *worker, struct program_copy *copy,
                                          size_t calls, size_t first);

@@ -14,23 +14,23 @@ TEST(sums_are_accounted_for)
         bool holds;
         const char *why;
     } table[] = {
-        {{.said_s = 0.96, .wall_s = 1}, true, ""},
-        {{.said_s = 1, .wall_s = 1}, true, ""},
-        {{.said_s = 1.001, .wall_s = 1}, false, "says 1 s for calls around which 1 s"},
-        {{.said_s = 2, .wall_s = 1}, false, "says 2 s for calls around which 1 s"},
-        {{.said_s = 0.8, .wall_s = 1}, true, ""},
-        {{.said_s = 0.79, .wall_s = 1}, false, "says 0.79 s for calls that took 1 s"},
-        {{.said_s = 0.5, .wall_s = 1}, false, "says 0.5 s for calls that took 1 s"},
-        {{.said_s = 1e-9, .wall_s = 0.3}, false, "says 1e-09 s for calls that took 0.3 s"},
+        {{.program_s = 0.96, .wall_s = 1}, true, ""},
+        {{.program_s = 1, .wall_s = 1}, true, ""},
+        {{.program_s = 1.001, .wall_s = 1}, false, "says 1 s for calls around which 1 s"},
+        {{.program_s = 2, .wall_s = 1}, false, "says 2 s for calls around which 1 s"},
+        {{.program_s = 0.8, .wall_s = 1}, true, ""},
+        {{.program_s = 0.79, .wall_s = 1}, false, "says 0.79 s for calls that took 1 s"},
+        {{.program_s = 0.5, .wall_s = 1}, false, "says 0.5 s for calls that took 1 s"},
+        {{.program_s = 1e-9, .wall_s = 0.3}, false, "says 1e-09 s for calls that took 0.3 s"},
         /* half of our clock is round trips */
-        {{.said_s = 0.5, .wall_s = 1, .trips_s = 0.45}, true, ""},
-        {{.said_s = 0.25, .wall_s = 1, .trips_s = 0.45}, false, "that took 0.55 s"},
+        {{.program_s = 0.5, .wall_s = 1, .trips_s = 0.45}, true, ""},
+        {{.program_s = 0.25, .wall_s = 1, .trips_s = 0.45}, false, "that took 0.55 s"},
         /* copying results is granted three times over */
-        {{.said_s = 0.6, .wall_s = 1, .copy_s = 0.1}, true, ""},
-        {{.said_s = 0.5, .wall_s = 1, .copy_s = 0.1}, false, "that took 0.7 s"},
+        {{.program_s = 0.6, .wall_s = 1, .copy_s = 0.1}, true, ""},
+        {{.program_s = 0.5, .wall_s = 1, .copy_s = 0.1}, false, "that took 0.7 s"},
         /* one interruption in a short launch */
-        {{.said_s = 0.011, .wall_s = 0.019}, true, ""},
-        {{.said_s = 0.005, .wall_s = 0.019}, false, "that took 0.019 s"},
+        {{.program_s = 0.011, .wall_s = 0.019}, true, ""},
+        {{.program_s = 0.005, .wall_s = 0.019}, false, "that took 0.019 s"},
     };
     for (size_t n = 0; n < sizeof table / sizeof *table; n++) {
         char why[256] = "";
