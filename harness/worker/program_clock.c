@@ -36,7 +36,7 @@ static double waited_s(const struct program_clock *clock)
     return talking + task_all_waited_s();
 }
 
-static size_t place_of(const struct program_clock *clock, size_t set)
+static size_t slot_of(const struct program_clock *clock, size_t set)
 {
     /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): a session has two sets at least */
     return (set + clock->turned) % clock->count;
@@ -47,7 +47,7 @@ void program_clock_renew(struct program_clock *clock, size_t first, size_t count
     for (size_t n = 0; n < count; n++) {
         /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): a session has two sets at least */
         const size_t set = (first + n) % clock->count;
-        program_copy_give(clock->copy, place_of(clock, set), &clock->sets[set].tensors);
+        program_copy_give(clock->copy, slot_of(clock, set), &clock->sets[set].tensors);
     }
     program_copy_measure(clock->worker, clock->copy, 0, 0);
 }
@@ -63,7 +63,7 @@ static double copy_results(struct program_clock *clock, size_t first, size_t cou
     const double start = clock_now();
     for (size_t i = 0; i < count; i++) {
         const size_t set = (first + i) % clock->count;
-        exchange_read(clock->copy->file, place_of(clock, set), &clock->sets[set].tensors);
+        exchange_read(clock->copy->file, slot_of(clock, set), &clock->sets[set].tensors);
     }
     return clock_now() - start;
 }
@@ -100,7 +100,7 @@ static struct program_time measure(struct program_clock *clock, size_t first, si
     const size_t used = calls < clock->count ? calls : clock->count;
     const double trip_s = program_copy_measure(clock->worker, clock->copy, 0, 0).wall_s;
     const struct program_time time =
-        program_copy_measure(clock->worker, clock->copy, calls, place_of(clock, first));
+        program_copy_measure(clock->worker, clock->copy, calls, slot_of(clock, first));
     process_stop(clock->copy->process);
     audit->copy_s += copy_results(clock, first, used);
     audit->trips_s += trip_s;

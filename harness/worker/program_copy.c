@@ -173,9 +173,9 @@ struct program_copy *program_copy_bind(struct worker *worker, const struct attn_
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-void program_copy_give(struct program_copy *copy, size_t place, const struct attn_tensors *from)
+void program_copy_give(struct program_copy *copy, size_t slot, const struct attn_tensors *from)
 {
-    exchange_write(copy->file, place, from);
+    exchange_write(copy->file, slot, from);
     copy->changed = true;
 }
 
@@ -188,10 +188,10 @@ static json_t *call(struct program_copy *copy, const char *action)
     return request;
 }
 
-void program_copy_execute(struct worker *worker, struct program_copy *copy, size_t place)
+void program_copy_execute(struct worker *worker, struct program_copy *copy, size_t slot)
 {
     json_t *request = call(copy, "execute");
-    json_object_set_new(request, "set", json_integer((json_int_t)place));
+    json_object_set_new(request, "set", json_integer((json_int_t)slot));
     json_decref(program_demand(worker, copy, request, worker_call_deadline(worker, 1), NULL, 0));
 }
 
