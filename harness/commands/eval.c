@@ -47,8 +47,8 @@ static bool pick(const struct options *options, const struct attn_problem *probl
 
 /* Parses --problem: options that the file's tensors cannot express, and sizes that they must match.  Without
  * it the problem is attention without mask or options. */
-static bool take_problem(const struct options *options, struct attn_problem *problem, char *message,
-                         size_t size)
+static bool parse_problem_option(const struct options *options, struct attn_problem *problem,
+                                 char *message, size_t size)
 {
     struct parse_error error;
     attn_problem_init(problem);
@@ -68,7 +68,7 @@ static bool fill_request(const struct options *options, struct protocol_request 
     if (!options->kernel || !options->input || !options->output)
         return refuse(message, size, "eval needs --kernel, --input and --output");
     request->threads = request->team = (int)options->team;
-    return take_problem(options, &request->c.problem, message, size);
+    return parse_problem_option(options, &request->c.problem, message, size);
 }
 
 /* ---- the input ------------------------------------------------------------------------------- */

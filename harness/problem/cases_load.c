@@ -68,8 +68,8 @@ static const char *name_fault(struct piece name)
 }
 
 /* Appends a case whose name is at column `at`. */
-static bool take_case(struct reader *r, struct problem_case *c, const char *name,
-                      const char *suffix, size_t at)
+static bool append_case(struct reader *r, struct problem_case *c, const char *name,
+                        const char *suffix, size_t at)
 {
     char whole[2 * PARSE_TEXT], quoted[SCAN_QUOTED];
     const char *why;
@@ -109,7 +109,7 @@ static bool read_case(struct reader *r, struct piece line, struct piece text)
         if (!(read = sweep_case(&sweep, i, &c, &error)))
             break;
         sweep_suffix(&sweep, i, suffix);
-        if (!take_case(r, &c, name, suffix, at))
+        if (!append_case(r, &c, name, suffix, at))
             return false;
     }
     return read || fail(r, "%s:%zu:%zu: %s", r->source, r->line,

@@ -75,7 +75,7 @@ static void add_word(char *list, size_t size, const char *word)
     message_add(list, size, "%s%s", *list ? ", " : "", word);
 }
 
-static void take_doubts(const json_t *row, struct report_answer *a)
+static void add_doubts(const json_t *row, struct report_answer *a)
 {
     size_t f;
     const json_t *flag;
@@ -99,13 +99,13 @@ static struct report_answer answer_of(const struct cell *cell, bool ranked)
     a.half = (report_bound(row, 1) - report_bound(row, 0)) / 2 / median;
     snprintf(a.bound, sizeof a.bound, "%s", field_word(row, FIELD_BOUND_BY));
     a.share = report_share(row);
-    take_doubts(row, &a);
+    add_doubts(row, &a);
     return a;
 }
 
 /* Adds the rivals, sorted by time. */
-static void take_others(const struct cell *fastest, const struct cell *const *sorted, size_t count,
-                        struct report_answer *a)
+static void add_rivals(const struct cell *fastest, const struct cell *const *sorted, size_t count,
+                       struct report_answer *a)
 {
     size_t ties = 0;
     for (size_t i = 0; i < count; i++) {
@@ -147,7 +147,7 @@ void report_answers(const struct cell *cells, size_t count, const struct cell *c
             continue;
         char text[1024];
         struct report_answer answer = answer_of(fastest, report_is_ranked(cells, count, fastest));
-        take_others(fastest, sorted + i, end - i, &answer);
+        add_rivals(fastest, sorted + i, end - i, &answer);
         report_answer_text(&answer, text, sizeof text);
         report_wrapped(4, "  %s", text);
     }

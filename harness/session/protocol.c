@@ -187,7 +187,7 @@ bool protocol_parse(const char *text, struct protocol_request *request, char *me
 }
 
 /* Whether the answer repeats the token, which is removed from it. */
-static bool take_token(json_t *answer, const char *token)
+static bool remove_token(json_t *answer, const char *token)
 {
     const bool same = strcmp(text_at(answer, "token"), token) == 0;
     json_object_del(answer, "token");
@@ -206,7 +206,7 @@ json_t *protocol_answer(const char *text, const char *token, char *message, size
         wrong = "has another protocol version";
     else if (!cell_state_parse(text_at(answer, "state"), &state))
         wrong = "has no state";
-    else if (!take_token(answer, token))
+    else if (!remove_token(answer, token))
         wrong = "was not written by it: the kernel wrote to descriptor 4";
     if (!wrong)
         return answer;

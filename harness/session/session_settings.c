@@ -29,7 +29,7 @@ static bool is_variable(const char *word)
 
 /* Moves the variables to the front, the last one of each name, *kept of them.  Returns how many words were
  * variables. */
-static size_t take_variables(struct shell_words *words, size_t *kept)
+static size_t gather_variables(struct shell_words *words, size_t *kept)
 {
     size_t taken = 0;
     *kept = 0;
@@ -65,8 +65,8 @@ static bool are_settable(const char *const *word, size_t count, char *message, s
 }
 
 /* Parses options on top of the session's own. */
-static bool take_options(const struct options *session, const struct shell_words *words,
-                         size_t first, struct setting *setting, char *message, size_t size)
+static bool parse_options(const struct options *session, const struct shell_words *words,
+                          size_t first, struct setting *setting, char *message, size_t size)
 {
     struct options own = *session;
     if (!are_settable(words->word + first, words->count - first, message, size) ||
@@ -80,8 +80,8 @@ static bool take_options(const struct options *session, const struct shell_words
 }
 
 /* Stores the variables' text, which must be valid UTF-8 for JSON. */
-static bool take_text(struct session_words *from, struct setting *setting, char *message,
-                      size_t size)
+static bool store_variables(struct session_words *from, struct setting *setting, char *message,
+                            size_t size)
 {
     if (!shell_words_join(&from->words, 0, from->environment, sizeof from->environment))
         return refuse(message, size, "variables of more than %zu bytes",
@@ -101,14 +101,14 @@ static bool read_text(const struct options *session, const char *text, struct se
     size_t kept;
     if (!shell_words_split(text, words))
         return refuse(message, size, "a quote is not closed, or there are too many words");
-    const size_t taken = take_variables(words, &kept);
+    const size_t taken = gather_variables(words, &kept);
     if (!session && taken < words->count)
         return refuse(message, size, "%.60s is no NAME=VALUE", words->word[taken]);
-    if (session && !take_options(session, words, taken, setting, message, size))
+    if (session && !parse_options(session, words, taken, setting, message, size))
         return false;
     words->word[kept] = NULL;
     words->count = kept;
-    return !kept || take_text(from, setting, message, size);
+    return !kept || store_variables(from, setting, message, size);
 }
 
 /* Parses the text of an option; messages begin with its name. */

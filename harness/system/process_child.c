@@ -191,7 +191,7 @@ void process_unregister(pid_t pid)
     unlink(path);
 }
 
-static bool take_cpus(const struct process_spec *spec)
+static bool bind_to_cpus(const struct process_spec *spec)
 {
     cpu_set_t cpus;
     CPU_ZERO(&cpus);
@@ -207,7 +207,7 @@ static bool begin(const struct process_spec *spec, const struct process_ends *en
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     process_unregister(getpid()); /* of an earlier process with this pid */
     return getppid() == parent && arrange_files(spec, ends) &&
-           (!spec->limits || limits_apply(spec->limits)) && take_cpus(spec);
+           (!spec->limits || limits_apply(spec->limits)) && bind_to_cpus(spec);
 }
 
 static void reset_signals(void)

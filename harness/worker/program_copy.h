@@ -50,10 +50,10 @@ json_t *program_copy_describe(const struct protocol_request *request, enum cell_
 struct program_copy *program_copy_bind(struct worker *worker, const struct attn_problem *problem,
                                        const struct attn_tensors *tensors, int threads);
 
-/* Copies operands to slot number `slot` of the file. */
+/* Copies operands to a slot of the file. */
 void program_copy_give(struct program_copy *copy, size_t slot, const struct attn_tensors *from);
 
-/* Computes the set in slot number `slot` of the file. */
+/* Computes the set in a slot of the file. */
 void program_copy_execute(struct worker *worker, struct program_copy *copy, size_t slot);
 
 /* Runs `calls` calls, from slot `first` on; times by the program's clock, and by ours around the request. */
