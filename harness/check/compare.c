@@ -10,9 +10,6 @@
 #include "reference.h"
 #include "system/float_env.h"
 
-/* Pairs of a row and a key below which waking other threads costs more than it saves. */
-#define WORTH_THREADS 20000
-
 /* A thread's buffers for judging a row; one block of memory. */
 struct judge {
     struct attn_reference_row row;
@@ -156,7 +153,7 @@ bool check_compare(const struct attn_kernel *kernel, const struct attn_problem *
     bool memory = true;
     *comparison = (struct check_comparison){0};
     const double work = (double)count * (double)problem->kv_len;
-#pragma omp parallel num_threads(threads) if (work > WORTH_THREADS)
+#pragma omp parallel num_threads(threads) if (work > CHECK_PARALLEL)
     {
         struct judge judge;
         struct check_comparison mine = {0};

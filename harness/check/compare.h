@@ -6,6 +6,10 @@
 
 #include "check.h"
 
+/* Pairs of a row and a key from which on threads share the rows: with fewer, waking them costs more time than
+ * it saves. */
+#define CHECK_PARALLEL 20000
+
 /* Positions in [0, n) at which kernels end a tile or a thread's share, the most revealing first; at most
  * `most`.  Returns how many. */
 size_t check_edges(size_t n, int threads, size_t *edges, size_t most);

@@ -45,9 +45,6 @@
 /* Below this number of rows naive's error counts as at least its expected value. */
 #define FEW 64
 
-/* Pairs of a row and a key below which waking other threads costs more than it saves. */
-#define WORTH_THREADS 20000
-
 /* RMS of a relative rounding error in units of the unit roundoff u: the error is uniform within
  * half a spacing and numbers are spread evenly over logarithms, 2 u sqrt(3 / (8 log 2) / 12). */
 #define RHO 0.4247
@@ -251,7 +248,7 @@ static bool square_rows(const struct trial *trial, const size_t *rows, size_t co
 {
     bool memory = true;
     const double work = (double)count * (double)trial->problem.kv_len;
-#pragma omp parallel num_threads(trial->checker->threads) if (work > WORTH_THREADS)
+#pragma omp parallel num_threads(trial->checker->threads) if (work > CHECK_PARALLEL)
     {
         struct yardstick y = {.few = count < FEW};
         struct squares mine[SQUARES] = {{0}};

@@ -8,9 +8,6 @@
 
 #include "prefix.h"
 
-/* Elements below which waking other threads costs more than they save. */
-#define WORTH_THREADS 100000
-
 static const struct attn_tensor *tensor_of(const struct attn_tensors *t, enum kv_operand operand)
 {
     return operand == KV_K ? &t->k : &t->v;
@@ -170,8 +167,9 @@ static void find_largest(const struct filling *f, size_t b, size_t b_end, size_t
 {
     const size_t keys = f->p->kv_len;
     memset(largest, 0, KV_CHUNK * sizeof *largest);
-#pragma omp parallel for collapse(3) reduction(max \
-                                               : largest[:KV_CHUNK]) if (keys * n > WORTH_THREADS)
+#pragma omp parallel for collapse(3) \
+    reduction(max                    \
+              : largest[:KV_CHUNK]) if (keys * n > TENSORS_PARALLEL)
     for (size_t r = b; r < b_end; r++)
         for (size_t h = g; h < g_end; h++)
             for (size_t j = 0; j < keys; j++) {
@@ -272,7 +270,7 @@ void kv_fill(struct tensor_set *set, const struct attn_problem *p, enum kv_opera
         return;
     if (scaled && !token)
         scale_all(&f);
-#pragma omp parallel for collapse(3) if (elements > WORTH_THREADS)
+#pragma omp parallel for collapse(3) if (elements > TENSORS_PARALLEL)
     for (size_t b = 0; b < p->batch; b++)
         for (size_t g = 0; g < p->kv_heads; g++)
             for (size_t j = 0; j < p->kv_len; j++) {

@@ -11,9 +11,6 @@
 #include "base/random.h"
 #include "tensors_view.h"
 
-/* Elements below which waking other threads costs more than they save. */
-#define WORTH_THREADS 100000
-
 /* ---- random numbers ------------------------------------------------------------------------ */
 
 #define STREAM_FINE UINT64_C(0x66696e65)
@@ -58,7 +55,7 @@ static void fill_queries(struct tensor_set *set, const struct attn_problem *p,
                          const struct normal *c)
 {
     const size_t elements = p->batch * p->q_heads * p->q_len * p->qk_dim;
-#pragma omp parallel for collapse(3) if (elements > WORTH_THREADS)
+#pragma omp parallel for collapse(3) if (elements > TENSORS_PARALLEL)
     for (size_t b = 0; b < p->batch; b++)
         for (size_t h = 0; h < p->q_heads; h++)
             for (size_t i = 0; i < p->q_len; i++) {

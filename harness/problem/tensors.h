@@ -30,6 +30,9 @@ struct tensors_layout {
 #define TENSORS_OPERANDS OPERANDS /* most operands of a problem */
 #define TENSORS_RESULTS 4
 
+/* Elements from which on threads share the work: with fewer, waking them costs more time than it saves. */
+#define TENSORS_PARALLEL 100000
+
 /* Sizes of operands that the problem leaves open. */
 struct tensors_shape {
     size_t q_rows, kv_rows;   /* packed: rows of all sequences; else 0 */

@@ -10,9 +10,6 @@
 #include "tensors_view.h"
 #include "tree.h"
 
-/* Elements below which waking other threads costs more than they save. */
-#define WORTH_THREADS 100000
-
 enum {
     STREAM_MASK = 1000,
     STREAM_BIAS,
@@ -25,7 +22,7 @@ enum {
 /* Fills a tensor of dims[0..3] with N(0, 1). */
 static void fill_normal(const struct attn_tensor *t, const size_t dims[4], uint64_t key)
 {
-#pragma omp parallel for collapse(3) if (dims[0] * dims[1] * dims[2] * dims[3] > WORTH_THREADS)
+#pragma omp parallel for collapse(3) if (dims[0] * dims[1] * dims[2] * dims[3] > TENSORS_PARALLEL)
     for (size_t b = 0; b < dims[0]; b++)
         for (size_t h = 0; h < dims[1]; h++)
             for (size_t i = 0; i < dims[2]; i++)
@@ -68,7 +65,7 @@ static void fill_mask(struct tensor_set *set, const struct input *input, uint64_
     const size_t *dims = set->shape.mask, block = input->mask_block ? input->mask_block : 1;
     const double visible = input->mask_block ? (double)input->mask_visible : 0.5;
     const size_t across = (dims[3] - 1) / block + 1;
-#pragma omp parallel for collapse(3) if (dims[0] * dims[1] * dims[2] * dims[3] > WORTH_THREADS)
+#pragma omp parallel for collapse(3) if (dims[0] * dims[1] * dims[2] * dims[3] > TENSORS_PARALLEL)
     for (size_t b = 0; b < dims[0]; b++)
         for (size_t h = 0; h < dims[1]; h++)
             for (size_t i = 0; i < dims[2]; i++) {

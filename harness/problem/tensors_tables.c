@@ -13,9 +13,6 @@
 #include "prefix.h"
 #include "tensors_view.h"
 
-/* Bytes below which waking other threads costs more than they save. */
-#define WORTH_THREADS 100000
-
 /* ---- lengths and tables -------------------------------------------------------------------- */
 
 /* Fills offsets: the first row of each sequence, and the end of the last one. */
@@ -130,7 +127,7 @@ static bool poison_keys(struct tensor_set *set, const struct attn_problem *p, ui
     size_t *used = paged ? used_of_pages(set, p) : NULL;
     if (paged && !used)
         return false;
-#pragma omp parallel for if (blocks * rows * p->qk_dim > WORTH_THREADS)
+#pragma omp parallel for if (blocks * rows * p->qk_dim > TENSORS_PARALLEL)
     for (size_t n = 0; n < blocks; n++) {
         const size_t from = paged ? used[n] : attn_sequence(p, &set->tensors, n).kv_len;
         poison_rows(&set->tensors.k, n, p->kv_heads, from, rows, p->qk_dim, random_key(key, n));
