@@ -1,24 +1,15 @@
 /*
  * bf16_operands.h: part of kernel flash: queries, keys and values as pairs of bfloat16.
  *
- * K stays where it lies if it can.  V is packed once per block for all tiles of a task: panels of
- * BF16_PANEL value dimensions, in each panel one line of pairs per two keys.
+ * K stays where it lies if it can.  V is packed once per block for all tiles of a task, in panels.
  */
 #ifndef ATTN_FLASH_BF16_OPERANDS_H
 #define ATTN_FLASH_BF16_OPERANDS_H
 
-#include "tile_operands.h"
-#include "shared/simd_bf16.h"
-
 #define PAIR 2
 #define BF16_PANEL \
     (VF_LANES > FLASH_ROWS ? VF_LANES : FLASH_ROWS) /* a register tile is within one */
-
-static bool packs(const struct attn_problem *problem)
-{
-    (void)problem;
-    return true;
-}
+#include "bf16_panels.h"
 
 /* Rows of Q become a column of a tile, VF_LANES pairs of elements at a time; `whole`: there are
  * VF_LANES rows, and their length is a multiple of VF_LANES pairs. */
@@ -78,12 +69,6 @@ static uint16_t *pack_keys(struct block *block, uint16_t *to)
     return to + (FLASH_KEYS + 1) / 2 * 2 * stride;
 }
 
-/* How far dimension d of two keys is from their first, where panels are `panel` elements apart. */
-static ptrdiff_t in_panels(ptrdiff_t panel, int d)
-{
-    return d / BF16_PANEL * panel + d % BF16_PANEL * 2;
-}
-
 /* Joins the values of keys a and b, zeros where they are NULL, and stores the pairs. */
 static void pack_pair_of_values(uint16_t *to, ptrdiff_t panel, const uint16_t *a, const uint16_t *b,
                                 int dim)
@@ -117,36 +102,6 @@ VF_NOINLINE void pack(struct block *block)
                             j + 1 < block->keys ? rows[j + 1] : NULL, block->job->v_dim);
     block->v = to;
     block->v_stride = panel;
-}
-
-static const uint16_t *value_address(const struct block *block, int j, int d)
-{
-    return (const uint16_t *)block->v + in_panels(block->v_stride, d) + j / 2 * BF16_PANEL * 2 +
-           j % 2;
-}
-
-static float value_at(const struct block *block, int j, int d)
-{
-    return attn_bf16_to_f32(*value_address(block, j, d));
-}
-
-/* Whole pairs of keys must be finite, as the other key of a pair is multiplied too. */
-VF_NOINLINE bool values_finite(const struct block *block, int from, int to)
-{
-    const int dim = block->job->v_dim, vectors = dim / VF_LANES * VF_LANES;
-    bf16_vector wrong = {0};
-    bool finite = true;
-    for (int j = from / 2 * 2; j < to; j += 2) {
-        for (int d = 0; d < vectors; d += VF_LANES) {
-            bf16_vector x;
-            memcpy(&x, value_address(block, j, d), sizeof x);
-            wrong |= (bf16_vector)((x & 0x7f80) == 0x7f80);
-        }
-        for (int d = vectors; d < dim; d++)
-            for (int i = 0; i < 2; i++)
-                finite &= (*value_address(block, j + i, d) & 0x7f80) != 0x7f80;
-    }
-    return finite && !vi_any((vi)wrong);
 }
 
 static vf weight_at(const struct block *block, int j, int column)

@@ -14,13 +14,6 @@
 
 #include "matrices_operands.h"
 
-#define FLASH_DTYPES ATTN_BIT(ATTN_BF16)
-#define FLASH_KV_DTYPES 0 /* int8 times its scale is no bf16: variants of float32 compute that */
-#define FLASH_COMPUTE ATTN_BF16
-#define FLASH_SPECULATES 1
-
-typedef uint16_t key_element; /* of K, as it is multiplied */
-
 /* A register tile of sums: two rows by two queries each. */
 #define SUMS_ROWS ((FLASH_ROWS + 1) / 2)
 #define SUMS_COLS (2 * FLASH_COLS)
@@ -110,8 +103,7 @@ VF_INLINE vf store_four(const vf p[PAIR], float *s)
 }
 
 /* The same of up to four rows of scores, in place. */
-VF_INLINE vf exponentials_of_four(const enum exponent kind, int rows, float *s, const vf *shift,
-                                  float unit)
+VF_INLINE vf weights_of(const enum exponent kind, int rows, float *s, const vf *shift, float unit)
 {
     vf p[PAIR];
     VF_UNROLL
@@ -135,38 +127,7 @@ VF_INLINE void store_weights_of(vf x[FLASH_HIGHEST][FLASH_COLS], float *s, vf su
     }
 }
 
-VF_INLINE void exponentials(const int cols, const enum exponent kind, float *s, int keys,
-                            const vf *shift, float unit, vf *l)
-{
-    vf sum[FLASH_COLS], held[FLASH_COLS]; /* as products_f32.h */
-    VF_UNROLL
-    for (int c = 0; c < cols; c++) {
-        sum[c] = vf_set1(0);
-        held[c] = shift[c];
-    }
-    for (; keys >= PAIR; keys -= PAIR, s += PAIR * FLASH_TILE) {
-        VF_UNROLL
-        for (int c = 0; c < cols; c++)
-            sum[c] += exponentials_of_four(kind, PAIR, s + c * VF_LANES, held + c, unit);
-    }
-    for (int c = 0; c < cols; c++) {
-        if (keys)
-            sum[c] += exponentials_of_four(kind, keys, s + c * VF_LANES, held + c, unit);
-        l[c] += sum[c];
-    }
-}
-
 /* ---- results += V^T weights ------------------------------------------------------------------ */
-
-VF_INLINE const void *first_value(const struct block *block, int from)
-{
-    return (const uint16_t *)block->v + from * BF16_PANEL;
-}
-
-VF_INLINE const void *value_column(const void *first, ptrdiff_t v_stride, int d)
-{
-    return (const uint16_t *)first + in_panels(v_stride, d);
-}
 
 VF_INLINE void value_tile(const int rows, const int cols, struct value_args a)
 {

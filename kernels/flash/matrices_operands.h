@@ -4,24 +4,16 @@
  *
  * Every operand is such matrices: of two queries by four dimensions, of two keys by four dimensions, of two
  * value dimensions by four keys.  K and V are packed once per block for all tiles of a task: K by pairs of
- * keys, V in panels of BF16_PANEL value dimensions, in each panel one line per four keys.  The last matrices
- * are filled up with zeros.
+ * keys, V in panels.  The last matrices are filled up with zeros.
  */
 #ifndef ATTN_FLASH_MATRICES_OPERANDS_H
 #define ATTN_FLASH_MATRICES_OPERANDS_H
-
-#include "tile_operands.h"
 
 #define PAIR 4
 #define MATRIX 8                 /* elements */
 #define BF16_PANEL FLASH_ROWS    /* a register tile is within one */
 #define LINE (BF16_PANEL * PAIR) /* elements of a panel's line */
-
-static bool packs(const struct attn_problem *problem)
-{
-    (void)problem;
-    return true;
-}
+#include "bf16_panels.h"
 
 /* Elements of a row whose last four are completed. */
 static int in_fours(int dim)
@@ -74,13 +66,6 @@ static void pack_two_keys(uint16_t *to, const uint16_t *a, const uint16_t *b, in
     }
 }
 
-/* How far the matrix of dimension d is from the first of its line, where panels are `panel` elements
- * apart. */
-static ptrdiff_t in_panels(ptrdiff_t panel, int d)
-{
-    return d / BF16_PANEL * panel + d % BF16_PANEL * PAIR;
-}
-
 /* Values of four keys, zeros where there is none, become a line of each panel: those of a dimension side by
  * side. */
 static void pack_four_values(uint16_t *to, ptrdiff_t panel, const uint16_t *const rows[PAIR],
@@ -118,33 +103,6 @@ VF_NOINLINE void pack(struct block *block)
     block->k_stride = k_stride;
     block->v = v;
     block->v_stride = FLASH_KEYS * BF16_PANEL;
-}
-
-static const uint16_t *value_address(const struct block *block, int j, int d)
-{
-    return (const uint16_t *)block->v + in_panels(block->v_stride, d) + j / PAIR * LINE + j % PAIR;
-}
-
-static float value_at(const struct block *block, int j, int d)
-{
-    return attn_bf16_to_f32(*value_address(block, j, d));
-}
-
-/* Whole fours of keys must be finite, as the others of four are multiplied too. */
-VF_NOINLINE bool values_finite(const struct block *block, int from, int to)
-{
-    const int dim = block->job->v_dim;
-    bf16_vector wrong = {0};
-    bool finite = true;
-    for (int j = from / PAIR * PAIR; j < to; j += PAIR) {
-        for (int d = 0; d + 2 <= dim; d += 2) {
-            const bf16_vector x = (bf16_vector)bf16_load(value_address(block, j, d));
-            wrong |= (bf16_vector)((x & 0x7f80) == 0x7f80);
-        }
-        for (int i = 0; dim % 2 && i < PAIR; i++)
-            finite &= (*value_address(block, j + i, dim - 1) & 0x7f80) != 0x7f80;
-    }
-    return finite && !vi_any((vi)wrong);
 }
 
 /* The weights of four keys lie in two rows: of the column's first two queries and of its others. */

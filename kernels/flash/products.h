@@ -2,7 +2,8 @@
  * products.h: part of kernel flash: scores, weights and results by register tiles, in the
  * arithmetic of the variant.
  *
- * An object file has one arithmetic.  products_f32.h, products_bf16.h and matrices.h define the same names:
+ * An object file has one arithmetic.  products_f32.h, products_bf16.h and matrices.h, with products_loops.h,
+ * define the same names:
  *
  *   FLASH_DTYPES, FLASH_KV_DTYPES, FLASH_COMPUTE  what the descriptor says of it
  *   key_element      of K, as it is multiplied
@@ -35,6 +36,7 @@
 #else
 #include "products_f32.h"
 #endif
+#include "products_loops.h"
 
 /* ---- register tiles -------------------------------------------------------------------------- */
 
