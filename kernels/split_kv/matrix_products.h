@@ -269,6 +269,26 @@ VF_NOINLINE void score_one(const struct rows k[BLOCK_GROUPS], int groups,
             TILE_ZERO(t);         \
     } while (0)
 
+/* The tiles of one step of 16 rows of O, or of two. */
+#define LOAD_SUMS_OF_STEPS(two, o, row, add)             \
+    do {                                                 \
+        LOAD_SUMS(0, o, row, add);                       \
+        LOAD_SUMS(1, (o) + TILE_ROWS, row, add);         \
+        if (two) {                                       \
+            LOAD_SUMS(2, (o) + 2 * TILE_ROWS, row, add); \
+            LOAD_SUMS(3, (o) + 3 * TILE_ROWS, row, add); \
+        }                                                \
+    } while (0)
+#define STORE_SUMS_OF_STEPS(two, o, row)             \
+    do {                                             \
+        TILE_STORE(0, o, row);                       \
+        TILE_STORE(1, (o) + TILE_ROWS, row);         \
+        if (two) {                                   \
+            TILE_STORE(2, (o) + 2 * TILE_ROWS, row); \
+            TILE_STORE(3, (o) + 3 * TILE_ROWS, row); \
+        }                                            \
+    } while (0)
+
 /* O of two tiles of rows += P V over a panel's strips; strips are v_step elements apart, rows of O `row`
  * bytes. */
 VF_NOINLINE void values_two(const uint16_t *a, const uint16_t *v, ptrdiff_t v_step, int strips,
@@ -299,45 +319,35 @@ VF_NOINLINE void values_two(const uint16_t *a, const uint16_t *v, ptrdiff_t v_st
     }
 }
 
-/* The same of one tile of rows. */
+/* The same of one tile of rows, for one or two of its steps: the first four tiles of sums, or two. */
+VF_INLINE void values_of_steps(const bool two, const uint16_t *a, const uint16_t *v,
+                               ptrdiff_t v_step, int strips, float *o, ptrdiff_t row, bool add)
+{
+    LOAD_SUMS_OF_STEPS(two, o, row, add);
+    for (int s = 0; s < strips; s++) {
+        const uint16_t *b = v + s * v_step;
+        TILE_LOAD(4, a + s * TILE_ELEMENTS, TILE_ROW_BYTES);
+        TILE_LOAD(5, b, TILE_ROW_BYTES);
+        TILE_DOT_BF16(0, 4, 5);
+        TILE_LOAD(6, b + TILE_ELEMENTS, TILE_ROW_BYTES);
+        TILE_DOT_BF16(1, 4, 6);
+        if (!two)
+            continue;
+        TILE_LOAD(7, b + 2 * TILE_ELEMENTS, TILE_ROW_BYTES);
+        TILE_DOT_BF16(2, 4, 7);
+        TILE_LOAD(5, b + 3 * TILE_ELEMENTS, TILE_ROW_BYTES);
+        TILE_DOT_BF16(3, 4, 5);
+    }
+    STORE_SUMS_OF_STEPS(two, o, row);
+}
+
 VF_NOINLINE void values_one(const uint16_t *a, const uint16_t *v, ptrdiff_t v_step, int strips,
                             size_t steps, float *o, ptrdiff_t row, bool add)
 {
-    for (; steps >= 2; steps -= 2, v += 4 * TILE_ELEMENTS, o += 2 * STEP_DIMS) {
-        LOAD_SUMS(0, o, row, add);
-        LOAD_SUMS(1, o + TILE_ROWS, row, add);
-        LOAD_SUMS(2, o + 2 * TILE_ROWS, row, add);
-        LOAD_SUMS(3, o + 3 * TILE_ROWS, row, add);
-        for (int s = 0; s < strips; s++) {
-            const uint16_t *b = v + s * v_step;
-            TILE_LOAD(4, a + s * TILE_ELEMENTS, TILE_ROW_BYTES);
-            TILE_LOAD(5, b, TILE_ROW_BYTES);
-            TILE_DOT_BF16(0, 4, 5);
-            TILE_LOAD(6, b + TILE_ELEMENTS, TILE_ROW_BYTES);
-            TILE_DOT_BF16(1, 4, 6);
-            TILE_LOAD(7, b + 2 * TILE_ELEMENTS, TILE_ROW_BYTES);
-            TILE_DOT_BF16(2, 4, 7);
-            TILE_LOAD(5, b + 3 * TILE_ELEMENTS, TILE_ROW_BYTES);
-            TILE_DOT_BF16(3, 4, 5);
-        }
-        TILE_STORE(0, o, row);
-        TILE_STORE(1, o + TILE_ROWS, row);
-        TILE_STORE(2, o + 2 * TILE_ROWS, row);
-        TILE_STORE(3, o + 3 * TILE_ROWS, row);
-    }
-    if (steps == 0)
-        return;
-    LOAD_SUMS(0, o, row, add);
-    LOAD_SUMS(1, o + TILE_ROWS, row, add);
-    for (int s = 0; s < strips; s++) {
-        TILE_LOAD(4, a + s * TILE_ELEMENTS, TILE_ROW_BYTES);
-        TILE_LOAD(5, v + s * v_step, TILE_ROW_BYTES);
-        TILE_DOT_BF16(0, 4, 5);
-        TILE_LOAD(6, v + s * v_step + TILE_ELEMENTS, TILE_ROW_BYTES);
-        TILE_DOT_BF16(1, 4, 6);
-    }
-    TILE_STORE(0, o, row);
-    TILE_STORE(1, o + TILE_ROWS, row);
+    for (; steps >= 2; steps -= 2, v += 4 * TILE_ELEMENTS, o += 2 * STEP_DIMS)
+        values_of_steps(true, a, v, v_step, strips, o, row, add);
+    if (steps)
+        values_of_steps(false, a, v, v_step, strips, o, row, add);
 }
 
 #endif

@@ -182,7 +182,10 @@ VF_INLINE void dots_of_tile(const enum format format, const int r, const int mos
         return;
     }
 #endif
-    dots(format, r, most, s, q, k, axis, next);
+    if (format == FORMAT_I4)
+        dots_of_nibbles(r, s, q, k, axis, next);
+    else
+        dots(format, r, most, s, q, k, axis, next);
 }
 
 /* O += P V for steps [x, x + c) of r rows over keys [from, to). */
@@ -208,6 +211,10 @@ VF_INLINE void values_of_tile(const enum format format, const int r, const struc
                               int from, int to, struct rows v, const struct axis *axis,
                               struct cursor *next)
 {
+    if (format == FORMAT_I4) {
+        values_of_nibbles(r, t, row, from, to, v, axis, next);
+        return;
+    }
     struct cursor cursor = *next; /* in registers */
     float *o = t->o + row * t->o_floats;
     const float *p = t->p + row;
@@ -252,38 +259,17 @@ VF_INLINE void values_of_tile(const enum format format, const int r, const struc
 #define ARITHMETIC(name, format, r)                  \
     DOTS(dots_##name, format, r, KEYS_ABREAST, next) \
     VALUES(values_##name, format, r, next)
-#define DOTS_OF_NIBBLES(r)                                                                         \
-    VF_NOINLINE void dots_i4_##r(vf *s, const float *q, struct rows k, const struct axis *axis,    \
-                                 struct cursor *next)                                              \
-    {                                                                                              \
-        dots_of_nibbles(r, s, q, k, axis, next);                                                   \
-    }                                                                                              \
-    VF_NOINLINE void values_i4_##r(const struct tile *t, int row, int from, int to, struct rows v, \
-                                   const struct axis *axis, struct cursor *next)                   \
-    {                                                                                              \
-        values_of_nibbles(r, t, row, from, to, v, axis, next);                                     \
-    }
-ARITHMETIC(f32_1, FORMAT_F32, 1)
-ARITHMETIC(f32_2, FORMAT_F32, 2)
-ARITHMETIC(f32_4, FORMAT_F32, 4)
-ARITHMETIC(bf16_1, FORMAT_BF16, 1)
-ARITHMETIC(bf16_2, FORMAT_BF16, 2)
-ARITHMETIC(bf16_4, FORMAT_BF16, 4)
-ARITHMETIC(f16_1, FORMAT_F16, 1)
-ARITHMETIC(f16_2, FORMAT_F16, 2)
-ARITHMETIC(f16_4, FORMAT_F16, 4)
-ARITHMETIC(i8_1, FORMAT_I8, 1)
-ARITHMETIC(i8_2, FORMAT_I8, 2)
-ARITHMETIC(i8_4, FORMAT_I8, 4)
-ARITHMETIC(f8e4m3_1, FORMAT_F8E4M3, 1)
-ARITHMETIC(f8e4m3_2, FORMAT_F8E4M3, 2)
-ARITHMETIC(f8e4m3_4, FORMAT_F8E4M3, 4)
-ARITHMETIC(f8e5m2_1, FORMAT_F8E5M2, 1)
-ARITHMETIC(f8e5m2_2, FORMAT_F8E5M2, 2)
-ARITHMETIC(f8e5m2_4, FORMAT_F8E5M2, 4)
-DOTS_OF_NIBBLES(1)
-DOTS_OF_NIBBLES(2)
-DOTS_OF_NIBBLES(4)
+#define ARITHMETIC_OF_FEW(name, format) \
+    ARITHMETIC(name##_1, format, 1)     \
+    ARITHMETIC(name##_2, format, 2)     \
+    ARITHMETIC(name##_4, format, 4)
+ARITHMETIC_OF_FEW(f32, FORMAT_F32)
+ARITHMETIC_OF_FEW(bf16, FORMAT_BF16)
+ARITHMETIC_OF_FEW(f16, FORMAT_F16)
+ARITHMETIC_OF_FEW(i8, FORMAT_I8)
+ARITHMETIC_OF_FEW(f8e4m3, FORMAT_F8E4M3)
+ARITHMETIC_OF_FEW(f8e5m2, FORMAT_F8E5M2)
+ARITHMETIC_OF_FEW(i4, FORMAT_I4)
 #if VF_LANES == 2 * LANE_ROWS
 ARITHMETIC(f32_8, FORMAT_F32, 8)
 ARITHMETIC(bf16_8, FORMAT_BF16, 8)

@@ -60,42 +60,13 @@ static void spread_weights(const float *p, uint16_t *to)
 
 #endif
 
-/* O += P V, or without `add` O = P V, for a tile of rows over a block's groups of keys, v.  Weights are tiles
- * in a. */
-VF_NOINLINE void values_in_place(const uint16_t *a, const struct rows v[BLOCK_GROUPS], int groups,
-                                 size_t steps, float *o, ptrdiff_t row, bool add,
-                                 struct fetching *ahead)
+/* O += P V, or without `add` O = P V, for a tile of rows over a block's groups of keys, v: one step of its
+ * dimensions, from byte `at` of a value on, or two.  Weights are tiles in a. */
+VF_INLINE void values_in_place_of_steps(const bool two, const uint16_t *a,
+                                        const struct rows v[BLOCK_GROUPS], ptrdiff_t at, int groups,
+                                        float *o, ptrdiff_t row, bool add, struct fetching *ahead)
 {
-    ptrdiff_t at = 0;
-    for (; steps >= 2; steps -= 2, at += 2 * TILE_ROW_BYTES, o += 2 * STEP_DIMS) {
-        LOAD_SUMS(0, o, row, add);
-        LOAD_SUMS(1, o + TILE_ROWS, row, add);
-        LOAD_SUMS(2, o + 2 * TILE_ROWS, row, add);
-        LOAD_SUMS(3, o + 3 * TILE_ROWS, row, add);
-        for (int g = 0; g < groups; g++) {
-            const uint16_t *even = a + g * 2 * TILE_ELEMENTS;
-            TILE_LOAD(4, even, TILE_ROW_BYTES);
-            TILE_LOAD_PAST_L1(6, v[g].data + at, v[g].stride);
-            TILE_DOT_BF16(0, 4, 6);
-            fetch_beside(ahead);
-            TILE_LOAD(5, even + TILE_ELEMENTS, TILE_ROW_BYTES);
-            TILE_DOT_BF16(1, 5, 6);
-            fetch_beside(ahead);
-            TILE_LOAD_PAST_L1(7, v[g].data + at + TILE_ROW_BYTES, v[g].stride);
-            TILE_DOT_BF16(2, 4, 7);
-            fetch_beside(ahead);
-            TILE_DOT_BF16(3, 5, 7);
-            fetch_beside(ahead);
-        }
-        TILE_STORE(0, o, row);
-        TILE_STORE(1, o + TILE_ROWS, row);
-        TILE_STORE(2, o + 2 * TILE_ROWS, row);
-        TILE_STORE(3, o + 3 * TILE_ROWS, row);
-    }
-    if (steps == 0)
-        return;
-    LOAD_SUMS(0, o, row, add);
-    LOAD_SUMS(1, o + TILE_ROWS, row, add);
+    LOAD_SUMS_OF_STEPS(two, o, row, add);
     for (int g = 0; g < groups; g++) {
         const uint16_t *even = a + g * 2 * TILE_ELEMENTS;
         TILE_LOAD(4, even, TILE_ROW_BYTES);
@@ -105,9 +76,27 @@ VF_NOINLINE void values_in_place(const uint16_t *a, const struct rows v[BLOCK_GR
         TILE_LOAD(5, even + TILE_ELEMENTS, TILE_ROW_BYTES);
         TILE_DOT_BF16(1, 5, 6);
         fetch_beside(ahead);
+        if (!two)
+            continue;
+        TILE_LOAD_PAST_L1(7, v[g].data + at + TILE_ROW_BYTES, v[g].stride);
+        TILE_DOT_BF16(2, 4, 7);
+        fetch_beside(ahead);
+        TILE_DOT_BF16(3, 5, 7);
+        fetch_beside(ahead);
     }
-    TILE_STORE(0, o, row);
-    TILE_STORE(1, o + TILE_ROWS, row);
+    STORE_SUMS_OF_STEPS(two, o, row);
+}
+
+/* The same for all steps. */
+VF_NOINLINE void values_in_place(const uint16_t *a, const struct rows v[BLOCK_GROUPS], int groups,
+                                 size_t steps, float *o, ptrdiff_t row, bool add,
+                                 struct fetching *ahead)
+{
+    ptrdiff_t at = 0;
+    for (; steps >= 2; steps -= 2, at += 2 * TILE_ROW_BYTES, o += 2 * STEP_DIMS)
+        values_in_place_of_steps(true, a, v, at, groups, o, row, add, ahead);
+    if (steps)
+        values_in_place_of_steps(false, a, v, at, groups, o, row, add, ahead);
 }
 
 #endif
