@@ -79,39 +79,38 @@ static bool hidden(const struct query *at, ptrdiff_t key)
     return p->mask & ATTN_MASK_BIAS && bias(at, j) == -INFINITY;
 }
 
-/* Row j of K: where it is, or elements of 8 or 4 bits times their scales in `widened`. */
-static const real *key(const struct query *at, size_t j, real *widened)
+/* Row j of K or V: where it is, or elements of 8 or 4 bits times their scales in `widened`.  `each`: from an
+ * element's or group's scale to that of the next, 0 where a row has one. */
+static const real *row_of(const struct query *at, const struct attn_tensor *kv,
+                          const struct attn_tensor *scale, ptrdiff_t each,
+                          const struct attn_tensor *zero, size_t dim, size_t j, real *widened)
 {
     const struct attn_problem *p = at->problem;
-    const struct attn_tensors *t = at->tensors;
-    const void *row = attn_kv_row(p, t, &t->k, &at->sequence, at->b, at->g, j);
+    const void *row = attn_kv_row(p, at->tensors, kv, &at->sequence, at->b, at->g, j);
     if (p->kv_dtype == REAL_DTYPE)
         return row;
-    const float *scales = attn_row_f32(&t->k_scale, at->b, at->g, at->sequence.kv_first + j);
-    for (size_t d = 0; d < p->qk_dim; d++)
-        widened[d] =
-            (real)scales[(ptrdiff_t)attn_scale_index(p, d) * t->k_scale.stride[3]] *
-            ((real)attn_scaled_element(p->kv_dtype, row, d) -
-             (real)attn_zero_point(p, &t->k_zero, at->b, at->g, at->sequence.kv_first + j, d));
+    const size_t r = at->sequence.kv_first + j;
+    const float *scales = attn_row_f32(scale, at->b, at->g, r);
+    for (size_t d = 0; d < dim; d++)
+        widened[d] = (real)scales[(ptrdiff_t)attn_scale_index(p, d) * each] *
+                     ((real)attn_scaled_element(p->kv_dtype, row, d) -
+                      (real)attn_zero_point(p, zero, at->b, at->g, r, d));
     return widened;
 }
 
-/* The same of V, whose scale is one a row, or one a group of i4. */
+static const real *key(const struct query *at, size_t j, real *widened)
+{
+    const struct attn_tensors *t = at->tensors;
+    return row_of(at, &t->k, &t->k_scale, t->k_scale.stride[3], &t->k_zero, at->problem->qk_dim, j,
+                  widened);
+}
+
+/* V has one scale a row, or one a group of i4. */
 static const real *value(const struct query *at, size_t j, real *widened)
 {
-    const struct attn_problem *p = at->problem;
     const struct attn_tensors *t = at->tensors;
-    const void *row = attn_kv_row(p, t, &t->v, &at->sequence, at->b, at->g, j);
-    if (p->kv_dtype == REAL_DTYPE)
-        return row;
-    const ptrdiff_t each = p->kv_dtype == ATTN_I4 ? t->v_scale.stride[3] : 0;
-    const float *scales = attn_row_f32(&t->v_scale, at->b, at->g, at->sequence.kv_first + j);
-    for (size_t d = 0; d < p->v_dim; d++)
-        widened[d] =
-            (real)scales[(ptrdiff_t)attn_scale_index(p, d) * each] *
-            ((real)attn_scaled_element(p->kv_dtype, row, d) -
-             (real)attn_zero_point(p, &t->v_zero, at->b, at->g, at->sequence.kv_first + j, d));
-    return widened;
+    const ptrdiff_t each = at->problem->kv_dtype == ATTN_I4 ? t->v_scale.stride[3] : 0;
+    return row_of(at, &t->v, &t->v_scale, each, &t->v_zero, at->problem->v_dim, j, widened);
 }
 
 static real dot(const real *a, const real *b, size_t n)
