@@ -2,6 +2,7 @@
 
 import shutil
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 import sample
 from attntools.base import cli
-from attntools.gate import gate_builds, gate_launch
+from attntools.gate import bisect, gate, gate_builds, gate_launch
 from repository import Repository
 
 
@@ -81,9 +82,17 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
 
 
 @pytest.fixture
-def repository(tmp_path: Path) -> Repository:
+def repository(
+    tool: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_process: None
+) -> Repository:
     """A small repository, where there is what builds its commits."""
-    for tool in ("git", "cmake", "ninja"):
-        if not shutil.which(tool):
-            pytest.skip(f"{tool} is not installed")
-    return Repository(tmp_path)
+    for program in ("git", "cmake", "ninja"):
+        if not shutil.which(program):
+            pytest.skip(f"{program} is not installed")
+    for module in (gate_builds, gate, bisect):
+        monkeypatch.setattr(module, "ROOT", tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("ATTNBENCH_DATA", str(tmp_path))  # which a gate sets for its programs
+    return Repository(tmp_path, tool)

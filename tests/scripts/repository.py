@@ -1,13 +1,21 @@
 """A small repository whose commits build programs with known times."""
 
+from __future__ import annotations
+
 import os
 import shutil
 import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 import fake
+from attntools.gate import gate
+
+if TYPE_CHECKING:
+    from conftest import Outcome, Tool
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 
@@ -28,15 +36,13 @@ def _hear_interrupts() -> None:
 
 
 class Repository:
-    """A repository of its own with the tools in it, so that they build its commits."""
+    """A repository of its own whose commits the tools build."""
 
-    def __init__(self, path: Path) -> None:
-        """An empty one at that path."""
+    def __init__(self, path: Path, tool: Tool) -> None:
+        """An empty one at that path; `tool` runs tools in this process, as if they lay in it."""
         self.path = path
-        shutil.copytree(SCRIPTS / "attntools", path / "scripts/attntools")
-        (path / "results").mkdir()
-        shutil.copy(SCRIPTS.parent / "results/schema.json", path / "results")
-        (path / ".gitignore").write_text("scripts\ntmp\ncache\nbuilt\n")
+        self._tool = tool
+        (path / ".gitignore").write_text("scripts\nresults\ntmp\ncache\nbuilt\n")
         (path / "CMakePresets.json").write_text(PRESETS)
         (path / "tmp").mkdir()
         self.git("init", "--quiet")
@@ -56,22 +62,26 @@ class Repository:
         self.git("commit", "--quiet", "--allow-empty", "--message", f"{factor} ms")
         return self.git("rev-parse", "HEAD").strip()
 
-    def tool(self, name: str, *arguments: str) -> subprocess.Popen[str]:
-        """A tool under way, with as few pairs as a gate may have."""
-        environment = os.environ | {
-            "PYTHONPATH": str(self.path / "scripts"),
-            "TMPDIR": str(self.path / "tmp"),
-            "XDG_CACHE_HOME": str(self.path / "cache"),
-        }
+    def run(self, module: ModuleType, *arguments: str) -> Outcome:
+        """A tool with as few pairs as a gate may have, in no process: its start takes a second."""
+        return self._tool(module, *arguments, "-n", "8")
+
+    def gate(self, *arguments: str) -> Outcome:
+        """The gate, likewise."""
+        return self.run(gate, *arguments)
+
+    def started(self, name: str, *arguments: str) -> subprocess.Popen[str]:
+        """A tool under way in a process, from a copy of the tools in here."""
+        if not (self.path / "scripts").exists():
+            shutil.copytree(SCRIPTS / "attntools", self.path / "scripts/attntools")
+            (self.path / "results").mkdir()
+            shutil.copy(SCRIPTS.parent / "results/schema.json", self.path / "results")
+        environment = os.environ | {"PYTHONPATH": str(self.path / "scripts")}
         return subprocess.Popen(
-            [sys.executable, "-m", f"attntools.{name}", *arguments, "-n", "8"],
+            [sys.executable, "-m", f"attntools.gate.{name}", *arguments, "-n", "8"],
             env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             start_new_session=True, preexec_fn=_hear_interrupts,
         )  # fmt: skip
-
-    def gate(self, *arguments: str) -> subprocess.Popen[str]:
-        """The gate under way."""
-        return self.tool("gate.gate", *arguments)
 
     def kept(self) -> list[Path]:
         """The programs in the cache."""

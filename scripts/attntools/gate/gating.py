@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from attntools.base import statistics
@@ -20,16 +21,29 @@ class Judged:
     identity: Identity
     verdict: Verdict
     reason: str
-    pairs: int
+    log_ratios: list[float]  # of the pairs
     median: float
     lo: float
     hi: float
     p: float  # adjusted by Holm over the cells
     floor: float  # of the A/A pairs of this session
     threshold: float  # max(what was asked for, floor)
-    detectable: float  # the smallest effect that would have been found, power 0.8
+    level: float  # that Holm's method requires of the first cell
     base_s: float  # median over its launches
     new_s: float  # base_s with the median change of the pairs
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs there were."""
+        return len(self.log_ratios)
+
+    @cached_property
+    def detectable(self) -> float:
+        """The smallest effect that would have been found, power 0.8.
+
+        A bootstrap, which takes longer than all else here: only where it is shown.
+        """
+        return statistics.detectable(self.log_ratios, self.pairs, self.threshold, level=self.level)
 
 
 def noise_floor(same: list[float]) -> float:
@@ -41,12 +55,11 @@ def noise_floor(same: list[float]) -> float:
 def _judge_one(
     identity: Identity, samples: Samples, p: float, threshold: float, level: float
 ) -> Judged:
-    x = np.array(samples.log_ratios())
+    x = samples.log_ratios()
     lo, hi = (float(end) for end in statistics.median_interval(x))
     median = float(np.median(x))
     floor = noise_floor(samples.same_side())
     limit = max(threshold, floor) if floor == floor else threshold
-    detectable = statistics.detectable(x, len(x), limit, level=level)
     percent = f"{100 * np.expm1(limit):.1f} %"
     verdict, reason = Verdict.SAME, f"nothing above {percent}"
     if not lo <= hi:
@@ -62,9 +75,7 @@ def _judge_one(
     base = float(np.median([launch_time(b) for b, _ in samples.pairs]))
     # Not the median of the new launches: where the machine drifts it would show another change.
     new = base * float(np.exp(median))
-    return Judged(
-        identity, verdict, reason, len(x), median, lo, hi, p, floor, limit, detectable, base, new
-    )  # fmt: skip
+    return Judged(identity, verdict, reason, x, median, lo, hi, p, floor, limit, level, base, new)
 
 
 def judge(collected: Mapping[Identity, Samples], threshold: float) -> list[Judged]:

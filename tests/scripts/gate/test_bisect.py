@@ -5,20 +5,21 @@ import re
 import signal
 
 import pytest
+from attntools.gate import bisect
+from conftest import Outcome
 from repository import Repository
 
 BROKEN = "COMMAND false"
 
 
-def bisect(repository: Repository, *arguments: str) -> tuple[int, str, str]:
-    """Exit code, summary, messages; the repository is left as it was."""
+def bisected(repository: Repository, *arguments: str) -> Outcome:
+    """What the tool says; the repository is left as it was."""
     head = repository.git("rev-parse", "HEAD")
-    process = repository.tool("gate.bisect", *arguments)
-    out, err = process.communicate()
+    outcome = repository.run(bisect, *arguments)
     assert repository.git("rev-parse", "HEAD") == head
     assert repository.git("status", "--porcelain") == ""
     assert not (repository.path / ".git/BISECT_LOG").exists()
-    return process.returncode, out, err
+    return outcome
 
 
 def plant(repository: Repository, *factors: float, broken: tuple[int, ...] = ()) -> list[str]:
@@ -36,15 +37,15 @@ def found_by(out: str) -> str:
 @pytest.mark.long
 def test_the_first_slow_commit_is_found(repository: Repository) -> None:
     commits = plant(repository, 1, 1, 1, 1.05, 1.05, 1.05, 1.05, 1.05)
-    code, out, err = bisect(repository, "--good", commits[0], "--bad", "HEAD")
-    assert code == 0, err
-    assert commits[3].startswith(found_by(out))
-    assert "1 of 1 cells are slower" in out
+    outcome = bisected(repository, "--good", commits[0], "--bad", "HEAD")
+    assert outcome.code == 0, outcome.err
+    assert commits[3].startswith(found_by(outcome.out))
+    assert "1 of 1 cells are slower" in outcome.out
     short = commits[3][:12]
     assert re.search(
-        rf"`{commits[3]} \({short}\)` against `{commits[3]}\^ \({commits[2][:12]}\)`", out
+        rf"`{commits[3]} \({short}\)` against `{commits[3]}\^ \({commits[2][:12]}\)`", outcome.out
     )
-    asked = [c for c in commits if f"building new ({c}" in err]
+    asked = [c for c in commits if f"building new ({c}" in outcome.err]
     assert len(asked) <= 4  # 7 commits are halved three times; the last one is asked first
     assert repository.left() == []
 
@@ -52,26 +53,26 @@ def test_the_first_slow_commit_is_found(repository: Repository) -> None:
 @pytest.mark.long
 def test_it_may_be_the_last_one(repository: Repository) -> None:
     commits = plant(repository, 1, 1, 1, 1.05)
-    code, out, err = bisect(repository, "--good", commits[0], "--bad", "HEAD")
-    assert code == 0, err
-    assert commits[3].startswith(found_by(out))
+    outcome = bisected(repository, "--good", commits[0], "--bad", "HEAD")
+    assert outcome.code == 0, outcome.err
+    assert commits[3].startswith(found_by(outcome.out))
 
 
 @pytest.mark.long
 def test_what_does_not_build_is_skipped(repository: Repository) -> None:
     commits = plant(repository, 1, 1, 1, 1, 1, 1.05, 1.05, broken=(3,))
-    code, out, err = bisect(repository, "--good", commits[0], "--bad", "HEAD")
-    assert code == 0, err
-    assert commits[5].startswith(found_by(out))
+    outcome = bisected(repository, "--good", commits[0], "--bad", "HEAD")
+    assert outcome.code == 0, outcome.err
+    assert commits[5].startswith(found_by(outcome.out))
 
 
 @pytest.mark.long
 def test_skipped_ones_may_hide_it(repository: Repository) -> None:
     commits = plant(repository, 1, 1, 1, 1.05, 1.05, broken=(2,))
-    code, out, err = bisect(repository, "--good", commits[0], "--bad", "HEAD")
-    assert (code, out) == (3, ""), err
-    assert "skipped, building new failed" in err
-    listed = set(re.findall(r"^  (\w+) ", err, re.MULTILINE))
+    outcome = bisected(repository, "--good", commits[0], "--bad", "HEAD")
+    assert (outcome.code, outcome.out) == (3, ""), outcome.err
+    assert "skipped, building new failed" in outcome.err
+    listed = set(re.findall(r"^  (\w+) ", outcome.err, re.MULTILINE))
     assert {c for c in commits if any(c.startswith(short) for short in listed)} == set(commits[2:4])
 
 
@@ -79,7 +80,7 @@ def test_skipped_ones_may_hide_it(repository: Repository) -> None:
 def test_interrupted_ones_go_on(repository: Repository) -> None:
     commits = plant(repository, 1, 1, 1, 1, 1, 1, 1.05, 1.05)
     words = ("--good", commits[0], "--bad", commits[-1])
-    process = repository.tool("gate.bisect", *words)
+    process = repository.started("bisect", *words)
     assert process.stderr
     for line in process.stderr:
         if re.search(r"bisect: about \d steps more", line):
@@ -87,10 +88,10 @@ def test_interrupted_ones_go_on(repository: Repository) -> None:
     os.killpg(process.pid, signal.SIGINT)
     process.communicate()
     assert process.returncode == 130
-    code, out, err = bisect(repository, *words)
-    assert code == 0, err
-    assert "bisect: going on; answers so far: 1" in err
-    assert commits[6].startswith(found_by(out))
+    outcome = bisected(repository, *words)
+    assert outcome.code == 0, outcome.err
+    assert "bisect: going on; answers so far: 1" in outcome.err
+    assert commits[6].startswith(found_by(outcome.out))
     assert repository.left() == []
 
 
@@ -107,7 +108,7 @@ def test_interrupted_ones_go_on(repository: Repository) -> None:
 @pytest.mark.long
 def test_nothing_to_find(repository: Repository, good: str, bad: str, code: int, said: str) -> None:
     plant(repository, 1, 1.001)
-    ended, out, err = bisect(repository, "--good", good, "--bad", bad)
-    assert (ended, out) == (code, "")
-    assert f"bisect: {said}" in err
+    outcome = bisected(repository, "--good", good, "--bad", bad)
+    assert (outcome.code, outcome.out) == (code, "")
+    assert f"bisect: {said}" in outcome.err
     assert repository.left() == []

@@ -17,19 +17,17 @@ pytestmark = pytest.mark.long
 
 # A step of a build that takes long enough for another gate to come by.
 COUNT = "COMMAND sh -c 'echo once >>%s/built' COMMAND sleep 1"
+SAME = ("--base", "HEAD", "--new", "HEAD")
 
 
 def test_commits_are_built_and_compared(repository: Repository) -> None:
     base, new = repository.commit(1.0), repository.commit(1.05)
     gate = repository.gate("--base", "HEAD~1", "--new", "HEAD")
-    out, err = gate.communicate()
-    assert gate.returncode == 1
-    assert f"building base, HEAD~1 ({base[:12]})" in err
-    assert "1 of 1 cells are slower" in out
-    assert f"`HEAD ({new[:12]})` against `HEAD~1 ({base[:12]})`, 8 pairs of launches" in out
-    same = repository.gate("--base", new, "--new", "HEAD")
-    same.communicate()
-    assert same.returncode == 0
+    assert gate.code == 1
+    assert f"building base, HEAD~1 ({base[:12]})" in gate.err
+    assert "1 of 1 cells are slower" in gate.out
+    assert f"`HEAD ({new[:12]})` against `HEAD~1 ({base[:12]})`, 8 pairs of launches" in gate.out
+    assert repository.gate("--base", new, "--new", "HEAD").code == 0
     assert repository.left() == []
 
 
@@ -38,19 +36,17 @@ def test_what_is_not_compared_is_said(repository: Repository) -> None:
     repository.commit(1.001)
     fake.program(repository.path / "program", 2.0)  # slower, and not committed
     gate = repository.gate("--base", "HEAD~1", "--new", "HEAD")
-    out, err = gate.communicate()
-    assert gate.returncode == 0
-    assert re.search(r"gate: uncommitted changes are not in HEAD \(\w+\): program\n", err)
-    assert out.startswith("### ⚠️ attnbench gate: no regression in 1 cells\n")
-    assert "\n**Uncommitted changes are not in HEAD (" in out
+    assert gate.code == 0
+    assert re.search(r"gate: uncommitted changes are not in HEAD \(\w+\): program\n", gate.err)
+    assert gate.out.startswith("### ⚠️ attnbench gate: no regression in 1 cells\n")
+    assert "\n**Uncommitted changes are not in HEAD (" in gate.out
     gate = repository.gate("--base", "HEAD", "--new", "HEAD~1")
-    assert "uncommitted" not in "".join(gate.communicate())
+    assert "uncommitted" not in gate.out + gate.err
     repository.git("checkout", ".")
     gate = repository.gate("--base", "HEAD", "--new", "HEAD")
-    out, err = gate.communicate()
-    assert gate.returncode == 0
-    assert "base and new are the same program to the byte" in out
-    assert "ncommitted" not in out + err
+    assert gate.code == 0
+    assert "base and new are the same program to the byte" in gate.out
+    assert "ncommitted" not in gate.out + gate.err
 
 
 def test_a_base_that_is_not_there_says_how_to_deepen(repository: Repository) -> None:
@@ -58,19 +54,17 @@ def test_a_base_that_is_not_there_says_how_to_deepen(repository: Repository) -> 
     fake.program(repository.path / "attnbench")  # which an empty path would mean
     for base in ("", " ", "0" * 40):
         gate = repository.gate("--base", base, "--new", str(repository.path / "attnbench"))
-        _, err = gate.communicate()
-        assert gate.returncode == 5
-        assert err.startswith("gate: the base")
-        assert "shallow" not in err
+        assert gate.code == 5
+        assert gate.err.startswith("gate: the base")
+        assert "shallow" not in gate.err
     repository.commit(1.0)
     (repository.path / ".git/shallow").write_text(repository.commit(1.0) + "\n")
     for base in ("", "v1"):
         gate = repository.gate("--base", base, "--new", "HEAD")
-        _, err = gate.communicate()
-        assert gate.returncode == 5
-        assert "this clone is shallow: git fetch --unshallow" in err
+        assert gate.code == 5
+        assert "this clone is shallow: git fetch --unshallow" in gate.err
     gate = repository.gate("--base", "HEAD", "--new", "")
-    assert (gate.communicate()[0], gate.returncode) == ("", 4)
+    assert (gate.out, gate.code) == ("", 4)
 
 
 @pytest.mark.parametrize(("sides", "code"), [(("broken", "HEAD"), 5), (("HEAD", "broken"), 6)])
@@ -85,11 +79,10 @@ def test_commit_that_does_not_build(
     repository.commit(1.0)
     summary = repository.path / "tmp/summary.md"
     gate = repository.gate("--base", sides[0], "--new", sides[1], "--output", str(summary))
-    _, err = gate.communicate()
-    assert gate.returncode == code
+    assert gate.code == code
     what = f"building {'base' if code == 5 else 'new'} failed (cmake --build "
-    assert what in err
-    assert "\n  mine.c:3:1: error: no such thing\n" in err
+    assert what in gate.err
+    assert "\n  mine.c:3:1: error: no such thing\n" in gate.err
     said = summary.read_text()
     assert said.startswith(f"### ❌ attnbench gate: {what}")
     assert "\nmine.c:3:1: error: no such thing\n" in said
@@ -105,7 +98,7 @@ def test_interrupted_build_leaves_no_worktree(
     begun = repository.path / "tmp/begun"
     repository.commit(1.0, f"COMMAND touch {begun} COMMAND sleep 60")
     summary = repository.path / "tmp/summary.md"
-    gate = repository.gate("--base", "HEAD", "--new", "HEAD", "--output", str(summary))
+    gate = repository.started("gate", *SAME, "--output", str(summary))
     while not begun.exists():
         assert gate.poll() is None, gate.communicate()[1]
         time.sleep(0.01)
@@ -135,7 +128,7 @@ def test_a_build_tells_how_long_the_rest_takes(
 
 def test_commit_is_built_once_and_kept(repository: Repository) -> None:
     commit = repository.commit(1.0, COUNT % repository.path)
-    gates = [repository.gate("--base", "HEAD", "--new", "HEAD", "--equal") for _ in range(2)]
+    gates = [repository.started("gate", *SAME, "--equal") for _ in range(2)]
     said = [gate.communicate() for gate in gates]
     assert [gate.returncode for gate in gates] == [0, 0]
     assert repository.builds() == 1
@@ -159,7 +152,7 @@ def test_gates_take_turns_at_building(repository: Repository) -> None:
     place.mkdir(parents=True)
     with (place / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        gate = repository.gate("--base", "HEAD", "--new", "HEAD")
+        gate = repository.started("gate", *SAME)
         assert gate.stderr
         assert gate.stderr.readline() == "gate: another gate is building; waiting for it\n"
         assert list(place.iterdir()) == [place / "lock"]
@@ -169,15 +162,13 @@ def test_gates_take_turns_at_building(repository: Repository) -> None:
 
 def test_program_that_does_not_run_is_built_again(repository: Repository) -> None:
     repository.commit(1.0, COUNT % repository.path)
-    repository.gate("--base", "HEAD", "--new", "HEAD").communicate()
+    repository.gate(*SAME)
     (kept,) = repository.kept()
     whole = kept.read_bytes()
     kept.write_bytes(whole[: len(whole) // 2])
     half = kept.parent / f".{kept.name}.half"  # what a gate leaves that is killed as it writes
     half.write_bytes(whole[:9])
-    gate = repository.gate("--base", "HEAD", "--new", "HEAD")
-    gate.communicate()
-    assert gate.returncode == 0
+    assert repository.gate(*SAME).code == 0
     assert repository.builds() == 2
     assert repository.kept() == [kept]
     assert kept.read_bytes() == whole
@@ -187,9 +178,9 @@ def test_other_compiler_flags_are_another_program(
     repository: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     repository.commit(1.0, COUNT % repository.path)
-    repository.gate("--base", "HEAD", "--new", "HEAD").communicate()
+    repository.gate(*SAME)
     monkeypatch.setenv("CFLAGS", "-fno-inline")
-    repository.gate("--base", "HEAD", "--new", "HEAD").communicate()
+    repository.gate(*SAME)
     assert repository.builds() == 2
     assert len(repository.kept()) == 2
 
@@ -209,8 +200,7 @@ def test_least_recently_used_program_goes(tmp_path: Path) -> None:
 def test_gate_without_a_cache_builds_all_the_same(repository: Repository) -> None:
     repository.commit(1.0)
     (repository.path / "cache").write_text("a file, no folder")
-    gate = repository.gate("--base", "HEAD", "--new", "HEAD")
-    _, err = gate.communicate()
-    assert gate.returncode == 0
-    assert "gate: builds are not kept: " in err
+    gate = repository.gate(*SAME)
+    assert gate.code == 0
+    assert "gate: builds are not kept: " in gate.err
     assert repository.left() == []
