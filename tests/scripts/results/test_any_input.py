@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import pytest
 import sample
 from attntools.base import cli
 from attntools.compare import compare
@@ -145,6 +146,7 @@ def drawn_by_all(content: bytes) -> None:
         assert refused(plot, path, path, "--all", "--output", Path(folder) / "figures") >= none
 
 
+@pytest.mark.long
 @DRAWN
 @given(lines() | spoiled())
 def test_anything_may_be_drawn(content: bytes) -> None:
