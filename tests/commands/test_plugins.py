@@ -17,6 +17,7 @@ from command import (
     HOST,
     SCHEMA,
     TINY,
+    UNCHECKED,
     cells,
     lines,
     run,
@@ -33,7 +34,11 @@ class Plugins(PluginTest):
     # ---- as any other kernel ---------------------------------------------------------------------
 
     def test_it_is_checked_timed_and_named(self) -> None:
-        rows = self.session("--plugin", self.plugin("right"))
+        """Its rows fit the schema, those of a refused one too, and its repro line runs it."""
+        odd = self.directory / "it's mine.so"
+        shutil.copy(self.plugin("right"), odd)
+        both = ("--plugin", str(odd), "--plugin", self.plugin("no_entry"))
+        rows = self.session(*both, code=3)
         row = rows["right"]
         self.assertEqual((row["state"], row["isa"]), ("ok", "baseline"))
         self.assertGreater(row["time"]["median_s"], 0)
@@ -44,12 +49,12 @@ class Plugins(PluginTest):
         for line in lines(self.output):
             if line.get("kernel") == "right":
                 self.assertEqual(line["plugin"], row["plugin"])
-
-    def test_its_repro_line_runs_it(self) -> None:
-        odd = self.directory / "it's mine.so"
-        shutil.copy(self.plugin("right"), odd)
-        rows = self.session("--plugin", str(odd), code=None)
-        words = shlex.split(rows["right"]["repro"])
+        schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
+        self.assertIn("plugin", schema["$defs"]["identity"]["key"])
+        pattern = schema["$defs"]["identity"]["properties"]["plugin"]["pattern"]
+        for name in ("right", "no_entry"):
+            self.assertRegex(rows[name]["plugin"], pattern)
+        words = shlex.split(row["repro"])
         self.assertEqual(words[2:4], ["--plugin", str(odd)])
         again = str(self.directory / "again.jsonl")
         done = run(*words[1:], *BRIEF, "--output", again)
@@ -70,16 +75,29 @@ class Plugins(PluginTest):
         self.assertEqual(done.returncode, 0, done)
         self.assertRegex(done.stdout, r"(?m)^  right +plugins +baseline\n      of a test$")
 
-    def test_several_files(self) -> None:
-        words = ["--plugin", self.plugin("right"), f"--plugin={self.plugin('first')}"]
-        rows = self.session(*words, *words[:2], command="check")
+    def test_several_files_and_other_versions_of_attention_h(self) -> None:
+        """One of them named in two ways, and so twice."""
+        versions = ("first", "shorter", "longer")
+        words = [f"--plugin={self.plugin(version)}" for version in versions]
+        words += ["--plugin", self.plugin("first")]
+        rows = self.session(*words, problem=CAUSAL)
         self.assertEqual({n: r["state"] for n, r in rows.items()},
-                         {"naive": "ok", "right": "ok", "first": "ok"})  # fmt: skip
+                         dict.fromkeys(("naive", *versions), "ok"))  # fmt: skip
+
+    def test_check_has_it(self) -> None:
+        rows = self.session("--plugin", self.plugin("right"), command="check", kernels="right")
+        self.assertEqual(
+            (rows["right"]["state"], rows["right"]["check"]["depth"]), ("ok", "thorough")
+        )
 
     def test_all_has_it(self) -> None:
-        rows = self.session("--plugin", self.plugin("right"), kernels="all")
-        self.assertIn("flash", rows)
-        self.assertEqual(rows["right"]["state"], "ok")
+        words = ["run", "--problem", TINY, "--kernel", "all", "--threads", "1", "--dry-run"]
+        without, beside = (
+            int(run(*words, *more).stdout.split()[0])
+            for more in ([], ["--plugin", self.plugin("right")])
+        )
+        self.assertGreater(without, 1)
+        self.assertEqual(beside, without + 1)
 
     def test_capabilities_are_checked_before_it_runs(self) -> None:
         rows = self.session(
@@ -106,13 +124,17 @@ class Plugins(PluginTest):
     def test_what_only_its_code_knows(self) -> None:
         for command in ("run", "check"):
             self.output = str(self.directory / f"{command}.jsonl")
+            kernels = "naive,plugins" if command == "run" else "plugins"
             rows = self.session(
-                "--plugin", self.plugin("right"), problem="h=1,s=16,d=7", command=command
-            )  # a group was named, not the kernel
+                "--plugin", self.plugin("right"), problem="h=1,s=16,d=7", command=command,
+                kernels=kernels,
+            )  # fmt: skip
+            # a group was named, not the kernel
             self.assertEqual(rows["right"]["state"], "unsupported")
             self.assertEqual(rows["right"]["why"], "no variant of it takes an odd head dimension")
             self.assertIsNone(rows["right"]["time"])
-            self.assertEqual(rows["naive"]["state"], "ok")
+            if command == "run":
+                self.assertEqual(rows["naive"]["state"], "ok")
 
     def test_eval(self) -> None:
         given, out = str(self.directory / "in.safetensors"), str(self.directory / "out.safetensors")
@@ -172,14 +194,7 @@ class Plugins(PluginTest):
         )
         self.assertIn("as if it did not see its last key, 1", " ".join(self.done.stdout.split()))
 
-    # ---- other versions of attention.h -----------------------------------------------------------
-
-    def test_other_versions(self) -> None:
-        for version in ("first", "shorter", "longer"):
-            with self.subTest(version):
-                self.output = str(self.directory / f"{version}.jsonl")
-                rows = self.session("--plugin", self.plugin(version), problem=CAUSAL)
-                self.assertEqual(rows[version]["state"], "ok", rows[version])
+    # ---- files that change -----------------------------------------------------------------------
 
     def test_a_file_that_changes_meanwhile(self) -> None:
         """The row of one file is never computed by another."""
@@ -189,8 +204,8 @@ class Plugins(PluginTest):
         hold.write_text(f'{self.output}\n"type":"launch"\n', encoding="utf-8")
         words = ["--problem", TINY, "--threads", "1", "--kernel", "broken_slow,right"]
         with subprocess.Popen(
-            [HOST, "run", *words, "--launches", "8", *BESIDE, "--timeout", str(HANGS), "--plugin",
-             str(mine), "--output", self.output],
+            [HOST, "run", *words, "--launches", "2", *UNCHECKED, *BESIDE,
+             "--timeout", str(HANGS), "--plugin", str(mine), "--output", self.output],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             env={**os.environ, "ATTNBENCH_TEST_HOLD": str(hold)},
         ) as process:  # fmt: skip
@@ -222,16 +237,6 @@ class Plugins(PluginTest):
         """The lines of the results so far."""
         path = pathlib.Path(self.output)
         return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-
-    def test_the_rows_fit_the_schema(self) -> None:
-        both = ("--plugin", self.plugin("right"), "--plugin", self.plugin("no_entry"))
-        self.session(*both, code=3)
-        schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
-        self.assertIn("plugin", schema["$defs"]["identity"]["key"])
-        pattern = schema["$defs"]["identity"]["properties"]["plugin"]["pattern"]
-        for row in cells(self.output).values():
-            if row["plugin"]:
-                self.assertRegex(row["plugin"], pattern)
 
 
 if __name__ == "__main__":
