@@ -10,6 +10,7 @@ from command import TINY, Row, launches, lines, run
 from plugins import PluginTest
 
 SIX = ("--launches", "6")
+ONE = ("--launches", "1")
 
 
 class Settings(PluginTest):
@@ -28,8 +29,16 @@ class Settings(PluginTest):
         """What the launches of a setting print."""
         return {line["log"] for line in launches(self.output) if line["setting"] == setting}
 
-    def test_each_has_a_row_and_its_environment(self) -> None:
+    def test_each_is_measured_told_and_gone_on_with(self) -> None:
+        """In one session; after it was killed in its fifth round; and by a row's own command."""
         out, rows = self.measured("MODE=a", "MODE=b X='1 2' --placement none --memory interleave")
+        self.assert_rows(out, rows)
+        self.assert_rounds(rows)
+        self.assert_resumed()
+        self.assert_repeated(rows["new"])
+
+    def assert_rows(self, out: str, rows: dict[str, Row]) -> None:
+        """Each setting has a row and its environment, and the table compares the two."""
         self.assertEqual([rows[s]["state"] for s in ("base", "new")], ["ok", "ok"])
         self.assertEqual(rows["base"]["environment"], "MODE=a")
         self.assertEqual(rows["new"]["environment"], "MODE=b 'X=1 2'")
@@ -46,8 +55,8 @@ class Settings(PluginTest):
                               r"(SLOWER|FASTER|SAME|UNCLEAR): ")  # fmt: skip
         self.assertRegex(" ".join(out.split()), r", 1 cell: \d SLOWER, \d UNCLEAR, \d FASTER")
 
-    def test_rounds_have_a_launch_of_each(self) -> None:
-        _, rows = self.measured("", "MODE=b")
+    def assert_rounds(self, rows: dict[str, Row]) -> None:
+        """Each round has a launch of each setting, in an order that is shuffled."""
         taken = launches(self.output)
         self.assertEqual(len(taken), 12)
         order = [(line["round"], line["setting"]) for line in taken]
@@ -56,64 +65,59 @@ class Settings(PluginTest):
         firsts = {dict(reversed(order))[n] for n in range(6)}
         self.assertEqual(firsts, {"base", "new"}, "the order is shuffled")
         self.assertEqual(rows["base"]["time"]["launches"], 6)
-        self.assertNotIn("environment", rows["base"])
 
-    def test_both_environments_fill_whole_pages(self) -> None:
-        self.measured("MODE=a", f"MODE={'b' * 200}")
-        for setting in ("base", "new"):
-            self.assertIn(" misses=0\n", *self.logs(setting))
-
-    def test_what_a_session_sets_itself_can_be_set(self) -> None:
-        self.measured("", "OMP_WAIT_POLICY=passive")
-        self.assertIn("OMP_WAIT_POLICY=active", *self.logs("base"))
-        self.assertIn("OMP_WAIT_POLICY=passive", *self.logs("new"))
-
-    def test_wrong_under_one_of_them(self) -> None:
-        out, rows = self.measured("", "MODE=wrong", code=1)
-        self.assertEqual((rows["base"]["state"], rows["new"]["state"]), ("ok", "failed"))
-        self.assertIsNone(rows["new"]["time"])
-        self.assertNotIn("against base", out)
-
-    def test_one_cold_and_one_warm(self) -> None:
-        _, rows = self.measured("--cold", "", "h=1,sq=1,skv=2k,d=64", ("--launches", "1"))
-        self.assertEqual((rows["base"]["cache"], rows["new"]["cache"]), ("cold", "warm"))
-        self.assertEqual([rows[s]["state"] for s in ("base", "new")], ["ok", "ok"])
-
-    def test_one_that_cannot_be_cold(self) -> None:
-        """A small case would take too many operands; the other setting has its time."""
-        _, rows = self.measured("--cold", "", "h=1,s=1,d=1", ("--launches", "1"))
-        self.assertEqual((rows["base"]["state"], rows["new"]["state"]), ("unsupported", "ok"))
-
-    def test_a_row_s_command_repeats_its_setting(self) -> None:
-        _, rows = self.measured("", "MODE=b X='it''s' --placement none")
-        path = str(self.directory / "again.jsonl")
-        words = shlex.split(rows["new"]["repro"])
-        self.assertEqual(words[:2], ["attnbench", "run"])
-        done = run(*words[1:], "--launches", "1", "--output", path)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        (again,) = [line for line in lines(path) if line["type"] == "cell"]
-        same = ("kernel", "problem", "placement", "memory", "huge_pages", "cache", "environment")
-        self.assertEqual([again[k] for k in same], [rows["new"][k] for k in same])
-        self.assertNotIn("setting", again)
-        self.assertIn("MODE=b ", again["log"])
-
-    def test_resume_goes_on_with_both(self) -> None:
-        self.measured("MODE=a", "MODE=b")
+    def assert_resumed(self) -> None:
+        """Whatever is missing of both settings is launched, and nothing else."""
         whole = pathlib.Path(self.output).read_text(encoding="utf-8").splitlines(keepends=True)
         taken = [n for n, line in enumerate(whole) if json.loads(line)["type"] == "launch"]
-        pathlib.Path(self.output).write_text("".join(whole[: taken[4] + 1]), encoding="utf-8")
+        pathlib.Path(self.output).write_text("".join(whole[: taken[8] + 1]), encoding="utf-8")
         done = run("run", "--resume", self.output)
         self.assertEqual(done.returncode, 0, done.stderr)
         rows = {r["setting"]: r for r in lines(self.output) if r["type"] == "cell"}
         after = launches(self.output)
         for setting, mode in (("base", "a"), ("new", "b")):
-            self.assertEqual(rows[setting]["environment"], f"MODE={mode}")
+            self.assertIn(f"MODE={mode}", rows[setting]["environment"].split())
             self.assertEqual(rows[setting]["time"]["launches"], 6)
             own = [line["round"] for line in after if line["setting"] == setting]
             self.assertEqual(own, list(range(6)))
         done = run("run", "--resume", self.output)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(len(launches(self.output)), 12, "nothing is left to launch")
+
+    def assert_repeated(self, row: Row) -> None:
+        """A row's command repeats its setting."""
+        path = str(self.directory / "again.jsonl")
+        words = shlex.split(row["repro"])
+        self.assertEqual(words[:2], ["attnbench", "run"])
+        done = run(*words[1:], "--launches", "1", "--output", path)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        (again,) = [line for line in lines(path) if line["type"] == "cell"]
+        same = ("kernel", "problem", "placement", "memory", "huge_pages", "cache", "environment")
+        self.assertEqual([again[k] for k in same], [row[k] for k in same])
+        self.assertNotIn("setting", again)
+        self.assertIn("MODE=b ", again["log"])
+
+    def test_environments_fill_whole_pages_and_replace_what_a_session_sets(self) -> None:
+        _, rows = self.measured("", f"MODE={'b' * 200} OMP_WAIT_POLICY=passive", more=ONE)
+        self.assertNotIn("environment", rows["base"])
+        for setting, policy in (("base", "active"), ("new", "passive")):
+            self.assertIn(f"OMP_WAIT_POLICY={policy} misses=0\n", *self.logs(setting))
+
+    def test_wrong_under_one_of_them(self) -> None:
+        out, rows = self.measured("", "MODE=wrong", more=ONE, code=1)
+        self.assertEqual((rows["base"]["state"], rows["new"]["state"]), ("ok", "failed"))
+        self.assertIsNone(rows["new"]["time"])
+        self.assertNotIn("against base", out)
+
+    def test_one_cold_and_one_warm(self) -> None:
+        _, rows = self.measured("--cold", "", "h=1,sq=1,skv=2k,d=64", ONE)
+        self.assertEqual((rows["base"]["cache"], rows["new"]["cache"]), ("cold", "warm"))
+        self.assertEqual([rows[s]["state"] for s in ("base", "new")], ["ok", "ok"])
+
+    def test_one_that_cannot_be_cold(self) -> None:
+        """A small case would take too many operands; the other setting has its time."""
+        _, rows = self.measured("--cold", "", "h=1,s=1,d=1", ONE)
+        self.assertEqual((rows["base"]["state"], rows["new"]["state"]), ("unsupported", "ok"))
 
 
 class Refused(unittest.TestCase):
