@@ -89,6 +89,8 @@ def run(
             arguments = (*arguments, *UNCHECKED)
     if arguments[:1] == ("experiment",) and "--help" not in arguments:
         arguments = (*arguments[:2], *BESIDE, *arguments[2:])
+        if "--launches" in arguments and "--check" not in arguments:  # a session of `run`
+            arguments = (*arguments, *UNCHECKED)
     options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
     with on_a_core(arguments):
         return subprocess.run(

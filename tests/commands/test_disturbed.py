@@ -10,7 +10,7 @@ import subprocess
 import time
 import unittest
 
-from command import BESIDE, PROGRAM, cells, lines, unless_emulated
+from command import BESIDE, PROGRAM, UNCHECKED, cells, lines, unless_emulated
 from sessions import Sessions, children_of, threads_of
 
 JUMPING = os.environ.get("ATTNBENCH_JUMPING", "")
@@ -142,7 +142,7 @@ class Disturbed(Sessions):
         began = time.monotonic()
         done = subprocess.run(
             [PROGRAM, "run", "--problem", "h=1,s=8,d=4", "--kernel", "naive,online", "--threads",
-             "1", "--launches", "2", "--output", self.output, *BESIDE],
+             "1", "--launches", "2", *UNCHECKED, "--output", self.output, *BESIDE],
             capture_output=True, text=True, check=False, env={**os.environ, "LD_PRELOAD": JUMPING},
         )  # fmt: skip
         took = time.monotonic() - began

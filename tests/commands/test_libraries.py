@@ -5,7 +5,7 @@ import os
 import subprocess
 import unittest
 
-from command import BASELINE, BESIDE, BRIEF, HANGS, PROGRAM, TINY, CommandTest, run
+from command import BASELINE, BESIDE, BRIEF, HANGS, PROGRAM, TINY, UNCHECKED, CommandTest, run
 
 SANITIZED = os.environ.get("ATTNBENCH_SANITIZED") == "ON"
 
@@ -65,7 +65,7 @@ class Libraries(CommandTest):
     @of_x86
     def test_the_program_itself_loads_none(self) -> None:
         """Workers do.  AddressSanitizer rules out loading some of them at all."""
-        session = ["run", "--problem", TINY, "--threads", "1", *BRIEF, *BESIDE,
+        session = ["run", "--problem", TINY, "--threads", "1", *BRIEF, *UNCHECKED, *BESIDE,
                    "--output", self.output, "--kernel", ",".join(["naive", *LOADED])]  # fmt: skip
         for arguments in (["list"], ["list", "--json"], session):
             program, loaders = self.loaders(*arguments)

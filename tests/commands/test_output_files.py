@@ -9,11 +9,13 @@ import subprocess
 import unittest
 
 from command import (
+    BESIDE,
     BRIEF,
     HANGS,
     HOST,
     PROGRAM,
     TINY,
+    UNCHECKED,
     CommandTest,
     Row,
     Tensor,
@@ -53,7 +55,7 @@ class Output(CommandTest):
         """A file size limit of some lines: what was written stays whole."""
         done = subprocess.run(
             ["bash", "-c", 'ulimit -f 8; exec "$0" "$@"', PROGRAM, "run", "--problem",
-             TINY, "--kernel", "naive", "--launches", "40", "--output",
+             TINY, "--kernel", "naive", "--launches", "40", *UNCHECKED, "--output",
              self.output],
             capture_output=True, text=True, timeout=HANGS, check=False,
         )  # fmt: skip
@@ -110,7 +112,7 @@ class Proc(CommandTest):
             self.skipTest("no mount namespaces here")
         arguments = ["run", "--problem", TINY, "--kernel", "naive", "--threads", "1", *BRIEF]
         return subprocess.run(
-            [*inside, PROGRAM, *arguments, "--if-busy", "go-on", "--output", self.output],
+            [*inside, PROGRAM, *arguments, *UNCHECKED, *BESIDE, "--output", self.output],
             capture_output=True, text=True, timeout=HANGS, check=False,
         )  # fmt: skip
 

@@ -7,7 +7,7 @@ import subprocess
 import threading
 import unittest
 
-from command import BESIDE, CommandTest, Row, cells, launches
+from command import BESIDE, UNCHECKED, CommandTest, Row, cells, launches
 
 WRONG = os.environ["ATTNBENCH_WRONG"]
 FAST = "h=1,s=3,d=4"  # many calls a sample
@@ -87,7 +87,7 @@ class Samples(CommandTest):
         """Which starts once a launch has come through."""
         beside = self.directory / "beside"
         words = ["run", "--problem", SLOW, "--kernel", "spoils_beside_others", "--threads", "1",
-                 "--launches", "40", "--output", self.output, *BESIDE]  # fmt: skip
+                 "--launches", "40", "--output", self.output, *UNCHECKED, *BESIDE]  # fmt: skip
         session = subprocess.Popen(
             [WRONG, *words], env={**os.environ, "SPOILS_BESIDE": str(beside)},
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
