@@ -65,7 +65,7 @@ class Passes(CommandTest):
 
     def test_a_batch_of_sequences_is_computed_and_round_trips(self) -> None:
         batch = ["--model", "gemma-3-1b:tp4", "--batch", "q5,2q1s9,q3s7:page4"]
-        row = self.cell_of("check", *batch, "--kernel", "split_kv")
+        row = self.cell_of("run", *batch, "--kernel", "split_kv")
         self.assertEqual((row["state"], row["input"]), ("ok", "normal:1+batch:q5,2q1s9,q3s7"))
         self.assertIn("packed=1,page=4", row["problem"])
         # by hand: 5 causal queries see 15 keys, each 9, and the last three 5, 6 and 7
@@ -89,7 +89,7 @@ class Passes(CommandTest):
         path = self.directory / "m.json"
         small = ["--model", str(path), "--decode", "8", "--threads", "1", "--kernel", "split_kv"]
         path.write_text(json.dumps(config))
-        done = run("check", *small)
+        done = run("run", *small, *TIMED)
         self.assertEqual(done.returncode, 0, done)
         self.assertIn(
             f"attnbench: {path}: model_type 'foo' is not known: every layer is causal and sees all "
@@ -103,7 +103,7 @@ class Passes(CommandTest):
 
     def test_a_batch_gives_a_problem_its_lengths(self) -> None:
         problem = ["--problem", "hq=4,hkv=2,d=16|24,mask=causal", "--kernel", "split_kv"]
-        rows = self.cells_of("check", *problem, "--batch", "q5,2q1s9:page4|3q4s4")
+        rows = self.cells_of("run", *problem, "--batch", "q5,2q1s9:page4|3q4s4")
         self.assertEqual({row["state"] for row in rows}, {"ok"})
         heads = "hq=4,hkv=2"
         self.assertEqual(

@@ -61,7 +61,7 @@ class Rows(CommandTest):
 
     def test_rows_say_the_group_of_their_kernel(self) -> None:
         words = ("--problem", "h=1,s=8,d=8", "--kernel", "naive,flash,gemm", "--isa", "baseline")
-        groups = {row["kernel"]: row["group"] for row in self.cells_of("check", *words)}
+        groups = {row["kernel"]: row["group"] for row in self.cells_of("run", *words)}
         self.assertEqual(groups, {"naive": "textbook", "flash": "ours", "gemm": "rivals"})
 
     def measured(self, *arguments: str) -> tuple[Row, list[Row]]:
