@@ -19,6 +19,7 @@
 
 /* Vectors that every processor of 64 bits has. */
 typedef double tile_f64 __attribute__((vector_size(16)));
+typedef float tile_f32 __attribute__((vector_size(16)));
 typedef uint64_t tile_u64 __attribute__((vector_size(16)));
 typedef int32_t tile_i32 __attribute__((vector_size(16)));
 typedef uint32_t tile_u32 __attribute__((vector_size(16)));
@@ -162,8 +163,8 @@ static inline bool tile_row(uint32_t *c, const uint32_t *a, tile_f64 b[][2 * TIL
     return number;
 }
 
-/* Not inlined: its arithmetic stays between the settings of the environment in tile_dot_bf16(). */
-static __attribute__((noinline, unused)) void tile_product(tile_words c, tile_words a, tile_words b)
+/* Any numbers. */
+static inline void tile_product_in_double(tile_words c, tile_words a, tile_words b)
 {
     tile_f64 columns[TILE_ROWS][2 * TILE_PAIRS];
     for (int k = 0; k < TILE_ROWS; k++)
@@ -175,6 +176,75 @@ static __attribute__((noinline, unused)) void tile_product(tile_words c, tile_wo
         if (!tile_row(c[m], a[m], columns))
             for (int n = 0; n < TILE_ROWS; n++)
                 c[m][n] = tile_element(c[m][n], a[m], b, n);
+}
+
+/*
+ * Usual numbers, ten times as fast: float holds the 16 bits of a product of two bf16, so that a product and a
+ * sum in float are that fma, as long as nothing lies above all floats or below all normal ones.  Nothing does
+ * where a and b are 0 or from 2^-56 up to 2^61, and c is 0 or from 2^-103 up to 2^126: sums are then below
+ * 2^127 + 2^126, and multiples of 2^-126, as the last places of all products and of c are.
+ */
+enum { TILE_QUARTER = TILE_ROWS / 4, TILE_BIAS = 127 }; /* tile_f32 a row of c; of exponents */
+
+/* Whether the exponents from bit `at` on are 0 (zeros and denormals) or from `least` to `most`. */
+static inline bool tile_within(tile_words words, int at, int least, int most)
+{
+    tile_i32 beyond = {0};
+    for (int r = 0; r < TILE_ROWS; r++)
+        for (int n = 0; n < TILE_ROWS; n += 4) {
+            tile_u32 x;
+            memcpy(&x, words[r] + n, sizeof x);
+            const tile_i32 exponent = (tile_i32)(x >> at & 0xff) - TILE_BIAS;
+            beyond |= (exponent > most) | ((exponent < least) & (exponent != -TILE_BIAS));
+        }
+    return !(beyond[0] | beyond[1] | beyond[2] | beyond[3]);
+}
+
+/* Floats of their bits; denormals are 0. */
+static inline tile_f32 tile_floats(tile_u32 bits)
+{
+    return (tile_f32)(bits & ((tile_u32)((bits & 0x7f800000) != 0) | 0x80000000));
+}
+
+static inline void tile_product_in_float(tile_words c, tile_words a, tile_words b)
+{
+    tile_f32 columns[2][TILE_ROWS][TILE_QUARTER]; /* of even elements and of odd ones */
+    for (int k = 0; k < TILE_ROWS; k++)
+        for (int n = 0; n < TILE_QUARTER; n++) {
+            tile_u32 pairs;
+            memcpy(&pairs, b[k] + 4 * n, sizeof pairs);
+            columns[0][k][n] = tile_floats(pairs << 16);
+            columns[1][k][n] = tile_floats(pairs & 0xffff0000);
+        }
+    for (int m = 0; m < TILE_ROWS; m++) {
+        tile_f32 even[TILE_QUARTER] = {{0}}, odd[TILE_QUARTER] = {{0}};
+        for (int k = 0; k < TILE_ROWS; k++) {
+            const float a0 = (float)tile_operand(a[m][k] << 16);
+            const float a1 = (float)tile_operand(a[m][k] & 0xffff0000);
+            for (int n = 0; n < TILE_QUARTER; n++) {
+                even[n] += a0 * columns[0][k][n];
+                odd[n] += a1 * columns[1][k][n];
+            }
+        }
+        for (int n = 0; n < TILE_QUARTER; n++) {
+            tile_u32 before;
+            memcpy(&before, c[m] + 4 * n, sizeof before);
+            const tile_f32 after = tile_floats(before) + (even[n] + odd[n]);
+            memcpy(c[m] + 4 * n, &after, sizeof after);
+        }
+    }
+}
+
+/* Not inlined: its arithmetic stays between the settings of the environment in tile_dot_bf16(). */
+static __attribute__((noinline, unused)) void tile_product(tile_words c, tile_words a, tile_words b)
+{
+    enum { LEAST = -56, MOST = 60 };
+    if (tile_within(a, 7, LEAST, MOST) && tile_within(a, 23, LEAST, MOST) &&
+        tile_within(b, 7, LEAST, MOST) && tile_within(b, 23, LEAST, MOST) &&
+        tile_within(c, 23, -103, 125))
+        tile_product_in_float(c, a, b);
+    else
+        tile_product_in_double(c, a, b);
 }
 
 /* c = c + a b; of the same tile twice the processor makes an illegal instruction. */

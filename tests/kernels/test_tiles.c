@@ -88,6 +88,15 @@ static const struct by_hand by_hand[] = {
     /* 2^-126 - 2^-150 has 24 bits; 2^-126 - 2^-151 lies between them and 2^-126, whose last bit is even */
     {"tiny after rounding", 0, {P(-126), NEGATIVE | P(-75)}, {P(0), P(-75)}, 0},
     {"not tiny after rounding", 0, {P(-126), NEGATIVE | P(-76)}, {P(0), P(-75)}, F(-126)},
+    /* 2^-112 (1 + 2^-7)^2 - 2^-112 (1 + 2^-6), and half of it */
+    {"the smallest of a difference",
+     0,
+     {P(-56) | 1, NEGATIVE | P(-56) | 2},
+     {P(-56) | 1, P(-56)},
+     F(-126)},
+    {"half of the smallest", 0, {P(-57) | 1, NEGATIVE | P(-57) | 2}, {P(-56) | 1, P(-56)}, 0},
+    {"the last place of c", F(-103) | 1, {NEGATIVE | P(-53)}, {P(-50)}, F(-126)},
+    {"the last place of a smaller c", F(-104) | 1, {NEGATIVE | P(-54)}, {P(-50)}, 0},
     {"a bit below the tie", 0, {P(-126), NEGATIVE | P(-76) | 1}, {P(0), P(-75)}, 0},
     {"tiny, in the sum with c", 0x80800001, {P(-126)}, {P(0)}, 0x80000000},
     /* -2^-140 becomes -0, to which the next pair adds 0 */
