@@ -71,8 +71,8 @@ ROWS = (
     Row("neon_bf16", 16, "max", V2, dtype="bf16"),
 )
 HEAD = (
-    "variant", "D", "processor", "instructions a multiply-add", "cycles", "share of the ceiling",
-    "of the cycles in products", "softmax", "the rest",
+    "variant", "D", "processor", "instructions per multiply-add", "cycles", "share of the ceiling",
+    "cycles in products", "in the softmax", "elsewhere",
 )  # fmt: skip
 
 
