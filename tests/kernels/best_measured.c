@@ -133,7 +133,7 @@ static bool read_rows(const char *path, struct rows *rows)
 }
 
 struct tally {
-    size_t cases, within, untold, chosen_unmeasured;
+    size_t cases, within, tied, chosen_unmeasured;
 };
 
 /* Prints the line of the case that row `first` begins. */
@@ -160,12 +160,12 @@ static void judge(const struct rows *rows, size_t first, struct tally *tally)
     const double ratio = chosen ? chosen->seconds / best->seconds : NAN;
     tally->chosen_unmeasured += !chosen;
     const bool within = ratio <= MOST;
-    const bool untold = chosen && !within && chosen->low <= best->high;
+    const bool tied = chosen && !within && chosen->low <= best->high;
     tally->within += within;
-    tally->untold += untold;
+    tally->tied += tied;
     printf("%-56s %2d  %-22s %-22s ", at->problem, at->threads, kernel->name, best->kernel);
     if (chosen)
-        printf("%6.3f%s\n", ratio, within ? "" : untold ? "  ~" : "  *");
+        printf("%6.3f%s\n", ratio, within ? "" : tied ? "  ~" : "  *");
     else
         printf("not measured\n");
 }
@@ -198,6 +198,6 @@ int main(int argc, char **argv)
     printf("%zu of %zu choices within %.0f %% of the best, of the others %zu ties; %zu "
            "more not "
            "measured\n",
-           tally.within, measured, 100 * (MOST - 1), tally.untold, tally.chosen_unmeasured);
+           tally.within, measured, 100 * (MOST - 1), tally.tied, tally.chosen_unmeasured);
     return (double)tally.within >= ENOUGH * (double)measured ? 0 : 1;
 }
