@@ -20,12 +20,6 @@
 
 #define CACHE "b=2,hq=4,hkv=2,sq=9,skv=70,d=12,dv=9"
 
-#ifdef __SANITIZE_ADDRESS__
-#define SANITIZED true
-#else
-#define SANITIZED false
-#endif
-
 /* ---- drawn problems ------------------------------------------------------------------------------ */
 
 /* Leaves of a problem what the variant claims. */
