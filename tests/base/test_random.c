@@ -67,6 +67,19 @@ TEST(normal_is_box_and_muller)
     }
 }
 
+/* By whatever vectors they are drawn, and wherever a processor could fuse a multiplication and an addition. */
+TEST(normal_is_the_same_everywhere)
+{
+    uint32_t hash = 2166136261; /* FNV-1a */
+    random_normal(numbers, 2000, 42, 0);
+    for (size_t k = 0; k < 2000; k++) {
+        uint32_t bits;
+        memcpy(&bits, &numbers[k], sizeof bits);
+        hash = (hash ^ bits) * 16777619;
+    }
+    assert_int_equal(hash, 0xf2030202);
+}
+
 /* Moments within 5 standard errors, and the shares beyond 1, 2 and 3 standard deviations. */
 TEST(normal_is_normal)
 {
@@ -130,8 +143,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bits_are_splitmix64),     cmocka_unit_test(any_part_is_the_same),
         cmocka_unit_test(keys_and_streams_differ), cmocka_unit_test(normal_is_box_and_muller),
-        cmocka_unit_test(normal_is_normal),        cmocka_unit_test(uniform_is_uniform),
-        cmocka_unit_test(integers_stay_below),     cmocka_unit_test(tokens_differ),
+        cmocka_unit_test(normal_is_normal),        cmocka_unit_test(normal_is_the_same_everywhere),
+        cmocka_unit_test(uniform_is_uniform),      cmocka_unit_test(integers_stay_below),
+        cmocka_unit_test(tokens_differ),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
