@@ -4,6 +4,7 @@
 #ifndef ATTN_FLASH_AMX_BLOCKS_H
 #define ATTN_FLASH_AMX_BLOCKS_H
 
+#include "shared/key_bits.h"
 #include "finish.h"
 
 /* ---- products -------------------------------------------------------------------------------- */
@@ -126,50 +127,16 @@ static inline bool may_hide(const struct call *call, const struct block *block, 
     return call->hides && !(t->tree_alone && end <= t->tree.first);
 }
 
-/* Bits of those of 32 keys from j on that the row's tree leaves; its ancestors are fewer than the keys. */
-static uint32_t bits_of_tree(const struct terms *t, ptrdiff_t j)
-{
-    const ptrdiff_t first = j - t->tree.first, end = first + STRIP_KEYS;
-    uint32_t bits = first <= -STRIP_KEYS ? ~0u : first < 0 ? (1u << -first) - 1 : 0;
-    ptrdiff_t draft = t->tree.parents ? attn_tree_up(&t->tree, t->query, end - 1) : -1;
-    for (; draft >= 0 && draft >= first; draft = t->tree.parents[draft])
-        bits |= 1u << (draft - first);
-    return t->tree.parents ? bits : ~0u;
-}
-
 /* Bits of those of n <= 64 keys from j on that a row's mask and bias leave. */
-static uint64_t bits_left(const struct terms *t, ptrdiff_t j, ptrdiff_t n)
+static inline uint64_t bits_left(const struct terms *t, ptrdiff_t j, ptrdiff_t n)
 {
-    struct terms treeless = *t;
-    uint64_t bits = 0;
-    treeless.tree.parents = NULL;
-    for (ptrdiff_t i = 0; i < n; i++)
-        bits |= (uint64_t)!terms_hides(&treeless, j + i) << i;
+    uint64_t bits = bits_first(n);
+    if (t->mask)
+        bits = bits_of_bytes(t->mask + j, n);
+    if (t->bias)
+        bits &= bits_of_bias(t->bias_type, t->bias + (size_t)j * attn_dtype_size(t->bias_type), n);
     return bits;
 }
-
-/* The same for 64 keys. */
-#ifdef ATTN_TILES_EMULATED
-static uint64_t bits_left_of_64(const struct terms *t, ptrdiff_t j)
-{
-    return bits_left(t, j, 64);
-}
-#else
-VF_INLINE uint64_t bits_left_of_64(const struct terms *t, ptrdiff_t j)
-{
-    uint64_t left = UINT64_MAX;
-    if (t->mask) {
-        const __m512i bytes = _mm512_loadu_si512(t->mask + j);
-        left = _mm512_test_epi8_mask(bytes, bytes);
-    }
-    for (int i = 0; t->bias && i < 64; i += VF_LANES) {
-        const size_t at = (size_t)(j + i) * attn_dtype_size(t->bias_type);
-        const vf x = vf_load_elements(t->bias_type, t->bias + at, VF_LANES);
-        left &= ~((uint64_t)_mm512_cmp_ps_mask(x, vf_set1(-INFINITY), _CMP_EQ_OQ) << i);
-    }
-    return left;
-}
-#endif
 
 /* Keys that masks, biases and trees leave to the rows of a block. */
 struct left {
@@ -185,7 +152,7 @@ static void look_at_row(const struct terms *t, ptrdiff_t kv_len, ptrdiff_t to, s
     uint32_t(*bits)[BLOCK_ROWS] = left->bits;
     for (ptrdiff_t j = left->from; j < to; j += 2 * STRIP_KEYS, bits += 2) {
         const ptrdiff_t rest = kv_len - j;
-        const uint64_t both = rest >= 64 ? bits_left_of_64(t, j) : bits_left(t, j, rest);
+        const uint64_t both = rest >= 64 ? bits_left(t, j, 64) : bits_left(t, j, rest);
         bits[0][i] = (uint32_t)both;
         bits[1][i] = (uint32_t)(both >> STRIP_KEYS);
     }
@@ -214,7 +181,8 @@ static void look_at_operands(const struct call *call, const struct block *block,
     const ptrdiff_t first = draft > left->from ? (draft - left->from) / STRIP_KEYS : 0;
     for (size_t i = 0; i < rows->rows && terms[0].tree.parents; i++)
         for (ptrdiff_t s = first; s < strips; s++)
-            left->bits[s][i] &= bits_of_tree(&terms[i], left->from + s * STRIP_KEYS);
+            left->bits[s][i] &= (uint32_t)bits_of_tree(&terms[i].tree, terms[i].query,
+                                                       left->from + s * STRIP_KEYS, STRIP_KEYS);
 }
 
 /* Which keys of the strip at key j a block's queries see; whether some see some.  *all: all see all. */

@@ -41,7 +41,7 @@
  * tree. */
 struct view {
     struct attn_range seen; /* within the split */
-    const unsigned char *mask;
+    const uint8_t *mask;
     const char *bias;
     struct attn_tree tree;
     ptrdiff_t query; /* which draft of the tree the row is */

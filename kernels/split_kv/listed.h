@@ -18,9 +18,9 @@ static uint64_t listed_bits(const struct unit *u, const struct view *view, ptrdi
     const enum attn_dtype dtype = u->t->bias.dtype;
     const ptrdiff_t element = (ptrdiff_t)attn_dtype_size(dtype);
     const int32_t lo = (int32_t)view->seen.lo, hi = (int32_t)view->seen.hi;
-    unsigned char shown[BLOCK_KEYS];
+    uint8_t shown[BLOCK_KEYS];
     for (ptrdiff_t i = 0; i < n; i++)
-        shown[i] = (unsigned char)((list[i] >= lo) & (list[i] < hi));
+        shown[i] = (uint8_t)((list[i] >= lo) & (list[i] < hi));
     for (ptrdiff_t i = 0; view->mask && i < n; i++)
         shown[i] = shown[i] && view->mask[list[i]];
     for (ptrdiff_t i = 0; view->bias && i < n; i++)

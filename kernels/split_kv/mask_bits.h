@@ -8,18 +8,13 @@
 #ifndef ATTN_SPLIT_KV_MASK_BITS_H
 #define ATTN_SPLIT_KV_MASK_BITS_H
 
+#include "shared/key_bits.h"
 #include "geometry.h"
 
 /* Keys that any of several rows sees, and keys that all of them see. */
 struct mask_bits {
     uint64_t any, all;
 };
-
-/* The first n keys, n <= 64. */
-static inline uint64_t bits_first(ptrdiff_t n)
-{
-    return n >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << n) - 1;
-}
 
 /* From the first of them to the last. */
 static inline uint64_t bits_span(uint64_t bits)
@@ -35,50 +30,6 @@ static inline uint64_t bits_of_range(struct attn_range seen, ptrdiff_t j, ptrdif
     return lo < hi ? bits_first(hi) & ~bits_first(lo) : 0;
 }
 
-/* Bytes of 0 and 1 to bits. */
-static inline uint64_t bits_of_bytes(const unsigned char *bytes, ptrdiff_t n)
-{
-    uint64_t bits = 0;
-    for (ptrdiff_t i = 0; i < n; i += 8) {
-        uint64_t eight = 0;
-        memcpy(&eight, bytes + i, n - i < 8 ? (size_t)(n - i) : 8);
-        /* Byte k has bit 8k, which the product moves to 56 + k. */
-        bits |= (eight * UINT64_C(0x0102040810204080) >> 56) << i;
-    }
-    return bits;
-}
-
-/* Keys whose bias, elements of a type, is not -inf. */
-static inline uint64_t bits_of_bias(enum attn_dtype dtype, const char *bias, ptrdiff_t n)
-{
-    unsigned char seen[BLOCK_KEYS];
-    const uint16_t hidden = dtype == ATTN_BF16 ? 0xff80 : 0xfc00;
-    for (ptrdiff_t i = 0; i < n; i++)
-        if (dtype == ATTN_F32) {
-            uint32_t bits;
-            memcpy(&bits, bias + i * 4, sizeof bits);
-            seen[i] = bits != 0xff800000;
-        } else {
-            uint16_t bits;
-            memcpy(&bits, bias + i * 2, sizeof bits);
-            seen[i] = bits != hidden;
-        }
-    return bits_of_bytes(seen, n);
-}
-
-/* Keys of [j, j + n) that draft `query` of a tree sees. */
-static inline uint64_t bits_of_tree(const struct attn_tree *tree, ptrdiff_t query, ptrdiff_t j,
-                                    ptrdiff_t n)
-{
-    const ptrdiff_t first =
-        j - tree->first; /* draft of the first key; below 0: it is of the cache */
-    uint64_t bits = first < 0 ? bits_first(-first) : 0;
-    ptrdiff_t draft = attn_tree_up(tree, query, first + n - 1);
-    for (; draft >= 0 && draft >= first; draft = tree->parents[draft])
-        bits |= UINT64_C(1) << (draft - first);
-    return bits;
-}
-
 /* Writes to `bits` which of keys [j, j + n), n <= BLOCK_KEYS, each of `rows` rows sees.  Neighbours often
  * share a row of an operand. */
 static struct mask_bits bits_look(const struct view *view, int rows, const struct attn_tensor *bias,
@@ -86,7 +37,7 @@ static struct mask_bits bits_look(const struct view *view, int rows, const struc
 {
     const ptrdiff_t element = (ptrdiff_t)attn_dtype_size(bias->dtype);
     struct mask_bits s = {0, ~UINT64_C(0)};
-    const unsigned char *last_mask = NULL;
+    const uint8_t *last_mask = NULL;
     const char *last_bias = NULL;
     uint64_t of_mask = ~UINT64_C(0), of_bias = ~UINT64_C(0), of_tree = ~UINT64_C(0);
     ptrdiff_t last_query = -1;
