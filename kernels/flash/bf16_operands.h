@@ -51,19 +51,11 @@ static uint16_t *pack_keys(struct block *block, uint16_t *to)
 {
     const struct attn_tensor *k = &block->job->tensors->k;
     const int dim = block->job->qk_dim, stride = dim + dim % 2;
-    const uint16_t *rows[FLASH_KEYS];
     block->k = keys_row(&block->source, k, block->first);
     block->k_stride = k->stride[2];
     if (dim % 2 == 0 && keys_together(&block->source, block->first, block->keys))
         return to;
-    find_keys(block, k, rows);
-    for (int j = 0; j < block->keys; j++) {
-        to[j * stride + stride - 1] = 0;
-        if (rows[j])
-            memcpy(to + j * stride, rows[j], (size_t)dim * sizeof *to);
-        else
-            memset(to + j * stride, 0, (size_t)dim * sizeof *to);
-    }
+    keys_copy(&block->source, k, block->first, block->keys, 2 * dim, 2 * stride, to);
     block->k = to;
     block->k_stride = stride;
     return to + (FLASH_KEYS + 1) / 2 * 2 * stride;
@@ -94,9 +86,9 @@ static void pack_pair_of_values(uint16_t *to, ptrdiff_t panel, const uint16_t *a
 VF_NOINLINE void pack(struct block *block)
 {
     const int panel = FLASH_KEYS * BF16_PANEL; /* elements */
-    const uint16_t *rows[FLASH_KEYS];
+    const void *rows[FLASH_KEYS];
     uint16_t *to = pack_keys(block, block->packed);
-    find_keys(block, &block->job->tensors->v, rows);
+    keys_rows(&block->source, &block->job->tensors->v, block->first, block->keys, rows);
     for (int j = 0; j < block->keys; j += 2)
         pack_pair_of_values(to + j * BF16_PANEL, panel, rows[j],
                             j + 1 < block->keys ? rows[j + 1] : NULL, block->job->v_dim);

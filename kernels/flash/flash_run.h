@@ -71,7 +71,7 @@ static void plan_prefetch(const struct job *job, struct prefetch *prefetch,
     }
     if (task->rows && first < task->seen.hi) {
         const ptrdiff_t n = block_keys(first, task->seen.hi);
-        const struct keys keys = keys_of(job, task);
+        const struct keys keys = keys_of(job->tensors, task);
         if (p->mask & ATTN_MASK_BOOL && !keys.list) /* what is looked at first */
             prefetch_pairs(prefetch, &job->tensors->mask, task, first, n);
         prefetch_keys(prefetch, &keys, &job->tensors->k, p->qk_dim, first, n);
@@ -91,7 +91,7 @@ VF_INLINE void see_keys(const struct job *job, struct block *block, const struct
                         struct tile *tiles, int n, struct group_block *next)
 {
     const ptrdiff_t end = task->seen.hi;
-    block->source = keys_of(job, task);
+    block->source = keys_of(job->tensors, task);
     for (block->first = block_start(task->seen.lo); block->first < end;
          block->first += FLASH_KEYS) {
         block->keys = (int)block_keys(block->first, end);
@@ -118,7 +118,7 @@ VF_INLINE void close_tiles(const struct job *job, const struct group_block *task
     for (int i = 0; i < n; i++)
         close_tile(job, &tiles[i]);
     if (job->problem->outputs & ATTN_OUTPUT_WEIGHTS) {
-        block->source = keys_of(job, task);
+        block->source = keys_of(job->tensors, task);
         weigh_task(job, task, tiles, n, block);
     }
 }

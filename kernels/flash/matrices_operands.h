@@ -68,13 +68,12 @@ static void pack_two_keys(uint16_t *to, const uint16_t *a, const uint16_t *b, in
 
 /* Values of four keys, zeros where there is none, become a line of each panel: those of a dimension side by
  * side. */
-static void pack_four_values(uint16_t *to, ptrdiff_t panel, const uint16_t *const rows[PAIR],
-                             int dim)
+static void pack_four_values(uint16_t *to, ptrdiff_t panel, const void *const rows[PAIR], int dim)
 {
     for (int d = 0; d < dim; d += MATRIX, to += panel) {
         bf16_vector x[PAIR], line[PAIR];
         for (int i = 0; i < PAIR; i++)
-            x[i] = (bf16_vector)load_up_to(rows[i] ? rows[i] + d : NULL, dim - d);
+            x[i] = (bf16_vector)load_up_to(rows[i] ? (const uint16_t *)rows[i] + d : NULL, dim - d);
         const bf16_vector a = BF16_ZIP(BF16_LOWER, x[0], x[2]);
         const bf16_vector b = BF16_ZIP(BF16_LOWER, x[1], x[3]);
         const bf16_vector c = BF16_ZIP(BF16_UPPER, x[0], x[2]);
@@ -91,12 +90,12 @@ VF_NOINLINE void pack(struct block *block)
 {
     const struct job *job = block->job;
     const int keys = block->keys, k_stride = in_fours(job->qk_dim);
-    const uint16_t *rows[FLASH_KEYS + PAIR] = {0};
+    const void *rows[FLASH_KEYS + PAIR] = {0};
     uint16_t *k = block->packed, *v = k + FLASH_KEYS * k_stride;
-    find_keys(block, &job->tensors->k, rows);
+    keys_rows(&block->source, &job->tensors->k, block->first, keys, rows);
     for (int j = 0; j < keys; j += 2)
         pack_two_keys(k + j * k_stride, rows[j], rows[j + 1], job->qk_dim);
-    find_keys(block, &job->tensors->v, rows);
+    keys_rows(&block->source, &job->tensors->v, block->first, keys, rows);
     for (int j = 0; j < keys; j += PAIR)
         pack_four_values(v + j * BF16_PANEL, FLASH_KEYS * BF16_PANEL, rows + j, job->v_dim);
     block->k = k;

@@ -77,19 +77,13 @@ VF_NOINLINE void pack(struct block *block)
 {
     const struct job *job = block->job;
     const struct attn_tensors *t = job->tensors;
-    const size_t dim = job->problem->qk_dim;
+    const ptrdiff_t row = job->qk_dim * (ptrdiff_t)sizeof(uint16_t);
     uint16_t *k = block->packed;
     float *v = (float *)block->packed + (ptrdiff_t)FLASH_KEYS * job->qk_dim;
     block->k = keys_row(&block->source, &t->k, block->first);
     block->k_stride = t->k.stride[2];
     if (!keys_together(&block->source, block->first, block->keys)) {
-        for (int j = 0; j < block->keys; j++) {
-            const uint16_t *row = keys_row(&block->source, &t->k, block->first + j);
-            if (row)
-                memcpy(k + (size_t)j * dim, row, dim * sizeof *k);
-            else
-                memset(k + (size_t)j * dim, 0, dim * sizeof *k);
-        }
+        keys_copy(&block->source, &t->k, block->first, block->keys, row, row, k);
         block->k = k;
         block->k_stride = job->qk_dim;
     }

@@ -37,19 +37,6 @@ VF_INLINE vi bf16_load(const void *p)
     memcpy(&v, p, sizeof v);
     return v;
 }
-
-/* Addresses of a block's rows of K or V, NULL where a list names none. */
-static void find_keys(const struct block *block, const struct attn_tensor *kv,
-                      const uint16_t *rows[FLASH_KEYS])
-{
-    for (int j = 0, n; j < block->keys; j += n) {
-        n = (int)keys_run(&block->source, block->first + j, block->keys - j);
-        const uint16_t *row = keys_row(&block->source, kv, block->first + j);
-        rows[j] = row;
-        for (int i = 1; i < n; i++)
-            rows[j + i] = row + i * kv->stride[2];
-    }
-}
 #endif
 
 /* First of the VF_LANES dimensions to copy together from d on.  The last vector begins early

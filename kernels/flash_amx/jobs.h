@@ -48,11 +48,6 @@ static ptrdiff_t strip_start(ptrdiff_t j)
 
 /* ---- tasks ----------------------------------------------------------------------------------- */
 
-static struct keys keys_of(const struct call *call, const struct group_block *rows)
-{
-    return (struct keys){call->problem, call->tensors, rows->sequence, rows->b, rows->g, NULL};
-}
-
 /* Packs the keys of a part of a task, unless they were packed last. */
 static void pack_part(struct jobs *jobs)
 {
@@ -62,7 +57,7 @@ static void pack_part(struct jobs *jobs)
     if (now.b == packed->b && now.g == packed->g && now.first == packed->first &&
         now.end <= packed->end)
         return;
-    const struct keys keys = keys_of(call, &jobs->task);
+    const struct keys keys = keys_of(call->tensors, &jobs->task);
     jobs->first_strip = (jobs->first_strip + call->strips) % (call->sets * call->strips);
     pack(call, &keys, now.first, now.end, jobs->scratch, jobs->first_strip);
     *packed = now;
@@ -130,7 +125,7 @@ static void prefetch_after(struct jobs *jobs, const struct group_block *block)
     const struct group_block *task = &jobs->task, *after = &jobs->after;
     if (call->in_parts || !after->rows || (after->b == task->b && after->g == task->g))
         return;
-    const struct keys keys = keys_of(call, after);
+    const struct keys keys = keys_of(call->tensors, after);
     const ptrdiff_t n = after->seen.hi - after->seen.lo, rows = (ptrdiff_t)task->rows;
     const ptrdiff_t all = rows > BLOCK_ROWS ? rows - BLOCK_ROWS : rows;
     const ptrdiff_t at = (ptrdiff_t)(block->first - task->first), behind = at + BLOCK_ROWS;

@@ -151,7 +151,7 @@ static void begin(struct line *line, const struct job *job, int turn, struct pro
 static void end_block(const struct line *line, struct block *block, struct product *pending)
 {
     const struct call *call = line->source.call;
-    const struct keys keys = keys_of(call, &block->rows);
+    const struct keys keys = keys_of(call->tensors, &block->rows);
     flush(pending);
     finish_block(call, block);
     if (call->problem->outputs & ATTN_OUTPUT_WEIGHTS)
@@ -243,7 +243,7 @@ static void run_turn(struct line *line, int turn, struct job *job, struct job *b
     if (before && before->strips && call->v_steps) {
         before->block->started = true;
         if (!all_finite(scratch, before)) {
-            const struct keys keys = keys_of(call, &before->block->rows);
+            const struct keys keys = keys_of(call->tensors, &before->block->rows);
             flush(pending);
             add_infinite(call, &keys, before, scratch, weights_before);
         }

@@ -61,15 +61,8 @@ static inline bool interleave(const uint16_t *a, const uint16_t *b, uint16_t *to
 static inline void key_rows(const struct keys *keys, const struct attn_tensor *t, ptrdiff_t first,
                             ptrdiff_t n, int most, const void **rows)
 {
-    const ptrdiff_t stride = attn_elements_bytes(t->dtype, t->stride[2]);
-    ptrdiff_t i = 0;
-    for (ptrdiff_t run; i < n; i += run) {
-        const char *row = keys_row(keys, t, first + i);
-        run = keys_run(keys, first + i, n - i);
-        for (ptrdiff_t r = 0; r < run; r++)
-            rows[i + r] = row + r * stride;
-    }
-    for (; i < most; i++)
+    keys_rows(keys, t, first, n, rows);
+    for (ptrdiff_t i = n; i < most; i++)
         rows[i] = zero_row;
 }
 

@@ -26,6 +26,7 @@
  */
 #include <omp.h>
 
+#include "shared/row_blocks.h"
 #include "shared/softmax.h"
 #ifdef __AVX512BF16__
 #include "gemm_bf16.h"
@@ -43,14 +44,6 @@ static size_t block_keys(const struct attn_problem *problem)
 {
     const bool all = problem->outputs & ATTN_OUTPUT_WEIGHTS || problem->kv_len < KEYS;
     return all ? problem->kv_len : KEYS;
-}
-
-static bool supports(const struct attn_problem *problem, const char **why)
-{
-    if (problem->kv_len <= INT_MAX && problem->qk_dim <= INT_MAX && problem->v_dim <= INT_MAX)
-        return true;
-    *why = "a length of 2^31 or more";
-    return false;
 }
 
 /* Where a thread's parts lie, in floats from the start of its scratch. */
@@ -137,27 +130,14 @@ static ptrdiff_t step(const struct block *block, ptrdiff_t j)
     return end - j < most ? end - j : most;
 }
 
-/* Row r of O becomes factor * o, rounded to its type. */
-static void store_output(const struct block *block, size_t r, float factor)
-{
-    const struct attn_tensor *t = &block->t->o;
-    const size_t dim = block->rows.problem->v_dim, bytes = attn_dtype_size(t->dtype);
-    const float *o = block->o + r * dim;
-    char *to = group_row(&block->rows, t, r);
-    for (size_t d = 0; d < dim; d += VF_LANES) {
-        const size_t n = dim - d < VF_LANES ? dim - d : VF_LANES;
-        const vf x = n == VF_LANES ? vf_load(o + d) : vf_load_partial(o + d, n);
-        vf_store_elements(t->dtype, to + d * bytes, x * vf_set1(factor), n);
-    }
-}
-
 static void store_row(const struct block *block, size_t r)
 {
     const struct attn_problem *p = block->rows.problem;
     const struct attn_tensors *t = block->t;
     const float inverse = softmax_inverse(block->l[r]);
     if (p->outputs & ATTN_OUTPUT_O)
-        store_output(block, r, inverse);
+        row_narrow(group_row(&block->rows, &t->o, r), t->o.dtype, block->o + r * p->v_dim, inverse,
+                   p->v_dim);
     if (p->outputs & ATTN_OUTPUT_LSE)
         *group_row_real(&block->rows, &t->lse, r) = softmax_log(block->m[r], block->l[r]);
     if (p->outputs & ATTN_OUTPUT_WEIGHTS) {
@@ -172,10 +152,11 @@ static void store_row(const struct block *block, size_t r)
     }
 }
 
-static void run_block(struct block *block)
+static void run_block(void *state, const struct group_block *rows)
 {
-    if (block->rows.rows == 0)
-        return;
+    struct block *block = state;
+    block->rows = *rows;
+    block->source = keys_of(block->t, rows);
     load_rows(block);
     ptrdiff_t n;
     for (ptrdiff_t j = block->rows.seen.lo; j < block->rows.seen.hi; j += n) {
@@ -198,7 +179,6 @@ static void run_block(struct block *block)
 static void execute(const struct attn_plan *plan, const struct attn_tensors *tensors)
 {
     const struct attn_problem *p = &plan->problem;
-    const size_t blocks = (group_rows(p) + ROWS - 1) / ROWS;
 #pragma omp parallel num_threads(plan->threads)
     {
         omp_set_num_threads(1); /* of this region's tasks: what an OpenMP library goes by */
@@ -211,15 +191,7 @@ static void execute(const struct attn_plan *plan, const struct attn_tensors *ten
                               .p = (uint16_t *)(scratch + at.p),
                               .wide = scratch + at.wide,
                               .keys = (ptrdiff_t)block_keys(p)};
-#pragma omp for collapse(3) schedule(dynamic, 1)
-        for (size_t b = 0; b < p->batch; b++)
-            for (size_t g = 0; g < p->kv_heads; g++)
-                for (size_t left = blocks; left > 0; left--) {
-                    block.source =
-                        (struct keys){p, tensors, attn_sequence(p, tensors, b), b, g, NULL};
-                    block.rows = group_block_in(p, &block.source.sequence, b, g, left - 1, ROWS);
-                    run_block(&block);
-                }
+        row_blocks_run(p, tensors, ROWS, run_block, &block);
     }
 }
 
@@ -239,7 +211,7 @@ const struct attn_kernel ATTN_KERNEL = {
     .caps.forward = true,
     .caps.parallel = true,
     .caps.compute = GEMM_COMPUTE,
-    .supports = supports,
+    .supports = row_blocks_support,
     .workspace_size = workspace_size,
     .prepare = prepare,
     .execute = execute,

@@ -34,15 +34,13 @@ static void load_queries(struct block *block)
 static const uint16_t *load_keys(struct block *block, const struct attn_tensor *kv, ptrdiff_t j,
                                  ptrdiff_t n, size_t dim, ptrdiff_t *stride)
 {
-    uint16_t *together = (uint16_t *)block->wide;
+    const ptrdiff_t row = (ptrdiff_t)(dim * sizeof(uint16_t));
     *stride = kv->stride[2];
     if (is_matrix(*stride, dim) && keys_together(&block->source, j, n))
         return keys_row(&block->source, kv, j);
-    for (ptrdiff_t i = 0; i < n; i++)
-        memcpy(together + (size_t)i * dim, keys_row(&block->source, kv, j + i),
-               dim * sizeof *together);
+    keys_copy(&block->source, kv, j, n, row, row, block->wide);
     *stride = (ptrdiff_t)dim;
-    return together;
+    return (const uint16_t *)block->wide;
 }
 
 /* s = scale * q k^T for rows [r, end) and keys [j, j + n). */
@@ -61,15 +59,9 @@ static void scores(struct block *block, size_t r, size_t end, ptrdiff_t j, ptrdi
 /* Weights of rows [r, end) on n keys, rounded. */
 static void round_weights(struct block *block, size_t r, size_t end, ptrdiff_t n)
 {
-    for (; r < end; r++) {
-        const float *s = block->s + (ptrdiff_t)r * block->keys;
-        uint16_t *p = block->p + (ptrdiff_t)r * block->keys;
-        for (ptrdiff_t i = 0; i < n; i += VF_LANES) {
-            const size_t some = n - i < VF_LANES ? (size_t)(n - i) : VF_LANES;
-            const vf x = some == VF_LANES ? vf_load(s + i) : vf_load_partial(s + i, some);
-            vf_store_elements(ATTN_BF16, p + i, x, some);
-        }
-    }
+    for (; r < end; r++)
+        row_narrow(block->p + (ptrdiff_t)r * block->keys, ATTN_BF16,
+                   block->s + (ptrdiff_t)r * block->keys, 1, (size_t)n);
 }
 
 /* o += s v for rows [r, end) and keys [j, j + n).  A weight of 0 hides a key from the product

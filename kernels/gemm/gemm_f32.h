@@ -25,7 +25,7 @@ static void load_queries(struct block *block)
     if (find_queries(block) && q->dtype == ATTN_F32 && !(GEMM_CBLAS.reads_on && dim % 8))
         return;
     for (size_t r = 0; r < block->rows.rows; r++)
-        keys_widen((float *)block->packed + r * dim, q->dtype, group_row(&block->rows, q, r), dim);
+        row_widen((float *)block->packed + r * dim, q->dtype, group_row(&block->rows, q, r), dim);
     block->q = block->packed;
     block->q_stride = (ptrdiff_t)dim;
 }

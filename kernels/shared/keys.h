@@ -7,7 +7,7 @@
 #ifndef ATTN_KEYS_H
 #define ATTN_KEYS_H
 
-#include "kernel.h"
+#include "group.h"
 #include "simd16.h"
 
 struct keys {
@@ -17,6 +17,14 @@ struct keys {
     size_t b, g;
     const int32_t *list; /* NULL: none; else j below is an index of its entries */
 };
+
+/* Those of a block's rows, which share a list. */
+static inline struct keys keys_of(const struct attn_tensors *t, const struct group_block *rows)
+{
+    const int32_t *list =
+        rows->rows ? attn_list(rows->problem, t, rows->b, rows->g, group_query(rows, 0)) : NULL;
+    return (struct keys){rows->problem, t, rows->sequence, rows->b, rows->g, list};
+}
 
 /* Whether some keys are copied, for which the caller provides memory. */
 static inline bool keys_copied(const struct attn_problem *problem)
@@ -66,16 +74,38 @@ static inline bool keys_together(const struct keys *keys, ptrdiff_t j, ptrdiff_t
     return !keys->list && keys_run(keys, j, n) == n;
 }
 
-/* Widens dim elements of a type without scales. */
-static inline void keys_widen(real *to, enum attn_dtype dtype, const void *from, size_t dim)
+/* Addresses of rows [j, j + n), NULL where a list names none. */
+static inline void keys_rows(const struct keys *keys, const struct attn_tensor *kv, ptrdiff_t j,
+                             ptrdiff_t n, const void **rows)
 {
-    const size_t bytes = attn_dtype_size(dtype);
-    size_t d = 0;
-    for (; d + VF_LANES <= dim; d += VF_LANES)
-        vf_store(to + d, vf_load_elements(dtype, (const char *)from + d * bytes, VF_LANES));
-    if (d < dim)
-        vf_store_partial(to + d, vf_load_elements(dtype, (const char *)from + d * bytes, dim - d),
-                         dim - d);
+    const ptrdiff_t step = attn_elements_bytes(kv->dtype, kv->stride[2]);
+    for (ptrdiff_t i = 0, run; i < n; i += run) {
+        const char *row = keys_row(keys, kv, j + i);
+        run = keys_run(keys, j + i, n - i);
+        rows[i] = row;
+        for (ptrdiff_t r = 1; r < run; r++)
+            rows[i + r] = row + r * step;
+    }
+}
+
+/* Copies rows [j, j + n) as they are, `bytes` each, to rows of `stride` bytes; zeros behind them and where a list
+ * names none. */
+static inline void keys_copy(const struct keys *keys, const struct attn_tensor *kv, ptrdiff_t j,
+                             ptrdiff_t n, ptrdiff_t bytes, ptrdiff_t stride, void *to)
+{
+    const ptrdiff_t step = attn_elements_bytes(kv->dtype, kv->stride[2]);
+    char *at = to;
+    for (ptrdiff_t i = 0, run; i < n; i += run) {
+        const char *row = keys_row(keys, kv, j + i);
+        run = keys_run(keys, j + i, n - i);
+        for (ptrdiff_t r = 0; r < run; r++, at += stride) {
+            const ptrdiff_t copied = row ? bytes : 0;
+            if (row)
+                memcpy(at, row + r * step, (size_t)bytes);
+            if (copied < stride)
+                memset(at + copied, 0, (size_t)(stride - copied));
+        }
+    }
 }
 
 /* Widens dim elements of 8 bits, without their scales. */
@@ -143,7 +173,7 @@ static inline void keys_convert(const struct keys *keys, const struct attn_tenso
     else if (attn_dtype_scaled(kv->dtype))
         keys_scale(keys, kv, j, from, to, dim);
     else
-        keys_widen(to, kv->dtype, from, dim);
+        row_widen(to, kv->dtype, from, dim);
 }
 
 /* Keys [j, j + n) of K or V, n > 0, as rows *stride apart: in place, or copied to `copy`, which is unused if

@@ -227,6 +227,30 @@ VF_INLINE void vf_store_elements(enum attn_dtype dtype, void *p, vf v, size_t n)
     }
     memcpy(p, h, n * sizeof *h);
 }
+
+/* Elements of to[0, n), of a type, from factor * from[0, n). */
+static inline void row_narrow(void *to, enum attn_dtype dtype, const float *from, float factor,
+                              size_t n)
+{
+    const size_t bytes = attn_dtype_size(dtype);
+    for (size_t d = 0; d < n; d += VF_LANES) {
+        const size_t some = n - d < VF_LANES ? n - d : VF_LANES;
+        const vf x = some == VF_LANES ? vf_load(from + d) : vf_load_partial(from + d, some);
+        vf_store_elements(dtype, (char *)to + d * bytes, x * vf_set1(factor), some);
+    }
+}
 #endif
+
+/* Reals of to[0, n) from elements of a type without scales. */
+static inline void row_widen(real *to, enum attn_dtype dtype, const void *from, size_t n)
+{
+    const size_t bytes = attn_dtype_size(dtype);
+    size_t d = 0;
+    for (; d + VF_LANES <= n; d += VF_LANES)
+        vf_store(to + d, vf_load_elements(dtype, (const char *)from + d * bytes, VF_LANES));
+    if (d < n)
+        vf_store_partial(to + d, vf_load_elements(dtype, (const char *)from + d * bytes, n - d),
+                         n - d);
+}
 
 #endif

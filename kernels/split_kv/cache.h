@@ -64,13 +64,8 @@ static void cache_touch(const struct cache *c, ptrdiff_t j, ptrdiff_t n)
 VF_NOINLINE struct rows cache_copy(const struct cache *c, ptrdiff_t j, ptrdiff_t n, ptrdiff_t total,
                                    ptrdiff_t bytes, ptrdiff_t stride, char *to)
 {
-    for (ptrdiff_t i = 0; i < total; i++) {
-        const char *row = i < n ? cache_rows(c, j + i).data : NULL;
-        const ptrdiff_t copied = row ? bytes : 0;
-        if (row)
-            memcpy(to + i * stride, row, (size_t)bytes);
-        memset(to + i * stride + copied, 0, (size_t)(stride - copied));
-    }
+    keys_copy(&c->keys, c->kv, j, n, bytes, stride, to);
+    memset(to + n * stride, 0, (size_t)((total - n) * stride));
     return (struct rows){to, stride};
 }
 

@@ -102,8 +102,8 @@ static void unit_start(struct unit *u, const struct geometry *g, const struct at
     u->g = g;
     u->t = t;
     u->block = group_block_in(problem, sequence, b, head, index, g->unit_most);
-    u->list = attn_list(problem, t, b, head, group_query(&u->block, 0));
-    const struct keys keys = {problem, t, *sequence, b, head, u->list};
+    const struct keys keys = keys_of(t, &u->block);
+    u->list = keys.list;
     cache_start(&u->k, &keys, &t->k);
     cache_start(&u->v, &keys, &t->v);
     u->rows = (int)u->block.rows;

@@ -17,6 +17,7 @@
 
 #include "element.h"
 #include "matrix_unit.h"
+#include "shared/row_blocks.h"
 #include "shared/softmax.h"
 #include "shared/terms.h"
 
@@ -43,14 +44,6 @@ static struct parts parts_of(const struct attn_problem *problem)
     at.packed = at.p + ROWS * (size_t)at.width / 2;
     at.all = at.packed + (keys > values ? keys : values) * (sizeof(pairs) / sizeof(real));
     return at;
-}
-
-static bool supports(const struct attn_problem *problem, const char **why)
-{
-    if (problem->kv_len <= INT32_MAX && problem->qk_dim <= INT32_MAX && problem->v_dim <= INT32_MAX)
-        return true;
-    *why = "a length of 2^31 or more";
-    return false;
 }
 
 static size_t workspace_size(const struct attn_problem *problem, int threads)
@@ -134,8 +127,7 @@ static void weigh_row(struct block *block, size_t r)
     block->m[r] = softmax_max(x, n, sink);
     block->l[r] =
         softmax_sink_exp(sink, block->m[r]) + softmax_exp(x, n, softmax_shift(block->m[r]));
-    for (ptrdiff_t i = 0; i < n; i++)
-        block->p[at + i] = attn_f32_to_bf16(x[i]);
+    row_narrow(block->p + at, ATTN_BF16, x, 1, (size_t)n);
 }
 
 /* Row r of the results, divided by its sum. */
@@ -145,11 +137,9 @@ static void store_row(const struct block *block, size_t r)
     const struct attn_tensors *t = block->t;
     const real inverse = softmax_inverse(block->l[r]);
     const struct attn_range seen = group_visible(&block->rows, r);
-    if (problem->outputs & ATTN_OUTPUT_O) {
-        uint16_t *o = group_row(&block->rows, &t->o, r);
-        for (size_t d = 0; d < problem->v_dim; d++)
-            o[d] = attn_f32_to_bf16(inverse * block->o[r * (size_t)block->columns + d]);
-    }
+    if (problem->outputs & ATTN_OUTPUT_O)
+        row_narrow(group_row(&block->rows, &t->o, r), ATTN_BF16,
+                   block->o + r * (size_t)block->columns, inverse, problem->v_dim);
     if (problem->outputs & ATTN_OUTPUT_LSE)
         *group_row_real(&block->rows, &t->lse, r) = softmax_log(block->m[r], block->l[r]);
     if (problem->outputs & ATTN_OUTPUT_WEIGHTS) {
@@ -167,11 +157,12 @@ static ptrdiff_t least(ptrdiff_t a, ptrdiff_t b)
     return a < b ? a : b;
 }
 
-static void run_block(struct block *block)
+static void run_block(void *state, const struct group_block *rows)
 {
-    const struct attn_range seen = block->rows.seen;
-    if (block->rows.rows == 0)
-        return;
+    struct block *block = state;
+    const struct attn_range seen = rows->seen;
+    block->rows = *rows;
+    block->source = keys_of(block->t, rows);
     block->first = seen.lo;
     load_rows(block);
     for (ptrdiff_t j = seen.lo; j < seen.hi; j += SIDE)
@@ -190,7 +181,6 @@ static void run_block(struct block *block)
 static void execute(const struct attn_plan *plan, const struct attn_tensors *tensors)
 {
     const struct attn_problem *p = &plan->problem;
-    const size_t blocks = (group_rows(p) + ROWS - 1) / ROWS;
 #pragma omp parallel num_threads(plan->threads)
     {
         const struct parts at = parts_of(p);
@@ -205,15 +195,7 @@ static void execute(const struct attn_plan *plan, const struct attn_tensors *ten
                               .p = (uint16_t *)(q + at.p),
                               .packed = (pairs *)(q + at.packed)};
         tiles_configure();
-#pragma omp for collapse(3) schedule(dynamic, 1)
-        for (size_t b = 0; b < p->batch; b++)
-            for (size_t g = 0; g < p->kv_heads; g++)
-                for (size_t left = blocks; left > 0; left--) {
-                    block.source =
-                        (struct keys){p, tensors, attn_sequence(p, tensors, b), b, g, NULL};
-                    block.rows = group_block_in(p, &block.source.sequence, b, g, left - 1, ROWS);
-                    run_block(&block);
-                }
+        row_blocks_run(p, tensors, ROWS, run_block, &block);
         tiles_release();
     }
 }
@@ -232,7 +214,7 @@ const struct attn_kernel ATTN_KERNEL = {
     .caps.forward = true,
     .caps.parallel = true,
     .caps.compute = ATTN_BF16,
-    .supports = supports,
+    .supports = row_blocks_support,
     .workspace_size = workspace_size,
     .execute = execute,
 };

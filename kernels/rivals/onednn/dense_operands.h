@@ -38,16 +38,10 @@ struct worker {
 /* to[0, n) = from[0, n), widened where they differ in type. */
 static void copy(element *to, const struct attn_tensor *t, const void *from, size_t n)
 {
-    if (t->dtype == DTYPE) {
+    if (t->dtype == DTYPE)
         memcpy(to, from, n * sizeof *to);
-        return;
-    }
-    const uint16_t *h = from;
-    for (size_t d = 0; d < n; d += VF_LANES) {
-        const size_t some = n - d < VF_LANES ? n - d : VF_LANES;
-        const vf x = vf_load_elements(t->dtype, h + d, some);
-        vf_store_partial((float *)(void *)to + d, x, some);
-    }
+    else
+        row_widen((float *)(void *)to, t->dtype, from, n);
 }
 
 /* A block's rows of Q: where they lie or together. */

@@ -30,42 +30,27 @@ static size_t exact_floats(const struct attn_problem *p)
     return p->kv_len + 2 * (p->qk_dim + p->v_dim);
 }
 
-static void widen(float *to, const struct attn_tensor *t, size_t b, size_t h, size_t i, size_t n)
-{
-    const char *from = attn_row(t, b, h, i);
-    const size_t bytes = attn_dtype_size(t->dtype);
-    for (size_t d = 0; d < n; d += VF_LANES) {
-        const size_t some = n - d < VF_LANES ? n - d : VF_LANES;
-        vf_store_partial(to + d, vf_load_elements(t->dtype, from + d * bytes, some), some);
-    }
-}
-
 static void exact_row(const struct attn_problem *p, const struct attn_tensors *t, size_t b,
                       size_t h, size_t i, float *scratch)
 {
     const struct attn_range seen = attn_visible(p, (ptrdiff_t)i);
-    const size_t g = attn_kv_head(p, h), bytes = attn_dtype_size(t->o.dtype);
+    const size_t g = attn_kv_head(p, h);
     const ptrdiff_t n = seen.hi - seen.lo;
     float *s = scratch, *q = s + p->kv_len, *k = q + p->qk_dim;
     float *o = k + p->qk_dim, *v = o + p->v_dim;
-    char *to = attn_row(&t->o, b, h, i);
-    widen(q, &t->q, b, h, i, p->qk_dim);
+    row_widen(q, t->q.dtype, attn_row(&t->q, b, h, i), p->qk_dim);
     memset(o, 0, p->v_dim * sizeof *o);
     for (ptrdiff_t j = 0; j < n; j++) {
-        widen(k, &t->k, b, g, (size_t)(seen.lo + j), p->qk_dim);
+        row_widen(k, t->k.dtype, attn_row(&t->k, b, g, (size_t)(seen.lo + j)), p->qk_dim);
         s[j] = softmax_scale(p) * vf_hsum(row_dot(q, k, p->qk_dim));
     }
     const float m = softmax_max(s, n, -INFINITY);
     const float l = softmax_exp2(s, n, softmax_shift(m));
     for (ptrdiff_t j = 0; j < n; j++) {
-        widen(v, &t->v, b, g, (size_t)(seen.lo + j), p->v_dim);
+        row_widen(v, t->v.dtype, attn_row(&t->v, b, g, (size_t)(seen.lo + j)), p->v_dim);
         row_weigh(o, s + j, v, 0, 1, p->v_dim);
     }
-    row_scale(o, o, softmax_inverse(l), p->v_dim);
-    for (size_t d = 0; d < p->v_dim; d += VF_LANES) {
-        const size_t some = p->v_dim - d < VF_LANES ? p->v_dim - d : VF_LANES;
-        vf_store_elements(t->o.dtype, to + d * bytes, vf_load_partial(o + d, some), some);
-    }
+    row_narrow(attn_row(&t->o, b, h, i), t->o.dtype, o, softmax_inverse(l), p->v_dim);
 }
 
 /* Mends row (b, h, i) of O where the library could not compute it. */
