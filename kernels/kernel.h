@@ -39,12 +39,17 @@ extern const struct attn_kernel ATTN_KERNEL;
 
 #define ATTN_OUTPUTS_ALL (ATTN_OUTPUT_O | ATTN_OUTPUT_LSE | ATTN_OUTPUT_WEIGHTS)
 
+/* n rounded up to a multiple of `to`. */
+static inline size_t attn_round_up(size_t n, size_t to)
+{
+    return (n + to - 1) / to * to;
+}
+
 /* Bytes of n reals, rounded up so that neighbours in a workspace stay aligned.  They share no cache line
  * of 64 bytes, and at most one where lines are longer (128 bytes at Apple, 256 in A64FX). */
 static inline size_t attn_reals_bytes(size_t n)
 {
-    return (n * sizeof(real) + ATTN_WORKSPACE_ALIGN - 1) / ATTN_WORKSPACE_ALIGN *
-           ATTN_WORKSPACE_ALIGN;
+    return attn_round_up(n * sizeof(real), ATTN_WORKSPACE_ALIGN);
 }
 
 /* A workspace of `reals` for each thread, in bytes; SIZE_MAX where that overflows, which no caller

@@ -17,9 +17,9 @@
  * flash.c cuts the problem into tasks (flash_tasks.h, bundles.h), flash_run.h computes one, and
  * shared/prefetch.h fetches what they will read.  flash_tile.h has the sizes and maximum.h a tile's softmax,
  * strips.h, direct.h and tile_block.h take a tile through a block of keys, mask_runs.h, score_passes.h and
- * flash_terms.h do so where masks, bias, ALiBi or a cap change scores, products.h and the arithmetic of the
- * variant (products_f32.h, on AArch64 with lanes.h, products_bf16.h or matrices.h) compute it,
- * tile_operands.h moves rows in and out, and results.h ends a tile.
+ * flash_terms.h do so where masks, bias, ALiBi or a cap change scores, products.h, products_loops.h and
+ * the arithmetic of the variant (products_f32.h, on AArch64 with lanes.h, products_bf16.h or matrices.h)
+ * compute it, tile_operands.h moves rows in and out, and results.h ends a tile.
  *
  * What a block of keys adds to l and o is summed by itself: errors of sums over Skv keys are at most
  * FLASH_KEYS + Skv / FLASH_KEYS unit roundoffs, where a sum from key to key would have Skv.

@@ -1,12 +1,15 @@
 /*
- * products_loops.h: part of kernel flash: register tiles of scores, weights and results, in whatever arithmetic
- * multiplies and adds.
+ * products_loops.h: part of kernel flash: register tiles of scores, weights and results, in any arithmetic.
  *
  * Of products_f32.h, products_bf16.h and matrices.h it takes weights_of(), which makes weights of up to PAIR
- * rows of scores; and but for matrices.h, whose instruction multiplies otherwise, what a step of PAIR elements
- * is: value_element, broadcast_key(), load_query(), broadcast_value() and multiply_add(), VALUE_ROW elements
- * from the values of one step to those of the next, and SCALES_SCORES: whether scores take the scale that
- * queries have elsewhere.
+ * rows of scores.  The loops of both products are not those of matrices.h, whose instruction multiplies
+ * matrices; of the two others they take what a step of PAIR elements is:
+ *
+ *   value_element                         of V, as it is multiplied
+ *   broadcast_key, broadcast_value        PAIR elements in each lane
+ *   load_query, multiply_add              a vector of queries; a product added to a sum
+ *   VALUE_ROW                             elements from the values of one step to those of the next
+ *   SCALES_SCORES                         whether scores take the scale that queries have elsewhere
  */
 #ifndef ATTN_FLASH_PRODUCTS_LOOPS_H
 #define ATTN_FLASH_PRODUCTS_LOOPS_H

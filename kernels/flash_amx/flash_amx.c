@@ -96,13 +96,13 @@ static struct parts parts_of(const struct attn_problem *p)
         .again = JOB_STRIPS * STRIP_SCORES * sizeof(float),
         .weights = JOB_STRIPS * tiles,
         .strip = q * tiles,
-        .left = terms_may_hide(p)
-                    ? round_up((size_t)packed_strips(p), JOB_STRIPS) * BLOCK_ROWS * sizeof(uint32_t)
-                    : 0,
-        .blocks = round_up(kept_blocks(p) * sizeof(struct block), ATTN_WORKSPACE_ALIGN),
+        .left = terms_may_hide(p) ? attn_round_up((size_t)packed_strips(p), JOB_STRIPS) *
+                                        BLOCK_ROWS * sizeof(uint32_t)
+                                  : 0,
+        .blocks = attn_round_up(kept_blocks(p) * sizeof(struct block), ATTN_WORKSPACE_ALIGN),
         .q = (attn_dtype_scaled(p->kv_dtype) ? Q_PARTS : 1) * q * tiles,
         .o = v * RESULT_FLOATS * sizeof(float),
-        .finite = round_up(strips, ATTN_WORKSPACE_ALIGN),
+        .finite = attn_round_up(strips, ATTN_WORKSPACE_ALIGN),
         .scales = attn_dtype_scaled(p->kv_dtype) ? strips * STRIP_KEYS * sizeof(float) : 0,
     };
     parts.all = parts.k + parts.v + parts.ring + parts.again + 2 * parts.weights + parts.strip +

@@ -134,14 +134,4 @@ static inline const float *scales_at(const float *scales, int strip)
 #define RING \
     3 /* strips of scores that there is room for: call.ahead at most, and the one that is read */
 
-static inline size_t round_up(size_t n, size_t to)
-{
-    return (n + to - 1) / to * to;
-}
-
-static inline int steps_of_dims(size_t dim)
-{
-    return (int)((dim + STEP_DIMS - 1) / STEP_DIMS);
-}
-
 #endif

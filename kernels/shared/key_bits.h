@@ -1,6 +1,6 @@
 /*
- * key_bits.h: which of up to 64 neighbouring keys masks, biases and trees leave to a query, a bit for each; for
- * kernel files only.
+ * key_bits.h: which of up to 64 neighbouring keys masks, biases and trees leave to a query, a bit for
+ * each; for kernel files only.
  */
 #ifndef ATTN_KEY_BITS_H
 #define ATTN_KEY_BITS_H

@@ -88,8 +88,8 @@ static inline void keys_rows(const struct keys *keys, const struct attn_tensor *
     }
 }
 
-/* Copies rows [j, j + n) as they are, `bytes` each, to rows of `stride` bytes; zeros behind them and where a list
- * names none. */
+/* Copies rows [j, j + n) as they are, `bytes` each, to rows of `stride` bytes; zeros behind them and where a
+ * list names none. */
 static inline void keys_copy(const struct keys *keys, const struct attn_tensor *kv, ptrdiff_t j,
                              ptrdiff_t n, ptrdiff_t bytes, ptrdiff_t stride, void *to)
 {

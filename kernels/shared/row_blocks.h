@@ -1,6 +1,6 @@
 /*
- * row_blocks.h: blocks of query rows that share a KV head, dealt out to threads, for the kernels that multiply
- * whole blocks.
+ * row_blocks.h: blocks of query rows that share a KV head, dealt out to threads, for the kernels that
+ * multiply whole blocks.
  */
 #ifndef ATTN_ROW_BLOCKS_H
 #define ATTN_ROW_BLOCKS_H

@@ -14,6 +14,12 @@ enum {
     STEP_DIMS = 32, /* dimensions that a product sums over; also value dimensions of two tiles */
 };
 
+/* Products that a row of so many dimensions takes. */
+static inline int steps_of_dims(size_t dim)
+{
+    return (int)((dim + STEP_DIMS - 1) / STEP_DIMS);
+}
+
 #ifdef ATTN_TILES_EMULATED
 
 /* Transposes 16 rows of 16 pairs. */

@@ -100,7 +100,7 @@ struct geometry {
 
 static inline size_t geometry_lines(size_t bytes)
 {
-    return (bytes + ATTN_WORKSPACE_ALIGN - 1) / ATTN_WORKSPACE_ALIGN * ATTN_WORKSPACE_ALIGN;
+    return attn_round_up(bytes, ATTN_WORKSPACE_ALIGN);
 }
 
 static inline size_t geometry_minimum(size_t a, size_t b)
@@ -153,10 +153,9 @@ static inline size_t geometry_together(const struct geometry *g)
  * panel. */
 enum { PANEL_BLOCKS = 4, PANEL_KEYS = PANEL_BLOCKS * BLOCK_KEYS };
 
-/* Products of STEP_DIMS each that a row takes. */
 static inline size_t geometry_products(ptrdiff_t dim)
 {
-    return ((size_t)dim + STEP_DIMS - 1) / STEP_DIMS;
+    return (size_t)steps_of_dims((size_t)dim);
 }
 
 static inline void geometry_panel_bytes(const struct geometry *g, size_t bytes[SCRATCH_COUNT])
@@ -380,7 +379,7 @@ static inline struct geometry geometry_of(const struct attn_problem *p, int thre
     g.o_floats = axis_floats(&g.v, g.format);
     g.row_room = g.unit_rows;
 #if MATRIX_UNIT
-    g.row_room = (g.unit_rows + TILE_ROWS - 1) / TILE_ROWS * TILE_ROWS;
+    g.row_room = attn_round_up(g.unit_rows, TILE_ROWS);
     g.block_keys = BLOCK_KEYS;
     g.touch_keys = TOUCH_BYTES / BLOCK_KEYS / g.qk.bytes * BLOCK_KEYS;
     if (g.touch_keys == 0)

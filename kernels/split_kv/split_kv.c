@@ -17,8 +17,8 @@
  * tiles of up to eight rows (split_kv_tile.h), and the arithmetic is in format.h, scores.h and values.h.
  *
  * Everything besides Q, K and V is handled a block of keys at a time: where keys lie (cache.h), which of them
- * a row sees (mask_bits.h), what is added to a score (split_kv_terms.h).  A block that no row sees is not
- * read, and one that every row sees entirely is computed as without a mask.
+ * a row sees (mask_bits.h, shared/key_bits.h), what is added to a score (split_kv_terms.h).  A block that no
+ * row sees is not read, and one that every row sees entirely is computed as without a mask.
  *
  * If a list names the keys, its entries are split as keys are (listed.h).
  *

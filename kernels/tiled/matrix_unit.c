@@ -21,11 +21,6 @@
 #include "shared/softmax.h"
 #include "shared/terms.h"
 
-static ptrdiff_t filled_up(size_t n, ptrdiff_t step)
-{
-    return ((ptrdiff_t)n + step - 1) / step * step;
-}
-
 /* Lengths of rows, and where a thread's parts lie, in reals from the start of its scratch. */
 struct parts {
     ptrdiff_t depth, width, columns;
@@ -34,9 +29,9 @@ struct parts {
 
 static struct parts parts_of(const struct attn_problem *problem)
 {
-    struct parts at = {.depth = filled_up(problem->qk_dim, DEPTH),
-                       .width = filled_up(problem->kv_len, DEPTH),
-                       .columns = filled_up(problem->v_dim, SIDE)};
+    struct parts at = {.depth = (ptrdiff_t)attn_round_up(problem->qk_dim, DEPTH),
+                       .width = (ptrdiff_t)attn_round_up(problem->kv_len, DEPTH),
+                       .columns = (ptrdiff_t)attn_round_up(problem->v_dim, SIDE)};
     const size_t keys = (size_t)(at.depth / DEPTH), values = (size_t)(at.columns / SIDE);
     at.s = ROWS * (size_t)at.depth / 2;
     at.o = at.s + ROWS * (size_t)at.width;

@@ -97,15 +97,11 @@ static bool supports(const struct attn_problem *p, const char **why)
 
 /* ---- plans ----------------------------------------------------------------------------------- */
 
-static size_t up(size_t bytes)
-{
-    return (bytes + ATTN_WORKSPACE_ALIGN - 1) / ATTN_WORKSPACE_ALIGN * ATTN_WORKSPACE_ALIGN;
-}
-
 static size_t operand_bytes(const struct sdpa_shape *shape, int which)
 {
     const dnnl_dim_t *n = shape->dims[which];
-    return up((size_t)(n[0] * n[1] * n[2] * n[3]) * attn_dtype_size(DTYPE));
+    return attn_round_up((size_t)(n[0] * n[1] * n[2] * n[3]) * attn_dtype_size(DTYPE),
+                         ATTN_WORKSPACE_ALIGN);
 }
 
 /* Where an operand's copy lies; TENSORS: the end. */

@@ -28,11 +28,6 @@ struct geometry {
     size_t step;   /* of the number of keys */
 };
 
-static size_t up(size_t n, size_t multiple)
-{
-    return (n + multiple - 1) / multiple * multiple;
-}
-
 static struct geometry geometry_of(const struct attn_problem *p)
 {
     const size_t group = p->q_heads / p->kv_heads;
@@ -45,7 +40,7 @@ static struct geometry geometry_of(const struct attn_problem *p)
         g.rows = FEW_ROWS;
     g.rows = g.rows < g.length ? g.rows : g.length;
     g.blocks = (g.length + g.rows - 1) / g.rows;
-    g.step = up((p->kv_len + MOST_COUNTS - 1) / MOST_COUNTS, STEP);
+    g.step = attn_round_up((p->kv_len + MOST_COUNTS - 1) / MOST_COUNTS, STEP);
     return g;
 }
 
@@ -92,7 +87,7 @@ static void look(struct block *block)
     }
     block->seen = seen.lo < seen.hi ? seen : (struct attn_range){0, 0};
     block->full = full.lo < full.hi ? full : (struct attn_range){0, 0};
-    block->keys = up((size_t)(block->seen.hi - block->seen.lo), block->g->step);
+    block->keys = attn_round_up((size_t)(block->seen.hi - block->seen.lo), block->g->step);
     block->keys = block->keys < kv_len ? block->keys : kv_len;
     block->start = (size_t)block->seen.lo;
     if (block->start + block->keys > kv_len)

@@ -35,13 +35,14 @@ static struct parts parts_of(const struct attn_problem *p)
 {
     const struct geometry g = geometry_of(p);
     struct parts at = {.q = 0};
-    at.o = at.q + up(g.rows * p->qk_dim * sizeof(element), ATTN_WORKSPACE_ALIGN);
-    at.s = at.o + up(g.rows * p->v_dim * sizeof(element), ATTN_WORKSPACE_ALIGN);
-    at.p = at.s + up(g.rows * p->kv_len * sizeof(float), ATTN_WORKSPACE_ALIGN);
-    at.k = at.p +
-           (DTYPE == ATTN_F32 ? 0 : up(g.rows * p->kv_len * sizeof(element), ATTN_WORKSPACE_ALIGN));
-    at.v = at.k + up(p->kv_len * p->qk_dim * sizeof(element), ATTN_WORKSPACE_ALIGN);
-    at.exact = at.v + up(p->kv_len * p->v_dim * sizeof(element), ATTN_WORKSPACE_ALIGN);
+    at.o = at.q + attn_round_up(g.rows * p->qk_dim * sizeof(element), ATTN_WORKSPACE_ALIGN);
+    at.s = at.o + attn_round_up(g.rows * p->v_dim * sizeof(element), ATTN_WORKSPACE_ALIGN);
+    at.p = at.s + attn_round_up(g.rows * p->kv_len * sizeof(float), ATTN_WORKSPACE_ALIGN);
+    at.k = at.p + (DTYPE == ATTN_F32
+                       ? 0
+                       : attn_round_up(g.rows * p->kv_len * sizeof(element), ATTN_WORKSPACE_ALIGN));
+    at.v = at.k + attn_round_up(p->kv_len * p->qk_dim * sizeof(element), ATTN_WORKSPACE_ALIGN);
+    at.exact = at.v + attn_round_up(p->kv_len * p->v_dim * sizeof(element), ATTN_WORKSPACE_ALIGN);
     at.all = at.exact + attn_reals_bytes(exact_floats(p));
     return at;
 }

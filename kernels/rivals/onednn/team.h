@@ -94,7 +94,7 @@ static size_t scratchpad_bytes(const struct team *team)
             const size_t bytes = attn_onednn.memory_desc_get_size(team->shapes[i].scratchpad_md[k]);
             most = bytes > most ? bytes : most;
         }
-    return up(most + ATTN_WORKSPACE_ALIGN, ATTN_WORKSPACE_ALIGN);
+    return attn_round_up(most + ATTN_WORKSPACE_ALIGN, ATTN_WORKSPACE_ALIGN);
 }
 
 static bool open_handles(struct handles *handles, const struct shape *shape, dnnl_engine_t engine,
