@@ -53,6 +53,17 @@ bool subject_at(enum command command, size_t index, struct named *subject)
     return true;
 }
 
+/* Whether a script of the source tree has this name, which users expect to be a command. */
+static bool is_script(const char *name)
+{
+    static const char *const scripts[] = {"bisect", "capsule", "compare", "explain", "export",
+                                          "gate",   "history", "icount",  "plot",    "report"};
+    for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++)
+        if (strcmp(scripts[i], name) == 0)
+            return true;
+    return false;
+}
+
 int subject_unknown(enum command command, const char *name, const char *before)
 {
     static const struct {
@@ -64,6 +75,10 @@ int subject_unknown(enum command command, const char *name, const char *before)
         [COMMAND_COUNT] = {"no command", "commands are"},
     };
     char quoted[SCAN_QUOTED], advice[SCAN_ADVICE];
+    if (command == COMMAND_COUNT && is_script(name)) {
+        progress_say("%sno command '%s', but a script: scripts/%s", before, name, name);
+        return EXIT_USAGE;
+    }
     struct scan_choice choice = {.given = piece_from(name, name + strlen(name))};
     struct named subject;
     for (size_t i = 0; subject_at(command, i, &subject); i++)

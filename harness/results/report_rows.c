@@ -199,8 +199,12 @@ struct stats_ratio report_regret(const struct cell *cells, size_t count, const s
         if (report_is_chosen(cell->row))
             *chosen = cell;
     }
-    return *chosen && timed > 1 ? report_ratio(*fastest, *chosen)
-                                : (struct stats_ratio){NAN, NAN, NAN, false};
+    if (!*chosen || timed < 2)
+        return (struct stats_ratio){NAN, NAN, NAN, false};
+    struct stats_ratio regret = report_ratio(*fastest, *chosen);
+    if (regret.ratio < 1) /* round by round, though its median is above */
+        regret.ratio = 1;
+    return regret;
 }
 
 double report_share(const json_t *row)

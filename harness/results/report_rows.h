@@ -82,8 +82,8 @@ void report_variant_text(const json_t *row, char *text, size_t size);
 /* Whether the library's dispatch chose it. */
 bool report_is_chosen(const json_t *row);
 
-/* The ratio of the library's choice's time to the fastest's, among a cell and its rivals under its setting;
- * NaN if the choice has no time, or no other has one.  *chosen, *fastest: the two cells; NULL: unknown. */
+/* The ratio of the library's choice's time to the fastest's, at least 1, among a cell and its rivals under its
+ * setting; NaN if the choice has no time, or no other has one.  *chosen, *fastest: the two cells; NULL: unknown. */
 struct stats_ratio report_regret(const struct cell *cells, size_t count, const struct cell *like,
                                  const struct cell **chosen, const struct cell **fastest);
 

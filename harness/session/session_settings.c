@@ -56,6 +56,8 @@ static bool are_settable(const char *const *word, size_t count, char *message, s
             at += settable[k].takes_value;
             continue;
         }
+        if (*word[at] != '-' && strchr(word[at], '='))
+            return refuse(message, size, "%.60s follows an option; variables come first", word[at]);
         snprintf(message, size, "%.60s is none of NAME=VALUE", word[at]);
         for (k = 0; k < SETTABLE; k++)
             message_add(message, size, ", %s", settable[k].name);

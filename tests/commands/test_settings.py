@@ -126,7 +126,7 @@ class Refused(unittest.TestCase):
         both = ("--base-options", "", "--new-options")
         for words, why in (
             ([*both, "--threads 2"], f"--new-options: --threads {none}"),
-            ([*both, "--huge-pages A=1"], f"--new-options: A=1 {none}"),
+            ([*both, "--huge-pages A=1"], "--new-options: A=1 follows an option; variables come"),
             ([*both, "--placement"], "--new-options: --placement takes WHERE"),
             ([*both, "--placement moon"], "--new-options: --placement takes cores"),
             ([*both, "'"], "--new-options: a quote is not closed"),

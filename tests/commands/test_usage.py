@@ -8,6 +8,7 @@ import resource
 import shlex
 import subprocess
 import unittest
+from pathlib import Path
 
 from command import BASELINE, BRIEF, TINY, CommandTest, cells, lines, run, unless_emulated
 
@@ -295,6 +296,19 @@ class Usage(CommandTest):
         text = "h=1, s=2k,  d=8 input=normal:3"
         done = run("run", "--problem", text, "--kernel", "no-such")
         self.assertIn("no kernel or group 'no-such'", done.stderr)
+
+    def test_scripts_are_named_to_who_asks_for_a_command(self) -> None:
+        """Each that reads or compares results, as it is in scripts/."""
+        folder = Path(__file__).parents[2] / "scripts"
+        own = ("results", "compare", "gate", "history", "plot", "report", "explain", "capsule")
+        named = 0
+        for script in (path for path in folder.iterdir() if path.is_file()):
+            if any(f"attntools/{package}/" in script.read_text() for package in own):
+                done = run(script.name)
+                self.assertEqual(done.returncode, 2)
+                self.assertIn(f"but a script: scripts/{script.name}\n", done.stderr)
+                named += 1
+        self.assertGreater(named, 5)
 
     def test_words_that_are_wrong_are_named(self) -> None:
         """With the nearest that is right, or the place."""

@@ -191,6 +191,20 @@ TEST(rows_of_two_sessions_are_not_told_apart)
         cell_free(&cells[i]);
 }
 
+/* Round by round a choice may be ahead of what has the lowest median. */
+TEST(a_regret_is_at_least_1)
+{
+    struct cell cells[] = {cell_of("flash", 1, 0.010, 0.1), cell_of("tiled", 1, 0.009, 0.1)};
+    const struct cell *chosen, *fastest;
+    json_object_set_new(cells[1].row, "chosen", json_true());
+    json_object_set_new(json_object_get(cells[1].row, "time"), "median_s", json_real(0.011));
+    const struct stats_ratio regret = report_regret(cells, 2, cells, &chosen, &fastest);
+    assert_ptr_equal(fastest, &cells[0]);
+    assert_true(regret.ratio == 1 && regret.lo < 1);
+    for (size_t i = 0; i < 2; i++)
+        cell_free(&cells[i]);
+}
+
 /* The choice alone beats nothing, and what has no time is not compared. */
 TEST(a_choice_is_compared_with_what_was_measured)
 {
@@ -231,6 +245,7 @@ int main(void)
         cmocka_unit_test(ties_are_those_of_the_tools),
         cmocka_unit_test(rows_of_two_sessions_are_not_told_apart),
         cmocka_unit_test(each_number_of_threads_has_a_sentence),
+        cmocka_unit_test(a_regret_is_at_least_1),
         cmocka_unit_test(a_choice_is_compared_with_what_was_measured),
         cmocka_unit_test(a_share_is_of_what_binds),
     };

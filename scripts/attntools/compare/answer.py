@@ -103,6 +103,11 @@ def winner(group: Sequence[Ranked]) -> Ranked:
     return min(ranked or group, key=lambda r: r.cell.median_s)
 
 
+def regret(chosen: Ranked) -> float:
+    """Time of the library's choice over that of the kernel with the lowest median, at least 1."""
+    return 1.0 if chosen.ratio < 1 else chosen.ratio
+
+
 def _named(names: Sequence[str]) -> str:
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     return ", ".join(names[:NAMED]) + more
@@ -137,7 +142,7 @@ def answer_of(group: Sequence[Ranked]) -> Answer:
         if r.lo == r.lo and not ties(r) and not answer.next:
             answer.next, answer.ratio = r.cell.identity.label, r.ratio
         if r.lo == r.lo and r.cell.chosen:
-            answer.choice, answer.regret = r.cell.identity.label, r.ratio
+            answer.choice, answer.regret = r.cell.identity.label, regret(r)
             answer.choice_ties = ties(r)
     return answer
 
@@ -149,13 +154,13 @@ def choices(ranking: Sequence[Sequence[Ranked]]) -> str:
         best = winner(group)
         chosen = [r for r in group if r.cell.chosen and (r is best or r.lo == r.lo)]
         if best.rank is not None and chosen and len(group) > 1:
-            found.append((1.0 if chosen[0] is best else chosen[0].ratio, chosen[0], best))
+            found.append((1.0 if chosen[0] is best else regret(chosen[0]), chosen[0], best))
     if not found:
         return ""
     good = sum(r is best or ties(r) for _, r, best in found)
     text = (
         f"the library's choice is the fastest, or tied with it, in {good} of {len(found)}; time "
-        f"over the fastest's: median {median(regret for regret, *_ in found):.2f}"
+        f"over the fastest's: median {median(over for over, *_ in found):.2f}"
     )
     worst, chosen, best = max(found, key=lambda item: item[0])
     if worst > 1:

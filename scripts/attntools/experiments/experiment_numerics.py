@@ -141,7 +141,7 @@ def overflow(results: Results) -> Figure | None:
     for x, y in {(x, y) for x in range(len(types)) for y in range(len(names))} - at:
         ax.text(x, y, "not run", ha="center", va="center", fontsize=7, color=style.GREY)
     _grid(ax, types, names)
-    note = "By how large a logit is, up or down. Never: not below the largest number of the type, "
+    note = "By how large a logit is, up or down. Never: not up to the most that its operands give, "
     most = {r["params"]["dtype"]: r["values"]["most"] for r in rows}
     note += ", ".join(f"{_logit(x)} in {dtype}" for dtype, x in most.items())
     style.heading(fig, overflow_title(rows), note + ".", origin(results))

@@ -96,6 +96,8 @@ def parse(side: str, text: str) -> Settings:
         words.pop(0)
     while words:
         name = words.pop(0)
+        if VARIABLE.fullmatch(name):
+            raise ToolError(f"{where}: {name} follows an option; variables come first")
         if name not in OPTIONS:
             raise ToolError(f"{where}: {name} is none of NAME=VALUE, {', '.join(OPTIONS)}")
         field, takes_value = OPTIONS[name]

@@ -65,6 +65,18 @@ def test_next_and_choice_are_told_round_by_round(tmp_path: Path) -> None:
     )
 
 
+def test_a_regret_is_at_least_1(tmp_path: Path) -> None:
+    """Round by round a choice may be ahead of what has the lowest median."""
+    text = said(
+        tmp_path,
+        sample.cell([1e-3, 1e-3, 2e-3, 2e-3, 3e-3, 3e-3]),
+        sample.cell([0.9e-3, 0.9e-3, 2.1e-3, 2.1e-3, 2.9e-3, 2.9e-3], kernel="tiled", chosen=True),
+    )
+    assert text.endswith(
+        "tie with tiled/avx2; the library chooses tiled/avx2, 1.00 x as long, a tie"
+    )
+
+
 def test_five_launches_side_by_side_have_a_rank_and_no_interval(tmp_path: Path) -> None:
     slower = [1.5 * x for x in alike(1e-3, 5)]
     text = said(tmp_path, sample.cell(alike(1e-3, 5)), sample.cell(slower, kernel="tiled"))
