@@ -168,7 +168,24 @@ static void add_layer(struct config *c, const char *type, enum model_role role,
         snprintf(kind->what, sizeof kind->what, "%s", type);
 }
 
-/* Latent attention: separate KV heads in a pass, one shared cache for a token; see suites/models.list. */
+/* Selected keys: listed for a token, in a pass as many that follow each other; see suites/models.list. */
+static void select_keys(struct config *c, size_t count, struct model_kind *pass,
+                        struct model_kind *token)
+{
+    pass->problem = token->problem;
+    pass->problem.options |= ATTN_OPTION_WINDOW;
+    pass->problem.window_left = (ptrdiff_t)count - 1;
+    token->problem.options |= ATTN_OPTION_INDEX;
+    token->problem.index_count = count;
+    token->problem.index_block = 1;
+    struct model_kind *indexer = kind_of(c, "indexer");
+    indexer->layers = token->layers;
+    indexer->role = MODEL_WITHOUT;
+    snprintf(indexer->what, sizeof indexer->what, "the indexer that selects keys");
+}
+
+/* Latent attention: separate KV heads in a pass, one shared cache for a token, of which an indexer may select
+ * keys. */
 static void add_latent(struct config *c, size_t layers, const struct attn_problem *common)
 {
     const size_t rank = config_count(c, "kv_lora_rank", true),
@@ -176,30 +193,22 @@ static void add_latent(struct config *c, size_t layers, const struct attn_proble
     const size_t rest = config_count(c, "qk_nope_head_dim", true),
                  dv = config_count(c, "v_head_dim", true);
     const size_t selected = config_count(c, "index_topk", false);
-    struct model_kind *heads = selected ? NULL : kind_of(c, "heads"),
-                      *latent = kind_of(c, "latent");
-    if (heads) {
-        *heads = (struct model_kind){"heads", "", layers, MODEL_PREFILL, *common, false, 0};
-        heads->problem.kv_heads = common->q_heads;
-        heads->problem.qk_dim = rest + rope;
-        heads->problem.v_dim = dv;
-    }
-    latent->layers = layers;
-    latent->role = selected ? MODEL_DECODER : MODEL_DECODE;
-    latent->problem = *common;
-    latent->problem.kv_heads = 1;
-    latent->problem.qk_dim = rank + rope;
-    latent->problem.v_dim = rank;
-    latent->problem.scale = c->failed ? 0 : (float)(1 / sqrt((double)(rest + rope)));
-    latent->problem.options |= ATTN_OPTION_SHARED_KV;
-    if (!selected)
-        return;
-    latent->problem.options |= ATTN_OPTION_WINDOW;
-    latent->problem.window_left = (ptrdiff_t)selected - 1;
-    struct model_kind *indexer = kind_of(c, "indexer");
-    indexer->layers = layers;
-    indexer->role = MODEL_WITHOUT;
-    snprintf(indexer->what, sizeof indexer->what, "the indexer that selects keys");
+    struct model_kind *pass = kind_of(c, selected ? "pass" : "heads"),
+                      *token = kind_of(c, selected ? "selected" : "latent");
+    pass->layers = token->layers = layers;
+    pass->role = MODEL_PREFILL;
+    token->role = MODEL_DECODE;
+    pass->problem = token->problem = *common;
+    pass->problem.kv_heads = common->q_heads;
+    pass->problem.qk_dim = rest + rope;
+    pass->problem.v_dim = dv;
+    token->problem.kv_heads = 1;
+    token->problem.qk_dim = rank + rope;
+    token->problem.v_dim = rank;
+    token->problem.scale = c->failed ? 0 : (float)(1 / sqrt((double)(rest + rope)));
+    token->problem.options |= ATTN_OPTION_SHARED_KV;
+    if (selected)
+        select_keys(c, selected, pass, token);
 }
 
 static void add_layers(struct config *c, size_t layers, const struct attn_problem *common)

@@ -303,7 +303,7 @@ class Usage(CommandTest):
         own = ("results", "compare", "gate", "history", "plot", "report", "explain", "capsule")
         named = 0
         for script in (path for path in folder.iterdir() if path.is_file()):
-            if any(f"attntools/{package}/" in script.read_text() for package in own):
+            if any(f'/tool" attntools/{package}/' in script.read_text() for package in own):
                 done = run(script.name)
                 self.assertEqual(done.returncode, 2)
                 self.assertIn(f"but a script: scripts/{script.name}\n", done.stderr)

@@ -115,6 +115,13 @@ static void a_token_of_latent_attention_is_on_the_shared_cache(void **state)
     assert_string_equal(list.items[0].name, "m-tp2-decode-64");
     assert_problem(&list.items[0], "b=1,hq=2,hkv=1,sq=1,skv=64,d=40,dv=32,scale=0.25,shared_kv=1");
     cases_free(&list);
+    assert_true(read_config(TEXT("\"kv_lora_rank\": 32, \"qk_rope_head_dim\": 8, "
+                                 "\"qk_nope_head_dim\": 8, \"v_head_dim\": 12, \"index_topk\": 4"),
+                            "m.json", NULL, "64", &list));
+    assert_int_equal(list.count, 1);
+    assert_problem(&list.items[0],
+                   B "hkv=1,sq=1,skv=64,d=40,dv=32,scale=0.25,shared_kv=1,keys=index:4");
+    cases_free(&list);
 }
 
 /* The fields of published files of T5, BART and Whisper; the layers of each are those of models.list. */
