@@ -118,9 +118,10 @@ static double flash_rows(const struct shape *s, double *tiles)
  * 32 rows costs the one and a tile of 16 the other what the products of their dimensions and a softmax take.
  * Without the unit split_kv pays for its rows.  They cross at 24 to 32 rows with D = 64 and 128, 64 with 256,
  * and nowhere up to 512 rows in latent attention (576, 512), whether K and V have 16 bits or 8, which both
- * widen. Splits have 1024 keys, and split_kv has 8 keys more to set up: 16 rows of 16 keys take flash 0.83 of
- * its time, of 64 keys 1.18 (Intel Xeon with AMX, GCC 12.2, 2026-11-26, 8 heads, one of latent attention, 64
- * to 8192 keys; tuning.md in results/intel-amx-2core).
+ * widen. Splits have 1024 keys, and tiles of split_kv have 8 keys more to set up: 16 rows of 16 keys take flash
+ * 0.83 of its time, of 64 keys 1.18 (Intel Xeon with AMX, GCC 12.2, 2026-11-26, 8 heads, one of latent
+ * attention, 64 to 8192 keys; tuning.md in results/intel-amx-2core).  In vectors 2 rows of 2 keys and 4 of 4 take
+ * split_kv 0.45 and 0.53 of flash's time (choices-before.jsonl there).
  */
 static bool starved_units(const struct shape *s)
 {
@@ -130,8 +131,9 @@ static bool starved_units(const struct shape *s)
     const double split_kv = s->rows < 8 || !s->split_kv_in_tiles
                                 ? s->rows
                                 : 5 + (1.1 + 150 / s->dims) * parts(s->rows, 16);
+    const double start = s->rows < 8 ? 0 : 8;
     const double split_kv_parts = parts(s->rows, 128) * parts(s->keys, 1024);
-    return split_kv * (1 + 8 / s->keys) * least(s->threads, s->heads) <
+    return split_kv * (1 + start / s->keys) * least(s->threads, s->heads) <
            flash * least(s->threads, s->heads * split_kv_parts);
 }
 

@@ -201,6 +201,8 @@ static void with_a_matrix_unit(void **state)
     assert_int_not_equal(best(four, 1)->isa, ATTN_ISA_AMX);
     assert_int_equal(best("hq=8,hkv=1,sq=1,skv=8192,d=128,dtype=bf16", 1)->isa, ATTN_ISA_AMX);
     assert_int_not_equal(best("hq=7,hkv=1,sq=1,skv=8192,d=128,dtype=bf16", 1)->isa, ATTN_ISA_AMX);
+    assert_int_not_equal(best("h=1,s=2,d=128,dtype=bf16", 1)->isa, ATTN_ISA_AMX);
+    assert_int_not_equal(best("h=1,s=4,d=64,dtype=bf16", 1)->isa, ATTN_ISA_AMX);
 }
 
 /* ---- measured choices ----------------------------------------------------------------------- */
