@@ -152,7 +152,8 @@ static void look_at_row(const struct terms *t, ptrdiff_t kv_len, ptrdiff_t to, s
     uint32_t(*bits)[BLOCK_ROWS] = left->bits;
     for (ptrdiff_t j = left->from; j < to; j += 2 * STRIP_KEYS, bits += 2) {
         const ptrdiff_t rest = kv_len - j;
-        const uint64_t both = rest >= 64 ? bits_left(t, j, 64) : bits_left(t, j, rest);
+        const uint64_t both = rest >= 64 ? bits_left(t, j, 64) /* without the code of a remainder */
+                                         : bits_left(t, j, rest);
         bits[0][i] = (uint32_t)both;
         bits[1][i] = (uint32_t)(both >> STRIP_KEYS);
     }
