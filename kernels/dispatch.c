@@ -120,8 +120,8 @@ static double flash_rows(const struct shape *s, double *tiles)
  * and nowhere up to 512 rows in latent attention (576, 512), whether K and V have 16 bits or 8, which both
  * widen. Splits have 1024 keys, and tiles of split_kv have 8 keys more to set up: 16 rows of 16 keys take flash
  * 0.83 of its time, of 64 keys 1.18 (Intel Xeon with AMX, GCC 12.2, 2026-11-26, 8 heads, one of latent
- * attention, 64 to 8192 keys; tuning.md in results/intel-amx-2core).  In vectors 2 rows of 2 keys and 4 of 4 take
- * split_kv 0.45 and 0.53 of flash's time (choices-before.jsonl there).
+ * attention, 64 to 8192 keys; tuning.md in results/intel-amx-2core).  In vectors 2 rows of 2 keys of 128 and 4 of 4
+ * take split_kv 0.43 and 0.54 of flash's time (choices-before.jsonl there).
  */
 static bool starved_units(const struct shape *s)
 {
