@@ -94,9 +94,9 @@ int experiment_session(const struct experiment *experiment, int argc, const char
 
 /* ---- capabilities ---------------------------------------------------------------------------- */
 
-/* Prints which kernel (column) has which feature (row), in as many tables as the width needs; then why
- * kernels refuse features that their capabilities include, and what a variant lacks that another variant of
- * its kernel has. */
+/* Prints which kernel (column) has which feature (row), in as many tables as the width needs; then what a
+ * variant lacks that another variant of its kernel has, and why variants refuse features that their
+ * capabilities include. */
 void matrix_print(FILE *out, size_t width);
 
 /* {"features": [NAME, ...], "lacks": {NAME: why, ...}} of one variant. */

@@ -56,6 +56,8 @@ static void print_host(void)
         report_wrapped(
             6, "  avx512_2fma is avx512 ordered for two 512-bit multiply-add units (flash) "
                "and for prefetchers (split_kv) that Intel's processors are assumed to have");
+    if (built & 1u << ATTN_ISA_AMX)
+        report_wrapped(6, "  what amx leaves to other variants: attnbench list --matrix");
     for (int isa = 0; isa < ATTN_ISA_COUNT; isa++)
         if (built & 1u << isa && !attn_isa_available((enum attn_isa)isa))
             report_wrapped(6, "  %s is unavailable: this host lacks %s",

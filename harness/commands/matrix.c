@@ -1,5 +1,6 @@
 /*
  * matrix: which variant has which feature, by whether it accepts the simplest problem that needs the feature.
+ * Problems have 64 queries but where few are the feature: a variant may leave these to others.
  */
 #include <stdio.h>
 
@@ -34,7 +35,9 @@ static const struct {
     {"kv_dtype=i4", "h=2,kv_dtype=i4", ATTN_DTYPE_COUNT},
     {"kv_zeros", "h=2,kv_dtype=i4,kv_zeros=1", ATTN_DTYPE_COUNT},
     {"hq > hkv", "hq=4,hkv=2", ATTN_DTYPE_COUNT},
+    {"1 row", "h=2,sq=1", ATTN_DTYPE_COUNT}, /* of a KV head */
     {"d=576,dv=512", "h=2,d=576,dv=512", ATTN_DTYPE_COUNT},
+    {"d > 576", "h=2,d=577", ATTN_DTYPE_COUNT},
     {"mask=causal", "h=2,mask=causal", ATTN_DTYPE_COUNT},
     {"mask=causal_top_left", "h=2,mask=causal_top_left", ATTN_DTYPE_COUNT},
     {"mask=bool", "h=2,mask=bool", ATTN_DTYPE_COUNT},
@@ -48,7 +51,8 @@ static const struct {
     {"packed", "b=2,h=2,packed=1", ATTN_DTYPE_COUNT},
     {"page", "b=2,h=2,page=16", ATTN_DTYPE_COUNT},
     {"shared_kv", "h=2,shared_kv=1", ATTN_DTYPE_COUNT},
-    {"keys=index", "h=2,keys=index:8", ATTN_DTYPE_COUNT},
+    {"keys=index", "h=2,keys=index:8:64", ATTN_DTYPE_COUNT}, /* one list for all queries */
+    {"keys=index for 1 row", "h=2,keys=index:8", ATTN_DTYPE_COUNT},
     {"outputs=o+lse", "h=2,outputs=o+lse", ATTN_DTYPE_COUNT},
     {"outputs=o+weights", "h=2,outputs=o+weights", ATTN_DTYPE_COUNT},
     {"outputs=o+scores", "h=2,outputs=o+scores", ATTN_DTYPE_COUNT},
@@ -71,14 +75,16 @@ static const char *lack_of(const struct attn_kernel *kernel, size_t feature)
 {
     const enum attn_dtype fixed = features[feature].dtype;
     const enum attn_dtype dtype = fixed < ATTN_DTYPE_COUNT ? fixed : any_dtype(kernel);
+    const char *keys = features[feature].keys;
     char text[TEXT];
     struct attn_problem problem;
     struct parse_error error;
     const char *why = NULL;
-    if (!features[feature].keys)
+    if (!keys)
         return kernel->caps.varies ? "results may differ between thread counts, calls or batches"
                                    : NULL;
-    snprintf(text, sizeof text, "s=64,dtype=%s,%s", attn_dtype_name(dtype), features[feature].keys);
+    snprintf(text, sizeof text, "%s=64,dtype=%s,%s", strstr(keys, "sq=") ? "skv" : "s",
+             attn_dtype_name(dtype), keys);
     const bool parsed = parse_problem(text, &problem, &error);
     assert(parsed);
     (void)parsed;
@@ -144,21 +150,32 @@ static void print_table(FILE *out, const char *const *names, size_t count)
     fprintf(out, "\n\n");
 }
 
-/* The reasons that a kernel itself gives for refusing a problem that its capabilities include. */
+/* The reason that a variant itself gives for refusing a problem that its capabilities include; NULL where it
+ * gives none. */
+static const char *own_reason(const struct attn_kernel *kernel, size_t feature)
+{
+    struct attn_kernel silent = *kernel;
+    silent.supports = NULL;
+    return lack_of(&silent, feature) ? NULL : lack_of(kernel, feature);
+}
+
+/* These reasons, by variant; once for the kernel where no variant has the feature. */
 static void print_reasons(FILE *out, const char *name, size_t width)
 {
     char line[512];
-    const struct attn_kernel *kernel = NULL;
-    for (int isa = ATTN_ISA_COUNT; isa-- > 0 && !kernel;)
-        kernel = catalogue_find(name, (enum attn_isa)isa);
-    struct attn_kernel silent = *kernel;
-    silent.supports = NULL;
     for (size_t f = 0; f < FEATURES; f++) {
-        const char *why = lack_of(kernel, f);
-        if (!why || lack_of(&silent, f))
-            continue;
-        snprintf(line, sizeof line, "%s, %s: %s", name, features[f].name, why);
-        table_wrap(out, line, width, 2);
+        const bool some = count_variants(name, f).have;
+        bool printed = false;
+        for (int isa = 0; isa < ATTN_ISA_COUNT && (some || !printed); isa++) {
+            const struct attn_kernel *kernel = catalogue_find(name, (enum attn_isa)isa);
+            const char *why = kernel ? own_reason(kernel, f) : NULL;
+            if (!why)
+                continue;
+            snprintf(line, sizeof line, "%s%s%s, %s: %s", name, some ? "/" : "",
+                     some ? attn_isa_name(kernel->isa) : "", features[f].name, why);
+            table_wrap(out, line, width, 2);
+            printed = true;
+        }
     }
 }
 
@@ -188,11 +205,11 @@ void matrix_print(FILE *out, size_t width)
     }
     fprintf(out, "some: not for every instruction set\n");
     for (size_t n = 0; n < count; n++) {
-        print_reasons(out, names[n], width);
         for (int isa = 0; isa < ATTN_ISA_COUNT; isa++) {
             const struct attn_kernel *kernel = catalogue_find(names[n], (enum attn_isa)isa);
             if (kernel)
                 print_lacks(out, kernel, width);
         }
+        print_reasons(out, names[n], width);
     }
 }

@@ -184,6 +184,26 @@ class Lists(CommandTest):
             self.assertEqual(label in shown, bool(some), each["name"])
             self.assertIn(label + ", ".join(some) if some else "", shown)
 
+    def test_the_matrix_says_what_a_matrix_unit_leaves_to_vectors(self) -> None:
+        variants = json.loads(run("list", "--json").stdout)["kernels"]
+        amx = {k["name"]: k for k in variants if k["isa"] == "amx"}
+        self.assertEqual("what amx leaves to other variants" in run("list").stdout, bool(amx))
+        if "split_kv" not in amx:
+            self.skipTest("this build has no variants for AMX")
+        shown = " ".join(
+            run("list", "--matrix", env={**os.environ, "COLUMNS": "80"}).stdout.split()
+        )
+        self.assertIn("keys=index", amx["split_kv"]["features"])
+        self.assertIn("split_kv/amx: not kv_dtype=i4, kv_zeros, 1 row, keys=index for 1", shown)
+        self.assertIn("split_kv/amx, 1 row: fewer than 8 query rows of a KV head", shown)
+        self.assertIn("split_kv/amx, keys=index for 1 row: fewer than 8 query rows of a", shown)
+        self.assertIn("flash/amx: not kv_dtype=i4, kv_zeros, d > 576, keys=index", shown)
+        self.assertNotIn("flash/amx, ", shown)  # its capabilities are reasons enough
+        for name in ("naive", "split_kv"):  # the other variants take these
+            others = [k for k in variants if k["name"] == name and k["isa"] != "amx"]
+            for feature in ("1 row", "d > 576", "keys=index for 1 row"):
+                self.assertTrue(all(feature in k["features"] for k in others), feature)
+
     def test_list_of_a_suite_has_its_cases(self) -> None:
         """Of a file here, as of a built-in one."""
         path = self.directory / "my.suite"
