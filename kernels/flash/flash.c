@@ -11,7 +11,9 @@
  *             rows that share it, and pages that neighbouring sequences begin with once per as many rows of
  *             all of them (bundles.h); skips masked blocks
  *   parallel  over (batch, KV head, query tiles), the tiles with the most keys of a head first
- *   scratch   per thread one block of scores and FLASH_TILES tiles of queries and results
+ *   scratch   per thread one block of scores, FLASH_TILES tiles of queries and results, and a block of K
+ *             and V where these are packed, whatever the lengths; and where sequences have lengths of
+ *             their own 16 bytes for each, 24 where they may share pages
  *   instead   split_kv for decode: a few queries leave most lanes and threads idle here
  *
  * flash.c cuts the problem into tasks (flash_tasks.h, bundles.h), flash_run.h computes one, and

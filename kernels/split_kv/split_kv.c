@@ -30,9 +30,12 @@
  *             adjacent sequences share at their beginning once for up to 32 of them
  *   parallel  over (sequence, KV head, split), or over (sequence, KV head) if these are many
  *   scratch   threads * (Q and P of a unit, or of those processed in turn: with pages of as many sequences
- *             as have 128 rows, at most 32, since a plan does not know the tables), and a part per split:
- *             of one unit per thread if units are many, else of every unit, which is O(threads), too
- *             (a part is Dv + 2 floats per row)
+ *             as have 128 rows, at most 32, since a plan does not know the tables), and a part, Dv + 2
+ *             floats per row, for each split of a unit, which is O(Skv): of a task's units in each
+ *             thread, of all units where these are few (below 8 per thread, or 64 where heads are
+ *             neighbours), or of both where sequences have lengths of their own.  In latent attention
+ *             of 128 heads a unit has 0.26 MB per 1024 keys.  And 32 bytes for each sequence where
+ *             these have their own lengths or may share pages
  *   instead   flash from about 16 query rows per KV head on, whose products need no reductions (nor do
  *             those of a matrix unit here)
  */
