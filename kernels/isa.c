@@ -206,8 +206,7 @@ static const struct {
     [ATTN_ISA_SVE256] = {"sve256", "AArch64 SVE, vectors of 256 bits", has_sve256},
     [ATTN_ISA_SVE512] = {"sve512", "AArch64 SVE, vectors of 512 bits", has_sve512},
     [ATTN_ISA_NEON_F16] = {"neon_f16", "AArch64 Advanced SIMD with FP16 and FHM", has_neon_f16},
-    [ATTN_ISA_AVX512_FP16] = {"avx512_fp16", "AVX512-FP16 (so far its variants are only compiled)",
-                              has_avx512_fp16},
+    [ATTN_ISA_AVX512_FP16] = {"avx512_fp16", "x86-64-v4 and AVX512-FP16", has_avx512_fp16},
     [ATTN_ISA_AVX512_2FMA] = {"avx512_2fma", "x86-64-v4, as avx512", has_avx512},
 };
 

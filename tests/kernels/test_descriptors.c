@@ -29,6 +29,7 @@ static void names_round_trip(void **state)
         assert_true(attn_isa_parse(attn_isa_name((enum attn_isa)i), &isa));
         assert_int_equal(isa, i);
         assert_true(strlen(attn_isa_needs(isa)) > 0);
+        assert_null(strstr(attn_isa_needs(isa), "compiled")); /* not what was tried */
     }
     assert_false(attn_dtype_parse("f31", &dtype));
     assert_false(attn_isa_parse("", &isa));
