@@ -83,8 +83,8 @@ const struct options_command options_commands[COMMAND_COUNT] = {
          "--kernel K --input IN[:PREFIX] --output OUT [--problem OPTIONS]",
          "IN is a safetensors file with tensors PREFIXq, PREFIXk, PREFIXv and, if any,\n"
          "mask, bias, sinks, slopes, kv_lens, cu_seqlens, cu_seqlens_kv, block_table,\n"
-         "k_scale, v_scale, parents and indices (docs/eval.md).  Every tensor there is used,\n"
-         "and all sizes come from the tensors; OPTIONS give the rest, as in\n"
+         "k_scale, v_scale, k_zero, v_zero, parents and indices (docs/eval.md).  Every tensor\n"
+         "there is used, and all sizes come from the tensors; OPTIONS give the rest, as in\n"
          "mask=causal,scale=0.125, and a size in them must match IN.  OUT gets o, and lse,\n"
          "weights and scores if outputs asks for them.\n",
          NULL},

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from command import BASELINE, BRIEF, TINY, CommandTest, cells, lines, run, unless_emulated
 
+ROOT = Path(__file__).parents[2]
 SANITIZED = os.environ["ATTNBENCH_SANITIZED"] == "ON"
 
 # A machine of four CPUs, as hwloc writes one.
@@ -57,6 +58,10 @@ class Usage(CommandTest):
         ):
             self.assertIn(line, page)
         self.assertNotIn("comma separated", page)
+        table = (ROOT / "docs" / "eval.md").read_text(encoding="utf-8").split("## Tensors")[1]
+        for row in re.findall(r"(?m)^\| (`[^|]+) \|", table.split("\n## ")[0]):
+            for tensor in re.findall(r"`(\w{2,})`", row):  # q, k and v have lines of their own
+                self.assertRegex(page, rf"\b{tensor}\b")
         self.assertNotIn("comma separated", run("list", "--help").stdout)
         self.assertIn("thread counts, comma separated", run("run", "--help").stdout)
 
