@@ -169,6 +169,15 @@ class Lists(CommandTest):
         self.assertTrue(all("problem" in case for case in quick["cases"]))
         alone = json.loads(run("list", "--suite", "quick", "--json").stdout)
         self.assertEqual(alone, {"cases": quick["cases"]})
+        serving = next(s for s in listed["suites"] if s["name"] == "serving")
+        problems = " ".join(case["problem"] + case["input"] for case in serving["cases"])
+        for key, word in (
+            ("packed=1", "ragged"), ("page=", "pages"), ("kv_dtype=i4", "4 bits"),
+            ("prefix:", "prefix"), ("shared_kv=1", "latent"), ("window=", "windows"),
+            ("mask=tree", "trees"), ("keys=index", "chosen keys"),
+        ):  # fmt: skip
+            self.assertIn(key, problems)
+            self.assertIn(word, serving["summary"])
 
     def test_the_matrix_says_what_each_variant_lacks(self) -> None:
         """Of what another variant of its kernel has."""
