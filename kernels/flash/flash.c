@@ -26,41 +26,31 @@
  * What a block of keys adds to l and o is summed by itself: errors of sums over Skv keys are at most
  * FLASH_KEYS + Skv / FLASH_KEYS unit roundoffs, where a sum from key to key would have Skv.
  *
- * Why these sizes.  A vector of scores (one key, VF_LANES queries) stands for D + Dv multiply-adds
- * in the two products: 128 at D = Dv = 64, as below where nothing else is said.
+ * Why these sizes.  A vector of scores (one key, VF_LANES queries) stands for D + Dv FMAs, 128 at D = 64, as
+ * below.  Zen 4 has one unit of 512 bits for them, and other pipes; Intel's cores have two, which all vector
+ * instructions share, and a clock that falls with what feeds them.
  *
- *   register tile  FLASH_ROWS x FLASH_COLS accumulators; a step of the summed dimension loads
- *                  FLASH_COLS vectors and broadcasts FLASH_ROWS scalars for ROWS * COLS FMAs.
- *                      avx512       8 x 2, 19 of 32 registers; 10 loads per 16 FMAs, which take Zen 4's
- *                                   one unit 16 cycles, so that loads do not bind.
- *                      avx512_2fma  6 x 4, 29 of 32; 10 loads per 24 FMAs.  Intel's clock falls with
- *                                   what feeds two units: to 90 % of that of FMAs between registers,
- *                                   to 85 with 8 x 2.
- *                      avx2         6 x 2, 15 of 16; 8 loads per 12 FMAs.
- *                      neon, sve    8 x 2: an FMA takes one factor from a lane, so that a vector of
- *                                   each of 8 keys does for 4 steps (neon_f16: 8): 26 of 32
- *                                   registers, 16 loads per 64 FMAs; four pipes want the 16 sums.
- *                      neon_bf16    8 x 2, as 16 sums of 2 keys by 2 queries: 24 of 32; 8 loads per 16
- *                                   BFMMLAs, which four pipes begin in 4 cycles.
- *   exponentials   12 instructions a vector.  On Zen 4 all but 3 run on pipes that FMAs leave idle: they
- *                  are spread between the next tile's products (score_and_exp), speculatively: where
- *                  its scores make m rise, weights that exist are scaled or, in bf16, the block is
- *                  begun again.  Elsewhere they want the pipes of the FMAs and are made of scores in
- *                  registers: on AArch64 as they are, on Intel in 8 instructions without a
- *                  subtraction, floor or maximum (direct.h).
- *   block of keys  FLASH_KEYS scores of FLASH_TILE queries are 32 KB in 512 bits.  They stream through
- *                  L1 as K and V do: weights are read once for FLASH_ROWS dimensions of V.  K and V
- *                  are 2 bytes a cycle of the 32 that L2 gives.  Fewer keys load and store o more
- *                  often: 0.8 % of 8 x 2 at 256 keys.  For 6 x 4, 96 to 256 are within 3 %, 128 is best.
- *   tiles of a     a block of K and V, 128 KB at D = 64 and 256 keys, is read from L3 or memory, and in
- *   task           bf16 V is packed, once for 256 queries: 0.9 GB/s, where one tile would ask for 7.4 of
- *                  the 10 to 40 that a core gets.  q and o of them are 128 KB (256 at D = 128) of L2.
- *                  On AArch64 a task has half as many; scores of 512 keys are 16 KB of an L1 of 64.
- *   prefetches     between register tiles; in avx512_2fma, where nothing else is idle, one line each two
- *                  steps of a product.
+ *   register tile  FLASH_ROWS x FLASH_COLS sums; a step broadcasts ROWS scalars and loads COLS vectors.
+ *                      avx512       8 x 2, 19 of 32 registers, 10 loads per 16 FMAs: no limit to one unit
+ *                      avx512_2fma  6 x 4, 29 of 32, 10 per 24: 90 % of the clock without loads; 8 x 2: 85
+ *                      avx2         6 x 2, 15 of 16, 8 per 12
+ *                      neon, sve    8 x 2, 26 of 32, 16 per 64: an FMA takes a factor from a lane, so that a
+ *                                   vector of a key does for 4 steps (neon_f16: 8); four pipes want 16 sums
+ *                      neon_bf16    8 x 2, 24 of 32, 8 per 16 BFMMLAs (2 keys by 2 queries), 4 cycles
+ *   exponentials   12 instructions a vector.  Zen 4 runs all but 3 on idle pipes, between the next tile's
+ *                  products (score_and_exp); where these make m rise, weights are scaled or, in bf16, the
+ *                  block is begun again.  Elsewhere they compete with FMAs, and are made of scores in
+ *                  registers; on Intel 8 do, without subtraction, floor or maximum (direct.h).
+ *   block of keys  FLASH_KEYS scores of FLASH_TILE queries, 32 KB in 512 bits, stream through L1, as do K and
+ *                  V, 2 bytes a cycle of L2's 32.  Fewer keys load and store o more often: 0.8 % of 8 x 2 at
+ *                  256.  For 6 x 4, 96 to 256 are within 3 %, 128 is best.
+ *   tiles of a     256 queries read a block of K and V (128 KB at 256 keys) once, and in bf16 pack V: 0.9
+ *   task           GB/s, where a tile's would be 7.4 of a core's 10 to 40.  Their q and o take 128 KB of L2
+ *                  (256 at D = 128).  AArch64: half the queries; scores of 512 keys, 16 KB of an L1 of 64.
+ *   prefetches     between register tiles; in avx512_2fma, where nothing is idle, a line each two steps.
  *
- * Measured on AMD Zen 4, S = 1024, D = 64, one thread: scores and weights 52 % of the time, values 45; on
- * Intel with two units 51 and 44.  `attnbench experiment tiles` times other sizes of avx512.
+ * Scores and weights take 52 % of the time on Zen 4, 51 on Intel, values 45 and 44 (S = 1024, one thread).
+ * `attnbench experiment tiles` times other sizes of avx512.
  */
 #include <omp.h>
 
