@@ -49,6 +49,22 @@ struct piece piece_item(struct piece *rest, bool *more)
     return trim_front(piece_split(rest, ",", more));
 }
 
+bool piece_next(struct piece *rest, struct piece *item)
+{
+    const bool any = rest->length;
+    *item = piece_split(rest, ",", &(bool){false});
+    return any;
+}
+
+bool piece_listed(const char *list, const char *word)
+{
+    struct piece rest = piece_of(list), item;
+    while (piece_next(&rest, &item))
+        if (piece_is(item, word))
+            return true;
+    return false;
+}
+
 struct piece piece_trim(struct piece piece)
 {
     while (piece.length && is_one_of(piece.at[piece.length - 1], SCAN_BLANKS))

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* Part of a longer text, without a terminating 0. */
 struct piece {
@@ -19,6 +20,11 @@ static inline struct piece piece_from(const char *at, const char *end)
     return (struct piece){at, (size_t)(end - at)};
 }
 
+static inline struct piece piece_of(const char *text)
+{
+    return (struct piece){text, strlen(text)};
+}
+
 bool piece_is(struct piece piece, const char *word);
 
 /* Splits *rest at the first character of `separators`: returns what is in front of it, or all where there is
@@ -28,6 +34,13 @@ struct piece piece_split(struct piece *rest, const char *separators, bool *more)
 #define SCAN_BLANKS " \t"
 /* The same at commas, without the blanks in front of the item. */
 struct piece piece_item(struct piece *rest, bool *more);
+
+/* Splits off the next item of a comma-separated list; false if none is left.  Behind a comma at the end there
+ * is none. */
+bool piece_next(struct piece *rest, struct piece *item);
+
+/* Whether a comma-separated list has the word. */
+bool piece_listed(const char *list, const char *word);
 
 /* Blanks at both ends removed. */
 struct piece piece_trim(struct piece piece);

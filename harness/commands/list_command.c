@@ -123,7 +123,7 @@ void list_models(void)
     char name[48], message[256];
     struct model model;
     for (size_t i = 0; models_name(i, name); i++)
-        if (models_find((struct piece){name, strlen(name)}, &model, message, sizeof message))
+        if (models_find(piece_of(name), &model, message, sizeof message))
             for (size_t k = 0; k < model.count; k++)
                 list_kind(&model, &model.kinds[k]);
 }

@@ -11,9 +11,9 @@
 #include "commands.h"
 #include "isa.h"
 #include "base/alloc.h"
+#include "problem/select.h"
 #include "session/options.h"
 #include "base/progress.h"
-#include "base/scan.h"
 #include "session/session.h"
 #include "system/environment.h"
 #include "system/start.h"
@@ -34,24 +34,15 @@ static int (*const commands[COMMAND_COUNT])(const struct options *options) = {
 /* Whether the mask names instruction sets alone; prints a message about any other word. */
 static bool mask_is_known(void)
 {
-    const char *at = getenv(ATTN_ISA_MASK);
-    for (size_t length; at && *at; at += length + (at[length] == ',')) {
-        char quoted[SCAN_QUOTED], advice[SCAN_ADVICE];
-        length = strcspn(at, ",");
-        struct scan_choice choice = {.given = piece_from(at, at + length)};
-        bool known = false;
-        for (int isa = 0; isa < ATTN_ISA_COUNT; isa++) {
-            const char *name = attn_isa_name((enum attn_isa)isa);
-            known = known || piece_is(choice.given, name);
-            scan_offer(&choice, name);
-        }
-        if (!known) {
-            progress_say(ATTN_ISA_MASK " has no instruction set %s; %s",
-                         scan_quote(choice.given, quoted),
-                         scan_advice(&choice, "there are", advice));
+    const char *mask = getenv(ATTN_ISA_MASK);
+    struct piece rest = piece_of(mask ? mask : ""), item;
+    char message[512];
+    enum attn_isa isa;
+    while (piece_next(&rest, &item))
+        if (!select_isa(item, &isa, message, sizeof message)) {
+            progress_say(ATTN_ISA_MASK " has %s", message);
             return false;
         }
-    }
     return true;
 }
 

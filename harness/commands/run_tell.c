@@ -17,9 +17,9 @@
 /* Whether a comma-separated list of kernels and variants has this name. */
 static bool is_named(const char *list, const char *name)
 {
-    const size_t length = strlen(name);
-    for (const char *at = list; at && *at; at += strcspn(at, ","), at += *at == ',')
-        if (strncmp(at, name, length) == 0 && strchr(",/", at[length]))
+    struct piece rest = piece_of(list ? list : ""), item;
+    while (piece_next(&rest, &item))
+        if (piece_is(piece_split(&item, "/", &(bool){false}), name))
             return true;
     return false;
 }

@@ -79,7 +79,7 @@ int subject_unknown(enum command command, const char *name, const char *before)
         progress_say("%sno command '%s', but a script: scripts/%s", before, name, name);
         return EXIT_USAGE;
     }
-    struct scan_choice choice = {.given = piece_from(name, name + strlen(name))};
+    struct scan_choice choice = {.given = piece_of(name)};
     struct named subject;
     for (size_t i = 0; subject_at(command, i, &subject); i++)
         scan_offer(&choice, subject.name);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/scan.h"
 #include "experiment.h"
 #include "results/report.h"
 #include "words.h"
@@ -43,6 +44,7 @@ static bool plan_trained(json_t *steps, const json_t *asked, char *message, size
 {
     const char *list = text_at(asked, "trained");
     const bool all = strcmp(list, "all") == 0;
+    struct piece rest = piece_of(list), item;
     if (!*list) {
         snprintf(message, message_size,
                  "--trained names no layer; --parts sentence leaves them out");
@@ -50,16 +52,14 @@ static bool plan_trained(json_t *steps, const json_t *asked, char *message, size
     }
     for (const struct real_name *layer = real_layers; all && layer->file; layer++)
         add_trained(steps, asked, layer->file, layer->prefix);
-    for (const char *at = list; !all && *at;) {
+    while (!all && piece_next(&rest, &item)) {
         char name[WORDS_NAME], file[WORDS_NAME], prefix[WORDS_NAME];
-        const size_t length = strcspn(at, ",");
-        snprintf(name, sizeof name, "%.*s", (int)length, at);
+        snprintf(name, sizeof name, "%.*s", (int)item.length, item.at);
         if (!words_split_name(name, file, prefix)) {
             snprintf(message, message_size, "--trained takes all, or FILE:PREFIX,...: '%s'", name);
             return false;
         }
         add_trained(steps, asked, file, prefix);
-        at += length + (at[length] == ',');
     }
     return true;
 }

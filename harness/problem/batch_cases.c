@@ -39,7 +39,7 @@ bool batch_cases_add(struct case_list *list, const char *problem, const char *ba
                           parse_gives(problem, keys[i]) ? keys[i] : "an input");
     bool added = cases_add_problem(&plain, problem, message, message_size);
     for (size_t i = 0; added && i < plain.count; i++) {
-        struct piece rest = {batches, strlen(batches)};
+        struct piece rest = piece_of(batches);
         char text[2 * PARSE_TEXT];
         for (bool more = true; added && more;)
             added = batch_text(&plain.items[i], piece_split(&rest, "|", &more), text, message,

@@ -133,7 +133,7 @@ static void add_options(char *name, const struct attn_problem *p)
     static const char *const sizes[] = {"b", "hq", "hkv", "sq", "skv", "d", "dv"};
     char text[PARSE_TEXT];
     parse_print_problem(p, text);
-    struct piece rest = {text, strlen(text)};
+    struct piece rest = piece_of(text);
     for (bool more = true; more;) {
         struct piece value = piece_split(&rest, ",", &more);
         const struct piece key = piece_split(&value, "=", &(bool){false});
@@ -151,7 +151,7 @@ static void add_input(char *name, const struct input *input)
 {
     char text[PARSE_TEXT];
     parse_print_input(input, text);
-    struct piece clauses = {text, strlen(text)};
+    struct piece clauses = piece_of(text);
     bool more = false;
     const char *slash = strrchr(input->path, '/');
     if (input->kind == INPUT_FILE) {

@@ -70,7 +70,7 @@ static bool add_named(struct case_list *list, struct problem_case *c, const char
 
 bool cases_add_problem(struct case_list *list, const char *text, char *message, size_t message_size)
 {
-    const struct piece all = {text, strlen(text)};
+    const struct piece all = piece_of(text);
     struct sweep sweep;
     struct parse_error error;
     const char *why = NULL;
@@ -153,7 +153,7 @@ static void no_such_case(const struct case_list *list, struct piece item, char *
 
 bool cases_select(struct case_list *list, const char *names, char *message, size_t message_size)
 {
-    struct piece rest = {names, strlen(names)};
+    struct piece rest = piece_of(names);
     bool kept[CASES_MAX] = {0};
     for (bool more = true; more;) {
         const struct piece item = piece_split(&rest, ",", &more);

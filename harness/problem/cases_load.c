@@ -74,7 +74,7 @@ static bool append_case(struct reader *r, struct problem_case *c, const char *na
     char whole[2 * PARSE_TEXT], quoted[SCAN_QUOTED];
     const char *why;
     snprintf(whole, sizeof whole, "%s%s", name, suffix);
-    const struct piece named = {whole, strlen(whole)};
+    const struct piece named = piece_of(whole);
     if ((why = name_fault(named)))
         return fail(r, "%s:%zu:%zu: %s %s", r->source, r->line, at, scan_quote(named, quoted), why);
     piece_copy(named, c->name, sizeof c->name);
@@ -149,7 +149,7 @@ static bool read_text(struct reader *r, struct piece text)
 static bool unknown_suite(struct reader *r)
 {
     char quoted[SCAN_QUOTED], advice[SCAN_ADVICE];
-    struct scan_choice choice = {.given = {r->source, strlen(r->source)}};
+    struct scan_choice choice = {.given = piece_of(r->source)};
     for (const struct suite *s = cases_builtin; s->name; s++)
         scan_offer(&choice, s->name);
     scan_offer(&choice, ALL);
@@ -200,7 +200,7 @@ static bool read_suite(struct reader *r)
         struct reader one = *r;
         one.source = s->name;
         found = true;
-        if (!read_text(&one, (struct piece){s->text, strlen(s->text)}))
+        if (!read_text(&one, piece_of(s->text)))
             return false;
     }
     return found || read_file(r);
@@ -208,7 +208,7 @@ static bool read_suite(struct reader *r)
 
 bool cases_load(struct case_list *list, const char *suites, char *message, size_t message_size)
 {
-    struct piece rest = {suites, strlen(suites)};
+    struct piece rest = piece_of(suites);
     for (bool more = true; more;) {
         const struct piece item = piece_split(&rest, ",", &more);
         char source[CASES_PATH];

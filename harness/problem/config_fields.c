@@ -60,30 +60,21 @@ static const char *const fields[] = {
     "max_source_positions",
 };
 
-static bool has(const char *names, const char *name)
-{
-    struct piece rest = {names, strlen(names)};
-    for (bool more = true; more;)
-        if (piece_is(piece_split(&rest, ",", &more), name))
-            return true;
-    return false;
-}
-
 /* Whether a field of that name is read. */
 static bool is_read(const char *name)
 {
     bool found = false;
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
-        found = found || has(fields[i], name);
+        found = found || piece_listed(fields[i], name);
     return found;
 }
 
 const json_t *config_field(const struct config *c, const char *names)
 {
     char name[64];
-    struct piece rest = {names, strlen(names)};
-    for (bool more = true; more;) {
-        if (!piece_copy(piece_split(&rest, ",", &more), name, sizeof name))
+    struct piece rest = piece_of(names), item;
+    while (piece_next(&rest, &item)) {
+        if (!piece_copy(item, name, sizeof name))
             continue;
         assert(is_read(name) && "else a name that is nearly right goes unnoticed");
         const json_t *value = json_object_get(c->own, name);
@@ -113,11 +104,7 @@ bool config_is_true(const struct config *c, const char *name)
 bool config_is_type(const struct config *c, const char *types)
 {
     const char *type = json_string_value(config_field(c, "model_type"));
-    struct piece rest = {types, strlen(types)};
-    for (bool more = type; more;)
-        if (piece_is(piece_split(&rest, ",", &more), type))
-            return true;
-    return false;
+    return type && piece_listed(types, type);
 }
 
 /* ---- names that are nearly right ------------------------------------------------------------- */
@@ -140,10 +127,11 @@ static bool is_given(const struct config *c, const char *name)
 /* The next of the names that is one edit from `given`; false: there is no other. */
 static bool next_near(struct piece *names, const char *given, char name[NAME])
 {
-    const struct piece text = {given, strlen(given)};
-    for (bool more = names->length; more;)
-        if (piece_copy(piece_split(names, ",", &more), name, NAME) && strlen(name) >= SHORTEST &&
-            text.length >= SHORTEST && scan_distance(text, name) == 1)
+    const struct piece text = piece_of(given);
+    struct piece item;
+    while (piece_next(names, &item))
+        if (piece_copy(item, name, NAME) && item.length >= SHORTEST && text.length >= SHORTEST &&
+            scan_distance(text, name) == 1)
             return true;
     return false;
 }
@@ -153,17 +141,15 @@ static void refuse_near_field(struct config *c, const char *key)
 {
     char name[NAME], quoted[SCAN_QUOTED];
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-        struct piece rest = {fields[i], strlen(fields[i])}, near = rest;
+        struct piece rest = piece_of(fields[i]), near = rest, item;
+        char other[NAME];
         bool given = false;
         if (!next_near(&near, key, name))
             continue;
-        for (bool more = true; more;) {
-            char other[NAME];
-            given |= piece_copy(piece_split(&rest, ",", &more), other, NAME) && is_given(c, other);
-        }
+        while (piece_next(&rest, &item))
+            given |= piece_copy(item, other, NAME) && is_given(c, other);
         if (!given)
-            config_fail(c, "%s: is '%s' meant?",
-                        scan_quote((struct piece){key, strlen(key)}, quoted), name);
+            config_fail(c, "%s: is '%s' meant?", scan_quote(piece_of(key), quoted), name);
     }
 }
 
@@ -184,15 +170,15 @@ static const char known_types[] =
 static void refuse_near_type(struct config *c, const char *type)
 {
     char name[NAME], quoted[SCAN_QUOTED], near[200] = "";
-    struct piece rest = {known_types, sizeof known_types - 1};
+    struct piece rest = piece_of(known_types);
     bool version = false;
     while (next_near(&rest, type, name)) {
         message_add(near, sizeof near, "%s%s", *near ? ", " : "", name);
         version |= is_version(type, name);
     }
     if (*near && !version)
-        config_fail(c, "unknown model_type %s; near it: %s",
-                    scan_quote((struct piece){type, strlen(type)}, quoted), near);
+        config_fail(c, "unknown model_type %s; near it: %s", scan_quote(piece_of(type), quoted),
+                    near);
 }
 
 void config_names(struct config *c)
@@ -203,9 +189,9 @@ void config_names(struct config *c)
     json_t *value;
     for (size_t i = 0; i < 2; i++)
         json_object_foreach ((json_t *)objects[i], key, value)
-            if (!is_read(key) && !has(OTHER_FIELDS, key))
+            if (!is_read(key) && !piece_listed(OTHER_FIELDS, key))
                 refuse_near_field(c, key);
-    if (type && !has(known_types, type) && !has(OTHER_TYPES, type))
+    if (type && !piece_listed(known_types, type) && !piece_listed(OTHER_TYPES, type))
         refuse_near_type(c, type);
     for (size_t i = 0; i < 2; i++)
         if (config_is_type(c, "gemma2") && !is_given(c, of_gemma2[i]))
@@ -227,7 +213,7 @@ static void assume_layers(struct config *c, const char *type)
     const bool window = first->problem.options & ATTN_OPTION_WINDOW;
     if (type)
         snprintf(text, sizeof text, "model_type %s is not known",
-                 scan_quote((struct piece){type, strlen(type)}, quoted));
+                 scan_quote(piece_of(type), quoted));
     else
         snprintf(text, sizeof text, "no model_type");
     message_add(text, sizeof text, ": %s",
@@ -242,7 +228,7 @@ void config_assumed(struct config *c)
     const char *type = json_string_value(config_field(c, "model_type"));
     const bool latent = config_field(c, "kv_lora_rank"),
                pair = config_is_true(c, "is_encoder_decoder");
-    if (!type || !has(known_types, type))
+    if (!type || !piece_listed(known_types, type))
         assume_layers(c, type);
     if (!latent && !pair && !config_field(c, "num_key_value_heads,num_kv_heads,n_head_kv") &&
         !config_is_true(c, "multi_query"))

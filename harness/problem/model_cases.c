@@ -38,7 +38,7 @@ static bool read_item(const char *option, struct piece item, struct numbers *num
     bool read = sweep_count(item, &values, &at, &why);
     for (size_t i = 0; read && i < values; i++) {
         read = sweep_value(item, i, value);
-        at = read ? (struct piece){value, strlen(value)} : item;
+        at = read ? piece_of(value) : item;
         why = "is too long";
         read = read && scan_count(at, MOST_LENGTH, &n, &why);
         why = read && !n ? "is less than 1" : why;
@@ -219,7 +219,7 @@ static bool add_lengths(struct case_list *list, const struct model *model, bool 
 static bool add_batches(struct case_list *list, const struct model *model, const char *batches,
                         char *message, size_t message_size)
 {
-    struct piece rest = {batches, strlen(batches)};
+    struct piece rest = piece_of(batches);
     struct model_size size;
     for (bool more = true; more;)
         if (!model_size_read(piece_split(&rest, "|", &more), &size, message, message_size) ||

@@ -168,7 +168,7 @@ static size_t family(struct piece name)
 static size_t family_distance(struct piece given, const char *name)
 {
     char own[48], letters[48];
-    const size_t n = family(given), length = family((struct piece){name, strlen(name)});
+    const size_t n = family(given), length = family(piece_of(name));
     if (!n || n >= sizeof own || !piece_copy(piece_from(name, name + length), own, sizeof own))
         return SIZE_MAX;
     for (size_t i = 0; i < n; i++)

@@ -37,7 +37,7 @@ bool operands_none_is_misnamed(const struct operands_file *file, char *message, 
         if (strncmp(name, file->prefix, before) != 0 || strlen(rest) < SHORTEST ||
             strchr(rest, '.'))
             continue;
-        struct scan_choice choice = {.given = piece_from(rest, rest + strlen(rest))};
+        struct scan_choice choice = {.given = piece_of(rest)};
         for (enum operand_id id = 0; id < OPERANDS; id++)
             if (operand_table[id].asked)
                 scan_offer(&choice, operand_table[id].name);

@@ -113,7 +113,7 @@ static bool read_item(struct reading *r, struct piece item)
 
 static bool read_items(struct reading *r)
 {
-    struct piece rest = {r->text, strlen(r->text)};
+    struct piece rest = piece_of(r->text);
     for (bool more = rest.length; more;)
         if (!read_item(r, piece_item(&rest, &more)))
             return false;
@@ -139,8 +139,7 @@ static void read_standards(struct reading *r)
         if (r->given[id] || !key->kind)
             continue;
         standard_text(key, &r->problem, text);
-        const bool read =
-            key->kind->read(key, (struct piece){text, strlen(text)}, &r->problem, &why);
+        const bool read = key->kind->read(key, piece_of(text), &r->problem, &why);
         assert(read);
         (void)read;
     }

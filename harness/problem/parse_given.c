@@ -41,7 +41,7 @@ bool parse_agrees_with_file(const char *text, const struct attn_problem *found, 
 {
     struct attn_problem given;
     struct parse_error error;
-    struct piece rest = {text, strlen(text)};
+    struct piece rest = piece_of(text);
     bool agree = parse_problem_of_file(text, &given, &error);
     assert(agree);
     for (bool more = true; more && agree;) {

@@ -89,7 +89,7 @@ bool parse_input_for(const char *text, const struct attn_problem *problem, struc
                      struct parse_error *error)
 {
     bool has_value, has_clauses;
-    struct piece clauses = {text, strlen(text)};
+    struct piece clauses = piece_of(text);
     const struct piece kind = split_clauses(&clauses, &has_clauses);
     struct piece value = kind;
     const struct piece name = piece_split(&value, ":", &has_value);

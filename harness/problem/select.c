@@ -7,20 +7,9 @@
 #include <string.h>
 
 #include "base/refuse.h"
-#include "base/scan.h"
 #include "isa.h"
 
 #define ALL_ISAS ((1u << ATTN_ISA_COUNT) - 1)
-
-bool select_next(const char **list, char *item, size_t size)
-{
-    if (!**list)
-        return false;
-    const size_t n = strcspn(*list, ",");
-    snprintf(item, size, "%.*s", (int)n, *list);
-    *list += n + ((*list)[n] == ',');
-    return true;
-}
 
 /* ---- kernels --------------------------------------------------------------------------------- */
 
@@ -60,17 +49,18 @@ static size_t add_item(const char *item, struct selected *selected, size_t *coun
     return matches;
 }
 
-static void unknown_kernel(const char *item, char *message, size_t size)
+static void unknown_kernel(struct piece item, char *message, size_t size)
 {
     const char *names[SELECT_MAX];
     const size_t count = catalogue_names(names, SELECT_MAX);
-    const struct piece given = piece_from(item, item + strcspn(item, "/"));
+    struct piece variant = item;
+    const struct piece given = piece_split(&variant, "/", &(bool){false});
     struct scan_choice choice = {.given = given};
     char quoted[SCAN_QUOTED], advice[SCAN_ADVICE];
     for (size_t i = 0; i < count; i++) {
         if (piece_is(given, names[i])) {
             snprintf(message, size, "kernel %s has no variant %s", names[i],
-                     scan_quote(piece_from(item, item + strlen(item)), quoted));
+                     scan_quote(item, quoted));
             return;
         }
         scan_offer(&choice, names[i]);
@@ -84,39 +74,43 @@ static void unknown_kernel(const char *item, char *message, size_t size)
 bool select_kernels(const char *list, struct selected selected[SELECT_MAX], size_t *count,
                     char *message, size_t message_size)
 {
-    char item[128];
+    char text[128];
+    struct piece rest = piece_of(list ? list : "all"), item;
     *count = 0;
-    for (const char *rest = list ? list : "all"; select_next(&rest, item, sizeof item);)
-        if (add_item(item, selected, count) == 0 && catalogue_is_complete()) {
+    while (piece_next(&rest, &item)) {
+        const bool known = piece_copy(item, text, sizeof text) && add_item(text, selected, count);
+        if (!known && catalogue_is_complete()) {
             unknown_kernel(item, message, message_size);
             return false;
         }
+    }
     return true;
 }
 
 /* ---- instruction sets ------------------------------------------------------------------------ */
 
+bool select_isa(struct piece name, enum attn_isa *isa, char *message, size_t message_size)
+{
+    struct scan_choice choice = {.given = name};
+    char text[64], quoted[SCAN_QUOTED], advice[SCAN_ADVICE];
+    if (piece_copy(name, text, sizeof text) && attn_isa_parse(text, isa))
+        return true;
+    for (int i = 0; i < ATTN_ISA_COUNT; i++)
+        scan_offer(&choice, attn_isa_name((enum attn_isa)i));
+    return refuse(message, message_size, "no instruction set %s; %s", scan_quote(name, quoted),
+                  scan_advice(&choice, "there are", advice));
+}
+
 bool select_isas(const char *list, unsigned *isas, char *message, size_t message_size)
 {
-    char item[64];
+    struct piece rest = piece_of(list && strcmp(list, "best") != 0 ? list : ""), item;
     enum attn_isa isa;
     *isas = 0;
-    if (!list || strcmp(list, "best") == 0)
-        return true;
-    for (const char *rest = list; select_next(&rest, item, sizeof item);) {
-        if (strcmp(item, "all") == 0)
-            *isas = ALL_ISAS;
-        else if (attn_isa_parse(item, &isa))
-            *isas |= 1u << isa;
-        else {
-            struct scan_choice choice = {.given = piece_from(item, item + strlen(item))};
-            char quoted[SCAN_QUOTED], advice[SCAN_ADVICE];
-            for (int i = 0; i < ATTN_ISA_COUNT; i++)
-                scan_offer(&choice, attn_isa_name((enum attn_isa)i));
-            return refuse(message, message_size, "no instruction set %s; %s",
-                          scan_quote(choice.given, quoted),
-                          scan_advice(&choice, "there are", advice));
-        }
+    while (piece_next(&rest, &item)) {
+        const bool all = piece_is(item, "all");
+        if (!all && !select_isa(item, &isa, message, message_size))
+            return false;
+        *isas = all ? ALL_ISAS : *isas | 1u << isa;
     }
     return true;
 }

@@ -4,6 +4,7 @@
 #ifndef HARNESS_PROBLEM_SELECT_H
 #define HARNESS_PROBLEM_SELECT_H
 
+#include "base/scan.h"
 #include "catalogue.h"
 
 #define SELECT_MAX 256
@@ -17,9 +18,6 @@ struct selected {
     bool variant; /* only the variant `isa` */
     enum attn_isa isa;
 };
-
-/* Copies the next item of a comma-separated list; false at the end. */
-bool select_next(const char **list, char *item, size_t size);
 
 /* Adds *one unless it is there or the array is full. */
 void select_add(struct selected selected[SELECT_MAX], size_t *count, const struct selected *one);
@@ -37,6 +35,9 @@ bool select_blas(const char *list, struct selected selected[SELECT_MAX], size_t 
 
 /* Name number `index` that --blas takes; NULL past the last one. */
 const char *select_blas_name(size_t index);
+
+/* Parses the name of an instruction set; false fills message. */
+bool select_isa(struct piece name, enum attn_isa *isa, char *message, size_t message_size);
 
 /* Parses --isa into bits 1u << isa; 0: the one that this host prefers, for each kernel and problem. */
 bool select_isas(const char *list, unsigned *isas, char *message, size_t message_size);

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/scan.h"
 #include "blas.h"
 #include "select.h"
 
@@ -49,10 +48,10 @@ static size_t find(struct piece name, char *message, size_t size)
 /* Parses a comma-separated list of libraries into bits; 0 fills message. */
 static unsigned parse(const char *list, char *message, size_t size)
 {
+    struct piece rest = piece_of(list), item;
     unsigned set = 0;
-    char item[64];
-    while (select_next(&list, item, sizeof item)) {
-        const size_t i = find(piece_from(item, item + strlen(item)), message, size);
+    while (piece_next(&rest, &item)) {
+        const size_t i = find(item, message, size);
         if (i == COUNT)
             return 0;
         set |= 1u << i;

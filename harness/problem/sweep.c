@@ -219,7 +219,7 @@ bool sweep_case(const struct sweep *sweep, size_t index, struct problem_case *c,
     error->position = 0;
     if (!expand(sweep, index, text))
         return refuse(error->message, sizeof error->message, "is too long for a sweep");
-    if (case_text_read((struct piece){text, strlen(text)}, c, error))
+    if (case_text_read(piece_of(text), c, error))
         return true;
     error->position = original(sweep, index, error->position);
     return false;

@@ -77,7 +77,7 @@ static size_t drafts_of(const char *text, int32_t *parents, size_t room)
 {
     const char *why;
     struct tree tree = {.room = room, .parents = parents};
-    return read_text((struct piece){text, strlen(text)}, &tree, &why) ? tree.count : 0;
+    return read_text(piece_of(text), &tree, &why) ? tree.count : 0;
 }
 
 void tree_make(const struct input *input, size_t b, int32_t *parents, size_t n)

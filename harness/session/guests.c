@@ -261,11 +261,8 @@ static bool names_rivals(const char *list)
     struct selected selected[SELECT_MAX];
     size_t count;
     char message[512];
-    char item[64];
-    for (const char *at = list; at && select_next(&at, item, sizeof item);)
-        if (strcmp(item, "rivals") == 0)
-            return true;
-    return list && !select_kernels(list, selected, &count, message, sizeof message);
+    return list && (piece_listed(list, "rivals") ||
+                    !select_kernels(list, selected, &count, message, sizeof message));
 }
 
 bool guests_load(const char *const *paths, size_t count, const char *kernels, double timeout_s)

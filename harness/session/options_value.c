@@ -25,8 +25,7 @@ static bool whole(const struct option *option, const char *text, uint64_t *n)
 {
     const char *why;
     const uint64_t most = option->hi < 0x1p63 ? (uint64_t)option->hi : INT64_MAX; /* JSON's limit */
-    return scan_count((struct piece){text, strlen(text)}, most, n, &why) &&
-           *n >= (uint64_t)option->lo;
+    return scan_count(piece_of(text), most, n, &why) && *n >= (uint64_t)option->lo;
 }
 
 /* Parses an item as a number of the option's kind; false if it is none. */
@@ -60,7 +59,7 @@ static bool append(const struct option *option, json_t *list, double x)
 /* Appends each value of a number, a range or a choice. */
 static bool append_sweep(const struct option *option, json_t *list, const char *item)
 {
-    const struct piece text = {item, strlen(item)};
+    const struct piece text = piece_of(item);
     char value[SWEEP_VALUE];
     struct piece at;
     const char *why;

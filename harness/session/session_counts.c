@@ -62,7 +62,7 @@ static bool read_item(struct piece item, int all, int *items, size_t *count, cha
     read = read && sweep_count(whole, &values, &at, &why);
     for (size_t i = 0; read && i < values; i++) {
         read = sweep_value(whole, i, value);
-        at = (struct piece){value, strlen(value)};
+        at = piece_of(value);
         read = read && scan_number(at, MOST, &n, &why);
         why = read && !n ? "is less than 1" : why;
         read = read && n;
@@ -80,7 +80,7 @@ bool session_count(struct session *session, char *message, size_t message_size)
 {
     const char *list = session->options->threads ? session->options->threads : "1,all";
     const int all = room(session);
-    struct piece rest = {list, strlen(list)};
+    struct piece rest = piece_of(list);
     bool read = true;
     for (bool more = true; read && more;)
         read = read_item(piece_split(&rest, ",", &more), all, session->threads,

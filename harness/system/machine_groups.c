@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/scan.h"
 #include "machine_private.h"
 
 #define FOLDER ((size_t)4608) /* bytes of a path */
@@ -77,16 +78,6 @@ static void climb(const char *mount, const char *group, visitor *visit, double *
     }
 }
 
-/* Whether a comma-separated list has the word. */
-static bool lists(const char *list, const char *word)
-{
-    const size_t n = strlen(word);
-    for (; *list; list += strcspn(list, ","), list += *list == ',')
-        if (strncmp(list, word, n) == 0 && (list[n] == ',' || !list[n]))
-            return true;
-    return false;
-}
-
 /* One line of /proc/self/cgroup, "4:cpu,cpuacct:/a/b" or "0::/a/b". */
 static void visit_line(const char *root, const struct kind *kind, char *line, double *result)
 {
@@ -104,7 +95,7 @@ static void visit_line(const char *root, const struct kind *kind, char *line, do
             snprintf(mount, sizeof mount, "%s%s", root, mounts[n]);
             climb(mount, group, kind->second, result);
         }
-    } else if (lists(controllers, kind->controller)) {
+    } else if (piece_listed(controllers, kind->controller)) {
         snprintf(mount, sizeof mount, "%s/sys/fs/cgroup/%s", root, kind->controller);
         climb(mount, group, kind->first, result);
     }

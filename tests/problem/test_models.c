@@ -12,7 +12,7 @@
 static struct model found(const char *name)
 {
     struct model model;
-    if (!models_find((struct piece){name, strlen(name)}, &model, message, sizeof message))
+    if (!models_find(piece_of(name), &model, message, sizeof message))
         fail_msg("%s", message);
     return model;
 }
