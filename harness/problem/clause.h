@@ -13,7 +13,8 @@ struct clause {
     bool (*read)(struct piece value, struct input *input, const char **why);
     /* Prints the value after the colon; false: the input has no such clause. */
     bool (*print)(const struct input *input, char text[PARSE_TEXT]);
-    /* Why the clause does not suit a problem; NULL if it does. */
+    /* Why the clause does not suit a problem with its operand; NULL if it does, or no function: it always
+     * does. */
     const char *(*misfit)(const struct input *input, const struct attn_problem *problem);
 };
 

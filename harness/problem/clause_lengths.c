@@ -99,9 +99,7 @@ static bool print_qlens(const struct input *input, char text[PARSE_TEXT])
 
 static const char *qlens_misfit(const struct input *input, const struct attn_problem *p)
 {
-    return !(p->options & ATTN_OPTION_PACKED) ? "needs packed=1"
-           : input->qlens.hi > p->q_len       ? "has a sequence of more than sq queries"
-                                              : NULL;
+    return input->qlens.hi > p->q_len ? "has a sequence of more than sq queries" : NULL;
 }
 
 static bool read_decode(struct piece value, struct input *input, const char **why)
@@ -122,9 +120,7 @@ static bool print_decode(const struct input *input, char text[PARSE_TEXT])
 
 static const char *decode_misfit(const struct input *input, const struct attn_problem *p)
 {
-    return !(p->options & ATTN_OPTION_PACKED) ? "needs packed=1"
-           : input->decode > p->batch         ? "has more sequences than b"
-                                              : NULL;
+    return input->decode > p->batch ? "has more sequences than b" : NULL;
 }
 
 const struct clause clause_lens = {"lens", "lens:LO:HI, lens:LO:HI:MEAN or lens:A,B,...", read_lens,

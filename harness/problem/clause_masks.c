@@ -66,12 +66,6 @@ static bool print_mask(const struct input *input, char text[PARSE_TEXT])
     return input->mask_block;
 }
 
-static const char *mask_misfit(const struct input *input, const struct attn_problem *p)
-{
-    (void)input;
-    return p->mask & ATTN_MASK_BOOL ? NULL : "needs mask=bool";
-}
-
 static const char *const biases[] = {
     [INPUT_BIAS_KEYS] = "keys", [INPUT_BIAS_FULL] = "full", [INPUT_BIAS_CAUSAL] = "causal"};
 
@@ -91,12 +85,6 @@ static bool print_bias(const struct input *input, char text[PARSE_TEXT])
     if (input->bias != INPUT_BIAS_HEADS)
         snprintf(text, PARSE_TEXT, "%s", biases[input->bias]);
     return input->bias != INPUT_BIAS_HEADS;
-}
-
-static const char *bias_misfit(const struct input *input, const struct attn_problem *p)
-{
-    (void)input;
-    return p->mask & ATTN_MASK_BIAS ? NULL : "needs mask=bias";
 }
 
 static const char *const granularities[INPUT_SCALES_COUNT] = {[INPUT_SCALES_TOKEN] = "token",
@@ -123,8 +111,6 @@ static bool print_scales(const struct input *input, char text[PARSE_TEXT])
 
 static const char *scales_misfit(const struct input *input, const struct attn_problem *p)
 {
-    if (!attn_dtype_scaled(p->kv_dtype))
-        return "needs kv_dtype=i8, f8e4m3, f8e5m2 or i4";
     return p->kv_dtype == ATTN_I4 && input->scales == INPUT_SCALES_CHANNEL
                ? "is of channels, and kv_dtype=i4 has scales of groups"
                : NULL;
@@ -133,8 +119,8 @@ static const char *scales_misfit(const struct input *input, const struct attn_pr
 const struct clause clause_mask = {
     "mask",
     "mask:elements:P, mask:blocks:N:P or mask:file:PATH, with :full for each sequence and head",
-    read_mask, print_mask, mask_misfit};
+    read_mask, print_mask, NULL};
 const struct clause clause_bias = {"bias", "bias:keys, bias:full or bias:causal", read_bias,
-                                   print_bias, bias_misfit};
+                                   print_bias, NULL};
 const struct clause clause_scales = {"scales", "scales:token, channel, head or tensor", read_scales,
                                      print_scales, scales_misfit};

@@ -107,11 +107,4 @@ static bool print_index(const struct input *input, char text[PARSE_TEXT])
     return input->index_run;
 }
 
-static const char *index_misfit(const struct input *input, const struct attn_problem *p)
-{
-    (void)input;
-    return p->options & ATTN_OPTION_INDEX ? NULL : "needs keys=index:COUNT";
-}
-
-const struct clause clause_index = {"index", "index:blocks:N", read_index, print_index,
-                                    index_misfit};
+const struct clause clause_index = {"index", "index:blocks:N", read_index, print_index, NULL};

@@ -24,7 +24,7 @@ static bool is_scaled(const struct attn_problem *p)
 #define NAMED(member) .name = #member, .offset = offsetof(struct attn_tensors, member)
 #define SIZED(member) .dims = offsetof(struct tensors_shape, member)
 #define BY_PROBLEM ATTN_DTYPE_COUNT
-#define SCALED "kv_dtype=i8|f8e4m3|f8e5m2|i4"
+#define SCALED "kv_dtype=i8, f8e4m3, f8e5m2 or i4"
 #define WITH_ZEROS "kv_dtype=i4,kv_zeros=1"
 
 /* clang-format off */
@@ -51,7 +51,7 @@ const struct operand operand_table[OPERANDS] = {
     [OPERAND_BLOCK_TABLE] = {NAMED(block_table), .kind = OPERAND_PAGES, .dtype = ATTN_I32,
                              .options = ATTN_OPTION_PAGED, .asked = "page=N"},
     [OPERAND_INDICES] = {NAMED(indices), .kind = OPERAND_LISTS, .dtype = ATTN_I32,
-                         .options = ATTN_OPTION_INDEX, .asked = "keys=index"},
+                         .options = ATTN_OPTION_INDEX, .asked = "keys=index:COUNT"},
     [OPERAND_K_SCALE] = {NAMED(k_scale), .kind = OPERAND_SCALES, .dtype = ATTN_F32, SIZED(k_scale),
                          .belongs = is_scaled, .asked = SCALED},
     [OPERAND_V_SCALE] = {NAMED(v_scale), .kind = OPERAND_SCALES, .dtype = ATTN_F32, SIZED(v_scale),

@@ -6,25 +6,37 @@
 #include <stdio.h>
 
 #include "base/refuse.h"
+#include "operands.h"
 #include "parse_runs.h"
 #include "prefix.h"
 
-static const struct clause *const clauses[] = {
-    &clause_lens, &clause_batch,  &clause_qlens, &clause_decode, &clause_mask,
-    &clause_bias, &clause_scales, &clause_tree,  &clause_prefix, &clause_index,
+static const struct entry {
+    const struct clause *clause;
+    enum operand_id operand; /* only problems that have it can have the clause */
+} clauses[] = {
+    {&clause_lens, OPERAND_K},
+    {&clause_batch, OPERAND_K},
+    {&clause_qlens, OPERAND_CU_SEQLENS},
+    {&clause_decode, OPERAND_CU_SEQLENS},
+    {&clause_mask, OPERAND_MASK},
+    {&clause_bias, OPERAND_BIAS},
+    {&clause_scales, OPERAND_K_SCALE},
+    {&clause_tree, OPERAND_PARENTS},
+    {&clause_prefix, OPERAND_BLOCK_TABLE},
+    {&clause_index, OPERAND_INDICES},
 };
 
 #define CLAUSES (sizeof clauses / sizeof *clauses)
 
 /* Finds a clause in the table. */
-static const struct clause *const *find(struct piece name, struct parse_error *error)
+static const struct entry *find(struct piece name, struct parse_error *error)
 {
     char quoted[SCAN_QUOTED], advice[SCAN_ADVICE];
     struct scan_choice choice = {.given = name};
     for (size_t n = 0; n < CLAUSES; n++) {
-        if (piece_is(name, clauses[n]->name))
+        if (piece_is(name, clauses[n].clause->name))
             return &clauses[n];
-        scan_offer(&choice, clauses[n]->name);
+        scan_offer(&choice, clauses[n].clause->name);
     }
     snprintf(error->message, sizeof error->message, "unknown clause %s; %s",
              scan_quote(name, quoted), scan_advice(&choice, "clauses are", advice));
@@ -50,10 +62,10 @@ static bool read_one(struct piece text, const struct attn_problem *problem, unsi
     char quoted[SCAN_QUOTED];
     struct piece value = text;
     const char *why = "has no value";
-    const struct clause *const *found = find(piece_split(&value, ":", &has_value), error);
+    const struct entry *found = find(piece_split(&value, ":", &has_value), error);
     if (!found)
         return false;
-    const struct clause *clause = *found;
+    const struct clause *clause = found->clause;
     const unsigned bit = 1u << (found - clauses);
     if (*given & bit)
         return refuse(error->message, sizeof error->message, "clause %s is given twice",
@@ -62,7 +74,10 @@ static bool read_one(struct piece text, const struct attn_problem *problem, unsi
     if (!has_value || !clause->read(value, input, &why))
         return refuse(error->message, sizeof error->message, "clause %s: %s %s; expected %s",
                       clause->name, scan_quote(value, quoted), why, clause->form);
-    why = problem ? clause->misfit(input, problem) : NULL;
+    if (problem && !operands_has(problem, found->operand))
+        return refuse(error->message, sizeof error->message, "clause %s needs %s", clause->name,
+                      operand_table[found->operand].asked);
+    why = problem && clause->misfit ? clause->misfit(input, problem) : NULL;
     if (why)
         snprintf(error->message, sizeof error->message, "clause %s %s", clause->name, why);
     return !why;
@@ -87,8 +102,8 @@ void parse_print_clauses(const struct input *input, char *text, size_t size)
 {
     char value[PARSE_TEXT];
     for (size_t n = 0, at = 0; n < CLAUSES; n++)
-        if (clauses[n]->print(input, value))
-            at += (size_t)snprintf(text + at, size - at, "+%s:%s", clauses[n]->name, value);
+        if (clauses[n].clause->print(input, value))
+            at += (size_t)snprintf(text + at, size - at, "+%s:%s", clauses[n].clause->name, value);
 }
 
 /* ---- another problem ----------------------------------------------------------------------- */
@@ -110,22 +125,22 @@ void parse_fit_input(struct input *input, const struct attn_problem *p)
     input->decode = input->decode < p->batch ? input->decode : p->batch;
     if (clause_lens.misfit(input, p))
         input->lens = none;
-    if (clause_qlens.misfit(input, p)) {
+    if (!operands_has(p, OPERAND_CU_SEQLENS)) {
         input->qlens = none;
         input->decode = 0;
     }
-    if (clause_mask.misfit(input, p) || input->mask_file) { /* a file's mask has its own shape */
+    if (!operands_has(p, OPERAND_MASK) || input->mask_file) { /* a file's mask has its own shape */
         input->mask_block = 0;
         input->mask_visible = 0;
         input->mask_full = input->mask_file = false;
     }
-    if (clause_bias.misfit(input, p))
+    if (!operands_has(p, OPERAND_BIAS))
         input->bias = INPUT_BIAS_HEADS;
-    if (clause_scales.misfit(input, p))
+    if (!operands_has(p, OPERAND_K_SCALE) || clause_scales.misfit(input, p))
         input->scales = INPUT_SCALES_TOKEN;
-    if (clause_tree.misfit(input, p))
+    if (!operands_has(p, OPERAND_PARENTS) || clause_tree.misfit(input, p))
         *input->tree = 0;
-    if (clause_index.misfit(input, p))
+    if (!operands_has(p, OPERAND_INDICES))
         input->index_run = 0;
     prefix_fit(input, p);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/refuse.h"
+#include "lengths.h"
 
 /* Most bytes of a list, so that a text with all other clauses fits into PARSE_TEXT. */
 #define LIST_BYTES 320
@@ -116,19 +117,18 @@ void runs_print(const struct input *input, char text[PARSE_TEXT])
 
 const char *runs_misfit(const struct input *input, const struct attn_problem *p)
 {
-    const bool packed = p->options & ATTN_OPTION_PACKED, ragged = p->options & ATTN_OPTION_RAGGED;
-    const bool any_kv = ragged || (packed && !(p->options & ATTN_OPTION_PAGED));
+    const bool any_q = lengths_vary_q(p), any_kv = lengths_vary_kv(p);
     size_t sequences = 0;
     const char *why = NULL;
     for (size_t i = 0; i < input->run_count && !why; i++) {
         const struct input_run *run = &input->runs[i];
         sequences += run->count;
-        why = run->q > p->q_len                         ? "has a sequence of more than sq queries"
-              : run->kv > p->kv_len                     ? "has a sequence of more than skv keys"
-              : run->q && run->q != p->q_len && !packed ? "has other numbers of queries than sq, "
-                                                          "which needs packed=1"
-              : run->kv != p->kv_len && !any_kv ? "needs ragged=1, or packed=1 without pages"
-                                                : NULL;
+        why = run->q > p->q_len                        ? "has a sequence of more than sq queries"
+              : run->kv > p->kv_len                    ? "has a sequence of more than skv keys"
+              : run->q && run->q != p->q_len && !any_q ? "has other numbers of queries than sq, "
+                                                         "which needs packed=1"
+              : run->kv != p->kv_len && !any_kv        ? "needs ragged=1, or packed=1 without pages"
+                                                       : NULL;
     }
     if (!why && input->run_count && sequences != p->batch)
         why = "does not have b sequences";

@@ -17,8 +17,6 @@ const char *prefix_misfit(const struct input *input, const struct attn_problem *
     const size_t keys = input->prefix_keys, least = lengths_shortest(input, p);
     if (!keys)
         return NULL;
-    if (!(p->options & ATTN_OPTION_PAGED))
-        return "needs page=N";
     if (keys % p->page_size)
         snprintf(why, sizeof why, "has %zu keys, which fill no whole pages of %zu", keys,
                  p->page_size);
@@ -70,11 +68,5 @@ static bool print_prefix(const struct input *input, char text[PARSE_TEXT])
     return input->prefix_keys;
 }
 
-/* Lengths by other clauses are known only after all have been parsed. */
-static const char *misfit_alone(const struct input *input, const struct attn_problem *p)
-{
-    (void)input;
-    return p->options & ATTN_OPTION_PAGED ? NULL : "needs page=N";
-}
-
-const struct clause clause_prefix = {"prefix", "prefix:N", read_prefix, print_prefix, misfit_alone};
+/* prefix_misfit() comes later: clauses that are parsed after this one may give the lengths. */
+const struct clause clause_prefix = {"prefix", "prefix:N", read_prefix, print_prefix, NULL};

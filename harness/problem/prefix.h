@@ -6,7 +6,7 @@
 
 #include "cases.h"
 
-/* Why the input's prefix does not suit a problem and the input's lengths; NULL if it does. */
+/* Why the input's prefix does not suit a paged problem and the input's lengths; NULL if it does. */
 const char *prefix_misfit(const struct input *input, const struct attn_problem *problem);
 
 /* Reduces the prefix to whole pages of the problem's shortest sequence. */

@@ -110,8 +110,6 @@ static const char *tree_misfit(const struct input *input, const struct attn_prob
 {
     static _Thread_local char why[64];
     const size_t drafts = drafts_of(input->tree, NULL, 0);
-    if (!(p->mask & ATTN_MASK_TREE))
-        return "needs mask=tree";
     snprintf(why, sizeof why, "has %zu drafts, but sq is %zu", drafts, p->q_len);
     return drafts == p->q_len ? NULL : why;
 }

@@ -72,7 +72,7 @@ REFUSED: dict[str, tuple[Tensors, str, str]] = {
         dense(parents=([2, 3], [-1, 0, 0, -1, 1, 0], "I64")), "",
         "parents[1, 1] is 1, neither -1 nor a draft before it",
     ),
-    "no lists": (dense(), "keys=index:2", "no tensor indices, which keys=index needs"),
+    "no lists": (dense(), "keys=index:2", "no tensor indices, which keys=index:COUNT needs"),
     "lists of two dimensions": (
         dense(indices=([2, 3], [-1, 0, 0, -1, 1, 0], "I32")), "",
         "indices is i32 (2,3), not (B, Hkv, lists, COUNT)",
