@@ -260,3 +260,11 @@ const char *scan_advice(const struct scan_choice *choice, const char *otherwise,
         snprintf(text, SCAN_ADVICE, "%s %s", otherwise, choice->all);
     return text;
 }
+
+void scan_refuse_message(const struct scan_choice *choice, const char *what, const char *otherwise,
+                         char *message, size_t size)
+{
+    char quoted[SCAN_QUOTED], advice[SCAN_ADVICE];
+    snprintf(message, size, "%s %s; %s", what, scan_quote(choice->given, quoted),
+             scan_advice(choice, otherwise, advice));
+}

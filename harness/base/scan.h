@@ -94,4 +94,10 @@ void scan_offer_synonyms(struct scan_choice *choice, const struct scan_synonym *
 const char *scan_advice(const struct scan_choice *choice, const char *otherwise,
                         char text[SCAN_ADVICE]);
 
+/* Fills message with `what`, the word and the advice, "no suite 'x'; suites are a, b", and is false, for the
+ * caller to return. */
+#define scan_refuse(...) (scan_refuse_message(__VA_ARGS__), false)
+void scan_refuse_message(const struct scan_choice *choice, const char *what, const char *otherwise,
+                         char *message, size_t size);
+
 #endif

@@ -74,7 +74,7 @@ int subject_unknown(enum command command, const char *name, const char *before)
         [COMMAND_COMPLETION] = {"no completion for shell", "shells are"},
         [COMMAND_COUNT] = {"no command", "commands are"},
     };
-    char quoted[SCAN_QUOTED], advice[SCAN_ADVICE];
+    char message[512];
     if (command == COMMAND_COUNT && is_script(name)) {
         progress_say("%sno command '%s', but a script: scripts/%s", before, name, name);
         return EXIT_USAGE;
@@ -83,7 +83,8 @@ int subject_unknown(enum command command, const char *name, const char *before)
     struct named subject;
     for (size_t i = 0; subject_at(command, i, &subject); i++)
         scan_offer(&choice, subject.name);
-    progress_say("%s%s %s; %s", before, words[command].none, scan_quote(choice.given, quoted),
-                 scan_advice(&choice, words[command].known, advice));
+    scan_refuse_message(&choice, words[command].none, words[command].known, message,
+                        sizeof message);
+    progress_say("%s%s", before, message);
     return EXIT_USAGE;
 }

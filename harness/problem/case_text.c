@@ -8,29 +8,21 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/refuse.h"
-
-static bool refuse_quoted(struct parse_error *error, size_t position, struct piece quoted,
-                          const char *what)
-{
-    char text[SCAN_QUOTED];
-    error->position = position;
-    return refuse(error->message, sizeof error->message, "%s %s", scan_quote(quoted, text), what);
-}
-
 /* Parses `input=...`, or nothing for the default. */
 static bool read_input(struct piece text, struct problem_case *c, struct parse_error *error)
 {
-    char copy[PARSE_TEXT];
+    char copy[PARSE_TEXT], quoted[SCAN_QUOTED];
     bool named;
     struct piece value = text;
     if (!text.length)
         return parse_input("normal", &c->input, error);
     if (!piece_is(piece_split(&value, "=", &named), "input") || !named)
-        return refuse_quoted(error, 0, text, "follows the problem; expected input=... or nothing");
+        return parse_refuse(error, 0, "%s follows the problem; expected input=... or nothing",
+                            scan_quote(text, quoted));
     const size_t skipped = (size_t)(value.at - text.at);
     if (!piece_copy(value, copy, sizeof copy))
-        return refuse_quoted(error, skipped, value, "is too long for an input");
+        return parse_refuse(error, skipped, "%s is too long for an input",
+                            scan_quote(value, quoted));
     if (!parse_input_for(copy, &c->problem, &c->input, error)) {
         error->position += skipped;
         return false;
@@ -53,7 +45,7 @@ struct piece case_text_problem(struct piece *rest)
 
 bool case_text_read(struct piece text, struct problem_case *c, struct parse_error *error)
 {
-    char copy[PARSE_TEXT];
+    char copy[PARSE_TEXT], quoted[SCAN_QUOTED];
     struct piece rest = text;
     const struct piece problem = case_text_problem(&rest);
     const struct piece input = piece_trim(rest);
@@ -61,7 +53,8 @@ bool case_text_read(struct piece text, struct problem_case *c, struct parse_erro
     const size_t input_at = (size_t)(input.at - text.at);
 
     if (!piece_copy(problem, copy, sizeof copy))
-        return refuse_quoted(error, problem_at, problem, "is too long for a problem");
+        return parse_refuse(error, problem_at, "%s is too long for a problem",
+                            scan_quote(problem, quoted));
     if (!parse_problem(copy, &c->problem, error)) {
         error->position += problem_at;
         return false;

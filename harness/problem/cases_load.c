@@ -148,13 +148,11 @@ static bool read_text(struct reader *r, struct piece text)
 
 static bool unknown_suite(struct reader *r)
 {
-    char quoted[SCAN_QUOTED], advice[SCAN_ADVICE];
     struct scan_choice choice = {.given = piece_of(r->source)};
     for (const struct suite *s = cases_builtin; s->name; s++)
         scan_offer(&choice, s->name);
     scan_offer(&choice, ALL);
-    return fail(r, "no suite or file %s; %s", scan_quote(choice.given, quoted),
-                scan_advice(&choice, "suites are", advice));
+    return scan_refuse(&choice, "no suite or file", "suites are", r->message, r->message_size);
 }
 
 static bool read_file(struct reader *r)

@@ -5,11 +5,9 @@
  * struct; printing leaves out keys with these values.
  */
 #include <assert.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/refuse.h"
 #include "parse_keys.h"
 
 /* A text that is being parsed. */
@@ -22,16 +20,7 @@ struct reading {
     struct parse_error *error;
 };
 
-__attribute__((format(printf, 3, 4))) static bool fail(struct reading *r, const char *at,
-                                                       const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    r->error->position = (size_t)(at - r->text);
-    vsnprintf(r->error->message, sizeof r->error->message, format, arguments);
-    va_end(arguments);
-    return false;
-}
+#define fail(r, at, ...) parse_refuse((r)->error, (size_t)((at) - (r)->text), __VA_ARGS__)
 
 const struct parse_key_help *parse_key_help(size_t index)
 {
@@ -42,12 +31,12 @@ const struct parse_key_help *parse_key_help(size_t index)
 
 static bool unknown_key(struct reading *r, struct piece name)
 {
-    char quoted[SCAN_QUOTED], advice[SCAN_ADVICE];
     struct scan_choice choice = {.given = name};
     for (size_t i = 0; i < KEY_COUNT; i++)
         scan_offer(&choice, parse_keys[i].help.name);
-    return fail(r, name.at, "unknown key %s; %s", scan_quote(name, quoted),
-                scan_advice(&choice, "keys are", advice));
+    r->error->position = (size_t)(name.at - r->text);
+    return scan_refuse(&choice, "unknown key", "keys are", r->error->message,
+                       sizeof r->error->message);
 }
 
 /* Records that `by` sets `key`; false: it is set already. */

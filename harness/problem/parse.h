@@ -61,6 +61,7 @@
 #define HARNESS_PROBLEM_PARSE_H
 
 #include "attention.h"
+#include "base/refuse.h"
 
 #define PARSE_TEXT 512 /* bytes of a text with its terminating 0 */
 #define PARSE_MASK_PATH \
@@ -128,6 +129,10 @@ struct parse_error {
     size_t position;
     char message[320]; /* one line with the key, without the position */
 };
+
+/* Fills an error, and is false, for the caller to return. */
+#define parse_refuse(error, at, ...) \
+    ((error)->position = (at), refuse((error)->message, sizeof(error)->message, __VA_ARGS__))
 
 /* Parses a problem, which is valid (attn_problem_valid) if this returns true, else unchanged. */
 bool parse_problem(const char *text, struct attn_problem *problem, struct parse_error *error);

@@ -5,7 +5,6 @@
 
 #include <stdio.h>
 
-#include "base/refuse.h"
 #include "operands.h"
 #include "parse_runs.h"
 #include "prefix.h"
@@ -31,15 +30,14 @@ static const struct entry {
 /* Finds a clause in the table. */
 static const struct entry *find(struct piece name, struct parse_error *error)
 {
-    char quoted[SCAN_QUOTED], advice[SCAN_ADVICE];
     struct scan_choice choice = {.given = name};
     for (size_t n = 0; n < CLAUSES; n++) {
         if (piece_is(name, clauses[n].clause->name))
             return &clauses[n];
         scan_offer(&choice, clauses[n].clause->name);
     }
-    snprintf(error->message, sizeof error->message, "unknown clause %s; %s",
-             scan_quote(name, quoted), scan_advice(&choice, "clauses are", advice));
+    scan_refuse_message(&choice, "unknown clause", "clauses are", error->message,
+                        sizeof error->message);
     return NULL;
 }
 
@@ -48,39 +46,34 @@ static bool fit_together(const struct input *input, const struct attn_problem *p
                          size_t first, struct parse_error *error)
 {
     const char *why = problem ? prefix_misfit(input, problem) : NULL;
-    error->position = first;
-    if (why)
-        snprintf(error->message, sizeof error->message, "clause prefix %s", why);
-    return !why;
+    return !why || parse_refuse(error, first, "clause prefix %s", why);
 }
 
-/* Parses a clause; *given: bits of those parsed before. */
-static bool read_one(struct piece text, const struct attn_problem *problem, unsigned *given,
-                     struct input *input, struct parse_error *error)
+/* Parses a clause at a position of the text; *given: bits of those parsed before. */
+static bool read_one(struct piece text, size_t at, const struct attn_problem *problem,
+                     unsigned *given, struct input *input, struct parse_error *error)
 {
     bool has_value;
     char quoted[SCAN_QUOTED];
     struct piece value = text;
     const char *why = "has no value";
+    error->position = at;
     const struct entry *found = find(piece_split(&value, ":", &has_value), error);
     if (!found)
         return false;
     const struct clause *clause = found->clause;
     const unsigned bit = 1u << (found - clauses);
     if (*given & bit)
-        return refuse(error->message, sizeof error->message, "clause %s is given twice",
-                      clause->name);
+        return parse_refuse(error, at, "clause %s is given twice", clause->name);
     *given |= bit;
     if (!has_value || !clause->read(value, input, &why))
-        return refuse(error->message, sizeof error->message, "clause %s: %s %s; expected %s",
-                      clause->name, scan_quote(value, quoted), why, clause->form);
+        return parse_refuse(error, at, "clause %s: %s %s; expected %s", clause->name,
+                            scan_quote(value, quoted), why, clause->form);
     if (problem && !operands_has(problem, found->operand))
-        return refuse(error->message, sizeof error->message, "clause %s needs %s", clause->name,
-                      operand_table[found->operand].asked);
+        return parse_refuse(error, at, "clause %s needs %s", clause->name,
+                            operand_table[found->operand].asked);
     why = problem && clause->misfit ? clause->misfit(input, problem) : NULL;
-    if (why)
-        snprintf(error->message, sizeof error->message, "clause %s %s", clause->name, why);
-    return !why;
+    return !why || parse_refuse(error, at, "clause %s %s", clause->name, why);
 }
 
 bool parse_clauses(const char *text, struct piece rest, const struct attn_problem *problem,
@@ -90,10 +83,8 @@ bool parse_clauses(const char *text, struct piece rest, const struct attn_proble
     unsigned given = 0;
     for (bool more = true; more;) {
         const struct piece one = piece_split(&rest, "+", &more);
-        if (!read_one(one, problem, &given, input, error)) {
-            error->position = (size_t)(one.at - text);
+        if (!read_one(one, (size_t)(one.at - text), problem, &given, input, error))
             return false;
-        }
     }
     return fit_together(input, problem, first, error);
 }

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/refuse.h"
 #include "clause.h"
 
 enum argument { ARGUMENT_NONE, ARGUMENT_SEED, ARGUMENT_KEY, ARGUMENT_FILE };
@@ -28,13 +27,12 @@ static const struct {
 
 static bool unknown_kind(struct piece name, struct parse_error *error)
 {
-    char quoted[SCAN_QUOTED], advice[SCAN_ADVICE];
     struct scan_choice choice = {.given = name};
     for (size_t i = 0; i < KINDS; i++)
         scan_offer(&choice, kinds[i].name);
     error->position = 0;
-    return refuse(error->message, sizeof error->message, "unknown input %s; %s",
-                  scan_quote(name, quoted), scan_advice(&choice, "inputs are", advice));
+    return scan_refuse(&choice, "unknown input", "inputs are", error->message,
+                       sizeof error->message);
 }
 
 /* Parses PATH:PREFIX, separated by the last colon. */
@@ -101,16 +99,12 @@ bool parse_input_for(const char *text, const struct attn_problem *problem, struc
         read.kind++;
     if (read.kind == KINDS)
         return unknown_kind(name, error);
-    if (!read_argument(&read, value, has_value, &why)) {
-        error->position = (size_t)(value.at - text);
-        return refuse(error->message, sizeof error->message, "input %s: %s %s; expected %s",
-                      kinds[read.kind].name, scan_quote(value, quoted), why, kinds[read.kind].form);
-    }
-    if (problem && read.kind == INPUT_NEEDLE && read.needle >= problem->kv_len) {
-        error->position = 0;
-        return refuse(error->message, sizeof error->message, "%s is past the last key",
-                      scan_quote(kind, quoted));
-    }
+    if (!read_argument(&read, value, has_value, &why))
+        return parse_refuse(error, (size_t)(value.at - text), "input %s: %s %s; expected %s",
+                            kinds[read.kind].name, scan_quote(value, quoted), why,
+                            kinds[read.kind].form);
+    if (problem && read.kind == INPUT_NEEDLE && read.needle >= problem->kv_len)
+        return parse_refuse(error, 0, "%s is past the last key", scan_quote(kind, quoted));
     if (has_clauses && !parse_clauses(text, clauses, problem, &read, error))
         return false;
     *input = read;

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/refuse.h"
 #include "isa.h"
 
 #define ALL_ISAS ((1u << ATTN_ISA_COUNT) - 1)
@@ -56,7 +55,7 @@ static void unknown_kernel(struct piece item, char *message, size_t size)
     struct piece variant = item;
     const struct piece given = piece_split(&variant, "/", &(bool){false});
     struct scan_choice choice = {.given = given};
-    char quoted[SCAN_QUOTED], advice[SCAN_ADVICE];
+    char quoted[SCAN_QUOTED];
     for (size_t i = 0; i < count; i++) {
         if (piece_is(given, names[i])) {
             snprintf(message, size, "kernel %s has no variant %s", names[i],
@@ -67,8 +66,7 @@ static void unknown_kernel(struct piece item, char *message, size_t size)
     }
     for (size_t i = 0; catalogue_groups[i].name; i++)
         scan_offer(&choice, catalogue_groups[i].name);
-    snprintf(message, size, "no kernel or group %s; %s", scan_quote(given, quoted),
-             scan_advice(&choice, "there are", advice));
+    scan_refuse_message(&choice, "no kernel or group", "there are", message, size);
 }
 
 bool select_kernels(const char *list, struct selected selected[SELECT_MAX], size_t *count,
@@ -92,13 +90,12 @@ bool select_kernels(const char *list, struct selected selected[SELECT_MAX], size
 bool select_isa(struct piece name, enum attn_isa *isa, char *message, size_t message_size)
 {
     struct scan_choice choice = {.given = name};
-    char text[64], quoted[SCAN_QUOTED], advice[SCAN_ADVICE];
+    char text[64];
     if (piece_copy(name, text, sizeof text) && attn_isa_parse(text, isa))
         return true;
     for (int i = 0; i < ATTN_ISA_COUNT; i++)
         scan_offer(&choice, attn_isa_name((enum attn_isa)i));
-    return refuse(message, message_size, "no instruction set %s; %s", scan_quote(name, quoted),
-                  scan_advice(&choice, "there are", advice));
+    return scan_refuse(&choice, "no instruction set", "there are", message, message_size);
 }
 
 bool select_isas(const char *list, unsigned *isas, char *message, size_t message_size)

@@ -23,7 +23,6 @@ const char *select_blas_name(size_t index)
 static size_t find(struct piece name, char *message, size_t size)
 {
     struct scan_choice choice = {.given = name};
-    char quoted[SCAN_QUOTED], advice[SCAN_ADVICE];
     for (size_t i = 0; i < COUNT; i++) {
         if (i == 0 && piece_is(name, "openblas") &&
             strncmp(attn_blas_description(), "OpenBLAS", 8) != 0) {
@@ -40,8 +39,7 @@ static size_t find(struct piece name, char *message, size_t size)
         }
         scan_offer(&choice, libraries[i].library);
     }
-    snprintf(message, size, "no CBLAS library %s; %s", scan_quote(name, quoted),
-             scan_advice(&choice, "there are", advice));
+    scan_refuse_message(&choice, "no CBLAS library", "there are", message, size);
     return COUNT;
 }
 

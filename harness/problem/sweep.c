@@ -133,22 +133,18 @@ static bool add_axis(struct sweep *s, struct piece item, struct parse_error *err
     const char *why;
     if (!find_dots(value) && !(value.length && memchr(value.at, '|', value.length)))
         return true;
-    error->position = (size_t)(name.at - s->text.at);
     if (s->axis_count == sizeof s->axes / sizeof *s->axes)
-        return refuse(error->message, sizeof error->message, "more than %zu keys are swept",
-                      s->axis_count);
+        return parse_refuse(error, (size_t)(name.at - s->text.at), "more than %zu keys are swept",
+                            s->axis_count);
     *axis = (struct sweep_axis){name, value, 0};
-    if (!sweep_count(value, &axis->count, &at, &why)) {
-        error->position = (size_t)(at.at - s->text.at);
-        return refuse(error->message, sizeof error->message, "%s=%s %s", key_text(name, key),
-                      scan_quote(at, quoted), why);
-    }
-    error->position = (size_t)(value.at - s->text.at);
+    if (!sweep_count(value, &axis->count, &at, &why))
+        return parse_refuse(error, (size_t)(at.at - s->text.at), "%s=%s %s", key_text(name, key),
+                            scan_quote(at, quoted), why);
     s->axis_count++;
     if (__builtin_mul_overflow(s->count, axis->count, &s->count) || s->count > SWEEP_MOST)
-        return refuse(error->message, sizeof error->message,
-                      "%s=%s makes more than %zu cases of one problem", key_text(name, key),
-                      scan_quote(value, quoted), SWEEP_MOST);
+        return parse_refuse(error, (size_t)(value.at - s->text.at),
+                            "%s=%s makes more than %zu cases of one problem", key_text(name, key),
+                            scan_quote(value, quoted), SWEEP_MOST);
     return true;
 }
 
@@ -216,9 +212,8 @@ bool sweep_case(const struct sweep *sweep, size_t index, struct problem_case *c,
     char text[TEXT];
     if (!sweep->axis_count)
         return case_text_read(sweep->text, c, error);
-    error->position = 0;
     if (!expand(sweep, index, text))
-        return refuse(error->message, sizeof error->message, "is too long for a sweep");
+        return parse_refuse(error, 0, "is too long for a sweep");
     if (case_text_read(piece_of(text), c, error))
         return true;
     error->position = original(sweep, index, error->position);

@@ -43,7 +43,7 @@ struct reader {
     struct experiment_work *work;
 };
 
-static bool refuse(const struct reader *r, enum layer_tensor which, const char *wanted)
+static bool refuse_tensor(const struct reader *r, enum layer_tensor which, const char *wanted)
 {
     char shape[SAFETENSORS_SHAPE_TEXT];
     safetensors_print_shape(r->found[which], shape);
@@ -127,7 +127,7 @@ static bool has_shape(const struct reader *r, enum layer_tensor which, const siz
         return true;
     memcpy(wanted.shape, shape, rank * sizeof *shape);
     safetensors_print_shape(&wanted, text);
-    return refuse(r, which, text);
+    return refuse_tensor(r, which, text);
 }
 
 /* Reads lengths from x, wq and wv, whose ranks are right, and the number of heads. */
@@ -136,16 +136,16 @@ static bool read_lengths(const struct reader *r, size_t heads, struct attn_self_
     const struct safetensor *const *t = r->found;
     assert(t[LAYER_X] && t[LAYER_WQ] && t[LAYER_WK] && t[LAYER_WV]); /* find_tensors() needs them */
     if (t[LAYER_X]->rank != 3)
-        return refuse(r, LAYER_X, "floating-point (B,S,d_in)");
+        return refuse_tensor(r, LAYER_X, "floating-point (B,S,d_in)");
     if (t[LAYER_CONTEXT] && t[LAYER_CONTEXT]->rank != 3)
-        return refuse(r, LAYER_CONTEXT, "floating-point (B,S,d_in)");
+        return refuse_tensor(r, LAYER_CONTEXT, "floating-point (B,S,d_in)");
     for (int i = LAYER_WQ; i <= LAYER_WV; i++)
         if (t[i]->rank != 2)
-            return refuse(r, (enum layer_tensor)i, "floating-point (d_in,H*D)");
+            return refuse_tensor(r, (enum layer_tensor)i, "floating-point (d_in,H*D)");
     if (t[LAYER_WO] && t[LAYER_WO]->rank != 2)
-        return refuse(r, LAYER_WO, "floating-point (H*D,d_out)");
+        return refuse_tensor(r, LAYER_WO, "floating-point (H*D,d_out)");
     if (t[LAYER_O] && t[LAYER_O]->rank != 4)
-        return refuse(r, LAYER_O, "floating-point (B,H,S,D)");
+        return refuse_tensor(r, LAYER_O, "floating-point (B,H,S,D)");
     if (!heads && t[LAYER_O])
         heads = t[LAYER_O]->shape[1];
     const size_t wide[] = {t[LAYER_WQ]->shape[1], t[LAYER_WV]->shape[1]};
