@@ -87,10 +87,16 @@ static struct safetensor with_batch(const struct safetensor *t)
 struct search {
     const struct attn_problem *p;
     const struct tensors_shape *shape;
-    enum operand_id id;
+    struct tensors_view view; /* sizes that the file determines are 0, or those that it has */
     const struct safetensor *t;
     char needed[NEEDED];
 };
+
+/* A size that must match, or ANY if the file determines it. */
+static size_t known(size_t size)
+{
+    return size ? size : ANY;
+}
 
 static void say_needed(struct search *s, const char *type, const size_t *dims, size_t rank)
 {
@@ -106,31 +112,18 @@ static void say_needed(struct search *s, const char *type, const size_t *dims, s
 /* q, k or v */
 static bool locate_rows(struct search *s, struct operands_source *source)
 {
-    const struct attn_problem *p = s->p;
-    const bool q = s->id == OPERAND_Q, v = s->id == OPERAND_V;
-    const bool paged = !q && p->options & ATTN_OPTION_PAGED;
-    const bool packed = q ? p->options & ATTN_OPTION_PACKED : attn_keys_packed(p);
-    const bool nibbles = !q && p->kv_dtype == ATTN_I4; /* two a byte */
-    const size_t known = q || !s->shape->kv_rows ? ANY : s->shape->kv_rows;
-    const size_t dim = v ? p->v_dim : p->qk_dim;
-    const size_t full[4] = {
-        paged    ? s->shape->pages && v ? s->shape->pages : ANY
-        : packed ? 1
-                 : p->batch,
-        q ? p->q_heads : p->kv_heads,
-        paged    ? p->page_size
-        : packed ? known
-        : q      ? p->q_len
-                 : p->kv_len,
-        nibbles ? (dim + 1) / 2 : dim,
-    };
-    const bool scaled = !q && attn_dtype_scaled(p->kv_dtype);
+    const struct tensors_view *view = &s->view;
+    const bool nibbles = view->dtype == ATTN_I4; /* two a byte */
+    const bool scaled = attn_dtype_scaled(view->dtype), packed = view->shared;
+    const bool paged = view->id != OPERAND_Q && s->p->options & ATTN_OPTION_PAGED;
+    const size_t full[4] = {known(view->batch), view->heads, known(view->rows),
+                            nibbles ? (view->cols + 1) / 2 : view->cols};
     const bool type = nibbles  ? strcmp(s->t->format, "U8") == 0
-                      : scaled ? s->t->dtype == p->kv_dtype
+                      : scaled ? s->t->dtype == view->dtype
                                : operands_is_real(s->t);
     say_needed(s,
                nibbles ? "u8"
-                       : attn_dtype_name(scaled                   ? p->kv_dtype
+                       : attn_dtype_name(scaled                   ? view->dtype
                                          : operands_is_real(s->t) ? s->t->dtype
                                                                   : ATTN_F32),
                full, 4);
@@ -145,7 +138,7 @@ static bool locate_mask(struct search *s, struct operands_source *source)
 {
     const struct attn_problem *p = s->p;
     const size_t full[4] = {p->batch, p->q_heads, p->q_len, p->kv_len};
-    const bool boolean = s->id == OPERAND_MASK;
+    const bool boolean = s->view.id == OPERAND_MASK;
     say_needed(s, boolean ? "bool" : "f32", full, 4);
     message_add(s->needed, NEEDED, " or what broadcasts to it");
     if (s->t->rank < 1 || s->t->rank > 4 || !broadcast(s->t, full, source))
@@ -159,7 +152,8 @@ static bool locate_scale(struct search *s, struct operands_source *source)
 {
     const struct attn_problem *p = s->p;
     const bool packed = attn_keys_packed(p), i4 = p->kv_dtype == ATTN_I4;
-    const bool k = s->id == OPERAND_K_SCALE || s->id == OPERAND_K_ZERO;
+    const enum operand_id id = s->view.id;
+    const bool k = id == OPERAND_K_SCALE || id == OPERAND_K_ZERO;
     const size_t dim = k ? p->qk_dim : p->v_dim, each = k ? dim : 1;
     const size_t full[4] = {packed ? 1 : p->batch, p->kv_heads,
                             packed ? s->shape->kv_rows : p->kv_len, i4 ? kv_groups(p, dim) : each};
@@ -172,77 +166,38 @@ static bool locate_scale(struct search *s, struct operands_source *source)
     if (t.rank == 3) /* one for each key */
         t.shape[t.rank++] = 1;
     const size_t *scale = k ? s->shape->k_scale : s->shape->v_scale;
-    const bool zero = s->id == OPERAND_K_ZERO || s->id == OPERAND_V_ZERO;
+    const bool zero = id == OPERAND_K_ZERO || id == OPERAND_V_ZERO;
     if (zero) /* as many as scales */
         say_needed(s, "f32", scale, 4);
     return t.rank == 4 && operands_is_real(s->t) && broadcast(&t, full, source) &&
            (!zero || memcmp(source->dims, scale, sizeof source->dims) == 0);
 }
 
-/* A number for each head or sequence, offsets, or rows of a page table. */
-static bool locate_numbers(struct search *s, const size_t *full, size_t rank, bool integer,
-                           struct operands_source *source)
+/* A number for each head or sequence, offsets, parents (B, Sq) or packed (rows), or rows of a page table,
+ * which may be longer. */
+static bool locate_numbers(struct search *s, struct operands_source *source)
 {
+    const struct tensors_view *view = &s->view;
     const struct safetensor *t = s->t;
-    say_needed(s, integer ? "i32" : "f32", full, rank);
-    if (t->rank != rank || t->shape[0] != full[0] ||
-        (rank > 1 && full[1] != ANY && t->shape[1] != full[1]))
+    const bool integer = view->dtype == ATTN_I32, vector = view->dense == 0;
+    const size_t rank = vector || view->shared ? 1 : 2, full[] = {view->batch, view->cols};
+    say_needed(s, integer ? "i32" : "f32", full + (2 - rank), rank);
+    if (t->rank != rank || (rank == 2 && t->shape[0] != view->batch))
         return false;
-    const size_t cols = rank > 1 ? t->shape[1] : 1;
-    *source = (struct operands_source){t, {full[0], cols, 1, 1}, {cols, 1, 0, 0}};
-    return integer ? operands_is_integer(t) : operands_is_real(t);
-}
-
-static bool locate_heads(struct search *s, struct operands_source *source)
-{
-    return locate_numbers(s, &s->p->q_heads, 1, false, source);
-}
-
-static bool locate_lengths(struct search *s, struct operands_source *source)
-{
-    return locate_numbers(s, &s->p->batch, 1, true, source);
-}
-
-static bool locate_offsets(struct search *s, struct operands_source *source)
-{
-    const size_t count = s->p->batch + 1;
-    return locate_numbers(s, &count, 1, true, source);
-}
-
-static bool locate_table(struct search *s, struct operands_source *source)
-{
-    const size_t least = (s->p->kv_len - 1) / s->p->page_size + 1;
-    const size_t full[] = {s->p->batch, ANY}, shown[] = {s->p->batch, least};
-    const bool found = locate_numbers(s, full, 2, true, source);
-    say_needed(s, "i32", shown, 2);
-    return found && source->dims[1] >= least;
-}
-
-/* (B, Sq); packed (rows) */
-static bool locate_parents(struct search *s, struct operands_source *source)
-{
-    const bool packed = s->p->options & ATTN_OPTION_PACKED;
-    const size_t full[] = {s->p->batch, s->p->q_len};
-    if (!packed)
-        return locate_numbers(s, full, 2, true, source);
-    if (!locate_numbers(s, &s->shape->q_rows, 1, true, source))
-        return false;
-    source->dims[1] = source->dims[0];
-    source->stride[1] = source->stride[0];
-    source->dims[0] = 1;
-    return true;
+    const size_t cols = t->shape[rank - 1];
+    *source = (struct operands_source){t, {view->batch, cols, 1, 1}, {cols, 1, 0, 0}};
+    if (vector)
+        *source = (struct operands_source){t, {cols, 1, 1, 1}, {1, 1, 0, 0}};
+    return (cols == view->cols || (view->id == OPERAND_BLOCK_TABLE && cols > view->cols)) &&
+           (integer ? operands_is_integer(t) : operands_is_real(t));
 }
 
 /* (B, Hkv, lists, COUNT); packed (Hkv, lists, COUNT) or (1, Hkv, lists, COUNT) */
 static bool locate_lists(struct search *s, struct operands_source *source)
 {
-    const struct attn_problem *p = s->p;
-    const bool packed = p->options & ATTN_OPTION_PACKED;
-    const size_t lists = !packed           ? attn_lists(p, p->q_len)
-                         : s->shape->lists ? s->shape->lists
-                                           : ANY;
-    const size_t full[4] = {packed ? 1 : p->batch, p->kv_heads, lists, p->index_count};
-    const struct safetensor whole = packed ? with_batch(s->t) : *s->t;
+    const struct tensors_view *view = &s->view;
+    const size_t full[4] = {view->batch, view->heads, known(view->rows), view->cols};
+    const struct safetensor whole = view->shared ? with_batch(s->t) : *s->t;
     say_needed(s, "i32", full, 4);
     return is_full(&whole, full, source) && operands_is_integer(s->t);
 }
@@ -251,9 +206,9 @@ static bool locate_lists(struct search *s, struct operands_source *source)
 
 static bool (*const locate[])(struct search *search, struct operands_source *source) = {
     [OPERAND_ROWS] = locate_rows,       [OPERAND_BROADCAST] = locate_mask,
-    [OPERAND_SCALES] = locate_scale,    [OPERAND_DRAFTS] = locate_parents,
-    [OPERAND_HEADS] = locate_heads,     [OPERAND_LENGTHS] = locate_lengths,
-    [OPERAND_OFFSETS] = locate_offsets, [OPERAND_PAGES] = locate_table,
+    [OPERAND_SCALES] = locate_scale,    [OPERAND_DRAFTS] = locate_numbers,
+    [OPERAND_HEADS] = locate_numbers,   [OPERAND_LENGTHS] = locate_numbers,
+    [OPERAND_OFFSETS] = locate_numbers, [OPERAND_PAGES] = locate_numbers,
     [OPERAND_LISTS] = locate_lists,
 };
 
@@ -277,7 +232,9 @@ bool operands_locate(const struct operands_file *file, const struct attn_problem
                      struct operands_source *source, char *message, size_t message_size)
 {
     char text[SAFETENSORS_SHAPE_TEXT];
-    struct search search = {p, shape, id, find(file, id), ""};
+    struct tensors_shape least = *shape; /* a page table has entries for all keys, and maybe more */
+    least.table_cols = p->page_size ? (p->kv_len - 1) / p->page_size + 1 : 0;
+    struct search search = {p, shape, tensors_operand(p, &least, id), find(file, id), ""};
     if (!search.t)
         return refuse(message, message_size, "%s: no tensor %s%s", file->path, file->prefix,
                       operand_table[id].name);

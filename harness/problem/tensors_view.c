@@ -111,8 +111,9 @@ static struct tensors_view rows(const struct attn_problem *p, const struct tenso
     return view;
 }
 
-static struct tensors_view view_of(const struct attn_problem *p, const struct tensors_shape *shape,
-                                   enum operand_id id)
+/* Sizes and strides of an operand. */
+static struct tensors_view layout_of(const struct attn_problem *p,
+                                     const struct tensors_shape *shape, enum operand_id id)
 {
     const void *dims = (const char *)shape + operand_table[id].dims;
     switch (operand_table[id].kind) {
@@ -138,6 +139,19 @@ static struct tensors_view view_of(const struct attn_problem *p, const struct te
     return lists(p, shape);
 }
 
+struct tensors_view tensors_operand(const struct attn_problem *p, const struct tensors_shape *shape,
+                                    enum operand_id id)
+{
+    struct tensors_view view = layout_of(p, shape, id);
+    view.name = operand_table[id].name;
+    view.id = id;
+    view.dtype = id == OPERAND_Q                              ? p->dtype
+                 : id == OPERAND_BIAS                         ? shape->bias_dtype
+                 : operand_table[id].dtype < ATTN_DTYPE_COUNT ? operand_table[id].dtype
+                                                              : p->kv_dtype;
+    return view;
+}
+
 size_t tensors_operands(struct attn_tensors *t, const struct attn_problem *p,
                         const struct tensors_shape *shape,
                         struct tensors_view views[TENSORS_OPERANDS])
@@ -146,15 +160,8 @@ size_t tensors_operands(struct attn_tensors *t, const struct attn_problem *p,
     for (enum operand_id id = 0; id < OPERANDS; id++) {
         if (!operands_has(p, id))
             continue;
-        struct tensors_view *view = &views[count++];
-        *view = view_of(p, shape, id);
-        view->name = operand_table[id].name;
-        view->id = id;
-        view->t = (void *)((char *)t + operand_table[id].offset);
-        view->dtype = id == OPERAND_Q                              ? p->dtype
-                      : id == OPERAND_BIAS                         ? shape->bias_dtype
-                      : operand_table[id].dtype < ATTN_DTYPE_COUNT ? operand_table[id].dtype
-                                                                   : p->kv_dtype;
+        views[count] = tensors_operand(p, shape, id);
+        views[count++].t = (void *)((char *)t + operand_table[id].offset);
     }
     return count;
 }

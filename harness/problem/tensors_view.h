@@ -26,6 +26,10 @@ struct tensors_view {
     bool wide;      /* twice the padding, so that strides of K and V differ */
 };
 
+/* The view of one operand, without its tensor. */
+struct tensors_view tensors_operand(const struct attn_problem *problem,
+                                    const struct tensors_shape *shape, enum operand_id id);
+
 /* Views of the operands with their own memory: q, k, v (unless it is part of k) and others that the problem
  * needs; and of its results.  Return how many. */
 size_t tensors_operands(struct attn_tensors *t, const struct attn_problem *problem,
