@@ -40,7 +40,7 @@ static bool complete_masks(const struct completion *c)
 {
     const unsigned asked = c->p->mask;
     const struct safetensor *t = c->t[OPERAND_MASK];
-    const bool added = t && operands_is_real(t), hides = t && operands_is_bool(t);
+    const bool added = t && safetensors_is_real(t), hides = t && safetensors_is_bool(t);
     if (t && !added && !hides)
         return refuse_tensor(c, OPERAND_MASK,
                              ", a mask is bool, u8 or real numbers, which are added");
@@ -112,7 +112,7 @@ static bool complete_types(const struct completion *c)
     const struct safetensor *q = c->t[OPERAND_Q], *k = c->t[OPERAND_K], *v = c->t[OPERAND_V];
     if (!q || !k)
         return refuse_missing(c, q ? OPERAND_K : OPERAND_Q, "");
-    if (!operands_is_real(q))
+    if (!safetensors_is_real(q))
         return refuse_tensor(c, OPERAND_Q, ", not real numbers");
     const bool nibbles = p->kv_dtype == ATTN_I4; /* only the text has it */
     if (nibbles && strcmp(k->format, "U8") != 0)
@@ -147,7 +147,7 @@ static size_t longest(const struct safetensor *offsets, size_t rows)
 static bool ends_with_rows(const struct completion *c, enum operand_id which, size_t rows)
 {
     const struct safetensor *t = c->t[which];
-    if (t->rank != 1 || t->shape[0] < 2 || !operands_is_integer(t))
+    if (t->rank != 1 || t->shape[0] < 2 || !safetensors_is_integer(t))
         return refuse_tensor(c, which, ", not i32 or i64 of one element a sequence and one more");
     const size_t last = t->shape[0] - 1;
     const double end = safetensors_get(t, last);

@@ -13,24 +13,6 @@
 #define ANY SIZE_MAX /* a size that the file determines */
 #define NEEDED 160   /* bytes of a description of what a problem needs */
 
-/* ---- types --------------------------------------------------------------------------------- */
-
-bool operands_is_real(const struct safetensor *t)
-{
-    return t->dtype == ATTN_F32 || t->dtype == ATTN_BF16 || t->dtype == ATTN_F16 ||
-           t->dtype == ATTN_F64;
-}
-
-bool operands_is_integer(const struct safetensor *t)
-{
-    return t->dtype == ATTN_I32 || strcmp(t->format, "I64") == 0;
-}
-
-bool operands_is_bool(const struct safetensor *t)
-{
-    return t->dtype == ATTN_BOOL || strcmp(t->format, "U8") == 0;
-}
-
 /* ---- shapes -------------------------------------------------------------------------------- */
 
 /* Whether the tensor's dimensions broadcast to the last ones of `full` (ANY: any size); the source's first
@@ -120,12 +102,12 @@ static bool locate_rows(struct search *s, struct operands_source *source)
                             nibbles ? (view->cols + 1) / 2 : view->cols};
     const bool type = nibbles  ? strcmp(s->t->format, "U8") == 0
                       : scaled ? s->t->dtype == view->dtype
-                               : operands_is_real(s->t);
+                               : safetensors_is_real(s->t);
     say_needed(s,
                nibbles ? "u8"
-                       : attn_dtype_name(scaled                   ? view->dtype
-                                         : operands_is_real(s->t) ? s->t->dtype
-                                                                  : ATTN_F32),
+                       : attn_dtype_name(scaled                      ? view->dtype
+                                         : safetensors_is_real(s->t) ? s->t->dtype
+                                                                     : ATTN_F32),
                full, 4);
     const struct safetensor whole = packed ? with_batch(s->t) : *s->t;
     if (is_full(&whole, full, source))
@@ -144,7 +126,7 @@ static bool locate_mask(struct search *s, struct operands_source *source)
     if (s->t->rank < 1 || s->t->rank > 4 || !broadcast(s->t, full, source))
         return false;
     source->dims[3] = p->kv_len;
-    return boolean ? operands_is_bool(s->t) : operands_is_real(s->t);
+    return boolean ? safetensors_is_bool(s->t) : safetensors_is_real(s->t);
 }
 
 /* k_scale, v_scale, k_zero or v_zero */
@@ -169,7 +151,7 @@ static bool locate_scale(struct search *s, struct operands_source *source)
     const bool zero = id == OPERAND_K_ZERO || id == OPERAND_V_ZERO;
     if (zero) /* as many as scales */
         say_needed(s, "f32", scale, 4);
-    return t.rank == 4 && operands_is_real(s->t) && broadcast(&t, full, source) &&
+    return t.rank == 4 && safetensors_is_real(s->t) && broadcast(&t, full, source) &&
            (!zero || memcmp(source->dims, scale, sizeof source->dims) == 0);
 }
 
@@ -189,7 +171,7 @@ static bool locate_numbers(struct search *s, struct operands_source *source)
     if (vector)
         *source = (struct operands_source){t, {cols, 1, 1, 1}, {1, 1, 0, 0}};
     return (cols == view->cols || (view->id == OPERAND_BLOCK_TABLE && cols > view->cols)) &&
-           (integer ? operands_is_integer(t) : operands_is_real(t));
+           (integer ? safetensors_is_integer(t) : safetensors_is_real(t));
 }
 
 /* (B, Hkv, lists, COUNT); packed (Hkv, lists, COUNT) or (1, Hkv, lists, COUNT) */
@@ -199,7 +181,7 @@ static bool locate_lists(struct search *s, struct operands_source *source)
     const size_t full[4] = {view->batch, view->heads, known(view->rows), view->cols};
     const struct safetensor whole = view->shared ? with_batch(s->t) : *s->t;
     say_needed(s, "i32", full, 4);
-    return is_full(&whole, full, source) && operands_is_integer(s->t);
+    return is_full(&whole, full, source) && safetensors_is_integer(s->t);
 }
 
 /* ---- the list ------------------------------------------------------------------------------ */
@@ -224,7 +206,7 @@ static const struct safetensor *find(const struct operands_file *file, enum oper
     if (found || id != OPERAND_BIAS)
         return found;
     found = operands_named(file, OPERAND_MASK);
-    return found && operands_is_real(found) ? found : NULL;
+    return found && safetensors_is_real(found) ? found : NULL;
 }
 
 bool operands_locate(const struct operands_file *file, const struct attn_problem *p,

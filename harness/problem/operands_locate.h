@@ -13,11 +13,6 @@ struct operands_source {
     size_t dims[4], stride[4];
 };
 
-/* Types that operands may have in a file. */
-bool operands_is_real(const struct safetensor *t);
-bool operands_is_integer(const struct safetensor *t);
-bool operands_is_bool(const struct safetensor *t);
-
 /* The tensor with an operand's name after the file's prefix; NULL: there is none. */
 const struct safetensor *operands_named(const struct operands_file *file, enum operand_id id);
 

@@ -36,7 +36,12 @@ const struct safetensor *safetensors_at(const struct safetensors *file, size_t i
 const struct safetensor *safetensors_find(const struct safetensors *file, const char *prefix,
                                           const char *name);
 
-/* Whether a tensor has this shape and floating-point elements. */
+/* Types that operands may have: real numbers; i32 or i64; bool or u8. */
+bool safetensors_is_real(const struct safetensor *tensor);
+bool safetensors_is_integer(const struct safetensor *tensor);
+bool safetensors_is_bool(const struct safetensor *tensor);
+
+/* Whether a tensor has this shape and real numbers. */
 bool safetensors_is_shape(const struct safetensor *tensor, const size_t *shape, size_t rank);
 
 /* "f32 (1,2,3)"; types are named as in attention.h. */

@@ -37,11 +37,26 @@ const struct safetensors_type *safetensors_type_of(enum attn_dtype dtype)
     return NULL;
 }
 
+bool safetensors_is_real(const struct safetensor *t)
+{
+    return t->dtype == ATTN_F32 || t->dtype == ATTN_BF16 || t->dtype == ATTN_F16 ||
+           t->dtype == ATTN_F64;
+}
+
+bool safetensors_is_integer(const struct safetensor *t)
+{
+    return t->dtype == ATTN_I32 || strcmp(t->format, "I64") == 0;
+}
+
+bool safetensors_is_bool(const struct safetensor *t)
+{
+    return t->dtype == ATTN_BOOL || strcmp(t->format, "U8") == 0;
+}
+
 bool safetensors_is_shape(const struct safetensor *tensor, const size_t *shape, size_t rank)
 {
-    const enum attn_dtype t = tensor->dtype;
-    return (t == ATTN_F32 || t == ATTN_BF16 || t == ATTN_F16 || t == ATTN_F64) &&
-           tensor->rank == rank && memcmp(tensor->shape, shape, rank * sizeof *shape) == 0;
+    return safetensors_is_real(tensor) && tensor->rank == rank &&
+           memcmp(tensor->shape, shape, rank * sizeof *shape) == 0;
 }
 
 void safetensors_print_shape(const struct safetensor *tensor, char text[SAFETENSORS_SHAPE_TEXT])
