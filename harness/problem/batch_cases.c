@@ -1,5 +1,5 @@
 /*
- * batch_cases: adds a batch's lengths to the text of a problem.
+ * batch_cases: gives a problem the lengths of a batch.
  */
 #include "batch_cases.h"
 
@@ -8,22 +8,18 @@
 #include "base/refuse.h"
 #include "model_size.h"
 
-/* The problem with the lengths of a batch, as text. */
-static bool batch_text(const struct problem_case *of, struct piece batch, char text[2 * PARSE_TEXT],
-                       char *message, size_t size)
+/* Adds the case of a problem and a batch. */
+static bool add_batch(struct case_list *list, const struct problem_case *of, struct piece batch,
+                      char *message, size_t size)
 {
     const struct model_kind kind = {.role = MODEL_ENCODER, .problem = of->problem};
     struct model_size read;
     struct problem_case c;
-    char input[PARSE_TEXT];
+    const char *why;
     if (!model_size_read(batch, &read, message, size))
         return false;
-    const char *why = model_size_case(&read, &kind, &c);
-    if (why)
+    if ((why = model_size_case(&read, &kind, &c)) || !cases_add_named(list, &c, &why))
         return refuse(message, size, "--batch %.*s: %s", (int)batch.length, batch.at, why);
-    parse_print_problem(&c.problem, text);
-    parse_print_input(&c.input, input);
-    message_add(text, 2 * PARSE_TEXT, " input=%s", input);
     return true;
 }
 
@@ -40,11 +36,9 @@ bool batch_cases_add(struct case_list *list, const char *problem, const char *ba
     bool added = cases_add_problem(&plain, problem, message, message_size);
     for (size_t i = 0; added && i < plain.count; i++) {
         struct piece rest = piece_of(batches);
-        char text[2 * PARSE_TEXT];
         for (bool more = true; added && more;)
-            added = batch_text(&plain.items[i], piece_split(&rest, "|", &more), text, message,
-                               message_size) &&
-                    cases_add_problem(list, text, message, message_size);
+            added = add_batch(list, &plain.items[i], piece_split(&rest, "|", &more), message,
+                              message_size);
     }
     cases_free(&plain);
     return added;

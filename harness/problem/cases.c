@@ -55,8 +55,7 @@ void cases_free(struct case_list *list)
     *list = (struct case_list){0};
 }
 
-/* Names a case after its problem and appends it unless it is in the list. */
-static bool add_named(struct case_list *list, struct problem_case *c, const char **why)
+bool cases_add_named(struct case_list *list, struct problem_case *c, const char **why)
 {
     case_text_name_apart(c, list->items, list->count);
     const size_t first = strcspn(c->name, "-"); /* the part that renaming keeps */
@@ -79,7 +78,7 @@ bool cases_add_problem(struct case_list *list, const char *text, char *message, 
     for (size_t i = 0; read && !why && i < sweep.count; i++) {
         struct problem_case c = {0};
         read = sweep_case(&sweep, i, &c, &error);
-        if (read && add_named(list, &c, &why))
+        if (read && cases_add_named(list, &c, &why))
             why = NULL;
     }
     scan_quote(all, quoted);

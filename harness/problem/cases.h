@@ -50,7 +50,10 @@ bool cases_append(struct case_list *list, const struct problem_case *c, const ch
 /* Index of the case with this name; list->count if there is none. */
 size_t cases_find(const struct case_list *list, const char *name);
 
-/* Appends the case of a text `problem [input=...]`, named after it, unless it is in the list. */
+/* Names a case after its problem and input, and appends it unless it is in the list; false sets *why. */
+bool cases_add_named(struct case_list *list, struct problem_case *c, const char **why);
+
+/* The same for the cases of a text `problem [input=...]`. */
 bool cases_add_problem(struct case_list *list, const char *text, char *message,
                        size_t message_size);
 
