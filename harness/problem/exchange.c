@@ -283,11 +283,8 @@ static void find_place(const struct exchange *e, size_t set, const struct attn_t
     const struct tensors_shape shape = shape_held(e, outside);
     make_views(e, &e->shape, &place->whole);
     make_views(e, &shape, &place->held);
-    for (size_t n = 0; n < place->whole.count; n++) {
-        const struct tensors_view *view = &place->whole.view[n];
-        *view->t = (struct attn_tensor){e->map + e->offsets[set * ABREAST + n], view->dtype, {0}};
-        tensors_set_strides(view, 0);
-    }
+    for (size_t n = 0; n < place->whole.count; n++)
+        tensors_point(&place->whole.view[n], e->map + e->offsets[set * ABREAST + n], 0);
 }
 
 void exchange_write(struct exchange *e, size_t set, const struct attn_tensors *from)

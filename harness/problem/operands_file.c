@@ -104,12 +104,9 @@ static bool are_valid(const struct operands_file *file, const struct tensor_set 
     struct attn_tensors all = set->tensors;
     struct tensors_view results[TENSORS_RESULTS];
     const size_t count = tensors_results(&all, p, &set->shape, results);
-    for (size_t n = 0; n < count; n++) {
-        if (results[n].t->data)
-            continue;
-        *results[n].t = (struct attn_tensor){set->tensors.q.data, results[n].dtype, {0}};
-        tensors_set_strides(&results[n], 0);
-    }
+    for (size_t n = 0; n < count; n++)
+        if (!results[n].t->data)
+            tensors_point(&results[n], set->tensors.q.data, 0);
     if (attn_tensors_valid(p, &all, what, sizeof what))
         return true;
     return refuse(message, message_size, "%s: %s%s", file->path, file->prefix, what);

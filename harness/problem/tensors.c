@@ -26,12 +26,8 @@ static size_t guard_bytes(const struct tensors_layout *layout)
 /* Bytes of an operand's pages, which inaccessible ones precede and follow. */
 static size_t area_bytes(const struct tensors_view *view, const struct tensors_layout *layout)
 {
-    const size_t page = tensors_page();
-    size_t bytes = tensors_extent(view, layout->row_padding);
-    if (layout->guard == TENSORS_TIMING &&
-        __builtin_add_overflow(bytes, TENSORS_SHIFT_RANGE, &bytes))
-        return SIZE_MAX;
-    return bytes > SIZE_MAX - page ? SIZE_MAX : (bytes + page - 1) / page * page;
+    return tensors_area(view, layout->row_padding,
+                        layout->guard == TENSORS_TIMING ? TENSORS_SHIFT_RANGE : 0);
 }
 
 static void *map_areas(const struct tensors_view *views, size_t count,
@@ -72,8 +68,7 @@ static bool map_views(const struct tensors_view *views, size_t count,
                           views[n].name, strerror(errno));
         if (layout->guard != TENSORS_TIMING) /* timing places pages itself */
             machine_populate(at, area);
-        *views[n].t = (struct attn_tensor){at + front[layout->guard], views[n].dtype, {0}};
-        tensors_set_strides(&views[n], layout->row_padding);
+        tensors_point(&views[n], at + front[layout->guard], layout->row_padding);
         at += area + guard_bytes(layout);
     }
     return true;

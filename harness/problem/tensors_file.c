@@ -28,18 +28,10 @@ struct file_header {
     struct file_set set[TENSORS_FILE_SETS];
 };
 
-static size_t round_to_page(size_t bytes)
-{
-    const size_t page = tensors_page();
-    return bytes > SIZE_MAX - page ? SIZE_MAX : (bytes + page - 1) / page * page;
-}
-
 /* Bytes of an operand with room for every shift. */
 static size_t area_bytes(const struct tensors_view *view)
 {
-    const size_t extent = tensors_extent(view, 0);
-    return extent > SIZE_MAX - TENSORS_SHIFT_RANGE ? SIZE_MAX
-                                                   : round_to_page(extent + TENSORS_SHIFT_RANGE);
+    return tensors_area(view, 0, TENSORS_SHIFT_RANGE);
 }
 
 static size_t set_bytes(const struct attn_problem *problem, const struct tensors_shape *shape)
@@ -59,7 +51,7 @@ size_t tensors_file_bytes(const struct attn_problem *problem, const struct tenso
 {
     size_t bytes;
     if (__builtin_mul_overflow(set_bytes(problem, shape), sets, &bytes) ||
-        __builtin_add_overflow(bytes, round_to_page(sizeof(struct file_header)), &bytes))
+        __builtin_add_overflow(bytes, tensors_whole_pages(sizeof(struct file_header)), &bytes))
         return SIZE_MAX;
     return bytes;
 }
@@ -71,8 +63,7 @@ static void place_operands(struct tensor_set *set, const struct attn_problem *pr
     struct tensors_view views[TENSORS_OPERANDS];
     const size_t count = tensors_operands(&set->tensors, problem, &set->shape, views);
     for (size_t n = 0; n < count; n++) {
-        *views[n].t = (struct attn_tensor){at + tensors_stagger(shift, n), views[n].dtype, {0}};
-        tensors_set_strides(&views[n], 0);
+        tensors_point(&views[n], at + tensors_stagger(shift, n), 0);
         at += area_bytes(&views[n]);
     }
     tensors_complete(&set->tensors, problem, &set->shape);
@@ -125,7 +116,7 @@ static bool map_operands(struct tensor_set *set, const struct attn_problem *prob
     *set = (struct tensor_set){
         .tensors.size = sizeof set->tensors, .shape = *shape, .layout.shift = shift};
     const size_t bytes = set_bytes(problem, shape);
-    const size_t offset = round_to_page(sizeof(struct file_header)) + index * bytes;
+    const size_t offset = tensors_whole_pages(sizeof(struct file_header)) + index * bytes;
     void *wanted = huge ? reserve_huge(bytes, offset) : NULL;
     char *at =
         mmap(wanted, bytes, access, MAP_SHARED | (wanted ? MAP_FIXED : 0), fd, (off_t)offset);
@@ -217,7 +208,7 @@ void tensors_file_move(const struct tensors_file *file, size_t shift)
         struct file_set *set = &header->set[n];
         if (set->shift == shift)
             continue;
-        char *at = (char *)file->mapping + round_to_page(sizeof *header) +
+        char *at = (char *)file->mapping + tensors_whole_pages(sizeof *header) +
                    n * set_bytes(&header->c.problem, &header->shape);
         move_operands(header, at, set->shift, shift);
         set->shift = shift;

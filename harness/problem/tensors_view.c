@@ -226,12 +226,14 @@ size_t tensors_positions(const struct tensors_view *view, size_t padding)
     return view->rows + (view->rows_apart && padding);
 }
 
-void tensors_set_strides(const struct tensors_view *view, size_t padding)
+void tensors_point(const struct tensors_view *view, void *data, size_t padding)
 {
     const ptrdiff_t row = (ptrdiff_t)tensors_pitch(view, padding);
     const ptrdiff_t heads = (ptrdiff_t)view->heads,
                     rows = (ptrdiff_t)tensors_positions(view, padding);
     ptrdiff_t *stride = view->t->stride;
+    view->t->data = data;
+    view->t->dtype = view->dtype;
     stride[0] = heads * rows * row;
     stride[1] = view->order == ATTN_BHSD ? rows * row : row;
     stride[2] = view->order == ATTN_BHSD ? row : heads * row;
@@ -260,4 +262,17 @@ size_t tensors_extent(const struct tensors_view *view, size_t padding)
 size_t tensors_page(void)
 {
     return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+size_t tensors_whole_pages(size_t bytes)
+{
+    const size_t page = tensors_page();
+    return bytes > SIZE_MAX - page ? SIZE_MAX : (bytes + page - 1) / page * page;
+}
+
+size_t tensors_area(const struct tensors_view *view, size_t padding, size_t most_shift)
+{
+    size_t bytes = tensors_extent(view, padding);
+    return __builtin_add_overflow(bytes, most_shift, &bytes) ? SIZE_MAX
+                                                             : tensors_whole_pages(bytes);
 }

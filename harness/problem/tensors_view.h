@@ -43,8 +43,8 @@ size_t tensors_results(struct attn_tensors *t, const struct attn_problem *proble
 size_t tensors_pitch(const struct tensors_view *view, size_t padding);
 size_t tensors_positions(const struct tensors_view *view, size_t padding);
 
-/* Sets the tensor's strides for rows `padding` elements apart. */
-void tensors_set_strides(const struct tensors_view *view, size_t padding);
+/* Points the view's tensor at its first element, with strides for rows `padding` elements apart. */
+void tensors_point(const struct tensors_view *view, void *data, size_t padding);
 
 /* After all operands point into memory: sets a V that is part of K, and the counts of pages and rows. */
 void tensors_complete(struct attn_tensors *t, const struct attn_problem *problem,
@@ -52,6 +52,10 @@ void tensors_complete(struct attn_tensors *t, const struct attn_problem *problem
 
 /* Bytes from the first element to the end of the last one; SIZE_MAX: they overflow. */
 size_t tensors_extent(const struct tensors_view *view, size_t padding);
+
+/* A number of bytes rounded up to whole pages, and those of an extent and a shift; SIZE_MAX likewise. */
+size_t tensors_whole_pages(size_t bytes);
+size_t tensors_area(const struct tensors_view *view, size_t padding, size_t most_shift);
 
 /* Offset in bytes of operand number `index` in its page; neighbours get different ones. */
 static inline size_t tensors_stagger(size_t shift, size_t index)
