@@ -78,7 +78,7 @@ bool shape_pages(struct problem_case *c)
 
 static size_t begin_keys(const struct attn_problem *p)
 {
-    return (BLOCKS_OF_KEYS + p->page_size - 1) / p->page_size * p->page_size;
+    return kv_pages(p, BLOCKS_OF_KEYS) * p->page_size;
 }
 
 /* Few queries, and sequences that have that many keys or more; the shortest has no more. */

@@ -81,9 +81,8 @@ double row_view_term(const struct row_view *s, size_t j)
 size_t row_view_rows(const struct row_view *s)
 {
     const struct attn_problem *p = s->problem;
-    const size_t page = p->page_size, keys = s->sequence.kv_len;
     if (p->options & ATTN_OPTION_PAGED)
-        return (keys + page - 1) / page * page;
+        return kv_pages(p, s->sequence.kv_len) * p->page_size;
     return attn_keys_packed(p) ? s->tensors->kv_rows - s->sequence.kv_first : p->kv_len;
 }
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "index.h"
+#include "kv.h"
 #include "safetensors.h"
 #include "system/memory_file.h"
 #include "tensors_view.h"
@@ -212,8 +213,7 @@ static size_t cols_of(const struct exchange *e, const struct tensors_view *view,
 {
     if (from != &all->block_table)
         return view->cols;
-    const size_t page = e->problem.page_size, keys = attn_sequence(&e->problem, all, b).kv_len;
-    return (keys + page - 1) / page;
+    return kv_pages(&e->problem, attn_sequence(&e->problem, all, b).kv_len);
 }
 
 /* Copies a row; `from` may have a single element for all. */

@@ -34,6 +34,12 @@ static inline size_t kv_groups(const struct attn_problem *problem, size_t dim)
     return problem->kv_dtype == ATTN_I4 ? (dim - 1) / problem->kv_group + 1 : 1;
 }
 
+/* Number of pages of that many keys. */
+static inline size_t kv_pages(const struct attn_problem *problem, size_t keys)
+{
+    return keys ? (keys - 1) / problem->page_size + 1 : 0;
+}
+
 double kv_get(const struct attn_problem *problem, const struct attn_tensors *tensors,
               enum kv_operand operand, struct kv_place at, size_t d);
 

@@ -215,7 +215,7 @@ bool operands_locate(const struct operands_file *file, const struct attn_problem
 {
     char text[SAFETENSORS_SHAPE_TEXT];
     struct tensors_shape least = *shape; /* a page table has entries for all keys, and maybe more */
-    least.table_cols = p->page_size ? (p->kv_len - 1) / p->page_size + 1 : 0;
+    least.table_cols = p->page_size ? kv_pages(p, p->kv_len) : 0;
     struct search search = {p, shape, tensors_operand(p, &least, id), find(file, id), ""};
     if (!search.t)
         return refuse(message, message_size, "%s: no tensor %s%s", file->path, file->prefix,

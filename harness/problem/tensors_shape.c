@@ -19,11 +19,6 @@ static void set_dims(size_t dims[4], size_t b, size_t h, size_t i, size_t j)
     memcpy(dims, all, sizeof all);
 }
 
-static size_t pages_of(size_t keys, size_t page_size)
-{
-    return keys ? (keys - 1) / page_size + 1 : 0;
-}
-
 /* Adds up rows and pages of all sequences. */
 static bool add_up(const struct problem_case *c, struct tensors_shape *shape)
 {
@@ -37,13 +32,13 @@ static bool add_up(const struct problem_case *c, struct tensors_shape *shape)
         if (p->options & ATTN_OPTION_INDEX && p->options & ATTN_OPTION_PACKED)
             shape->lists += attn_lists(p, lengths.q[b]);
         shape->kv_rows += attn_keys_packed(p) ? lengths.kv[b] : 0;
-        named += p->options & ATTN_OPTION_PAGED ? pages_of(lengths.kv[b], p->page_size) : 0;
+        named += p->options & ATTN_OPTION_PAGED ? kv_pages(p, lengths.kv[b]) : 0;
     }
     lengths_free(&lengths);
     named -= (p->batch - 1) * prefix_pages(c);
     if (p->options & ATTN_OPTION_PAGED) {
         shape->pages = named + UNNAMED(named);
-        shape->table_cols = pages_of(p->kv_len, p->page_size);
+        shape->table_cols = kv_pages(p, p->kv_len);
     }
     return true;
 }
@@ -127,7 +122,7 @@ struct tensors_shape tensors_shape_most(const struct attn_problem *p,
     if (packed)
         shape.kv_rows = larger(p->batch * p->kv_len, t.kv_rows);
     if (p->options & ATTN_OPTION_PAGED) {
-        shape.table_cols = pages_of(p->kv_len, p->page_size);
+        shape.table_cols = kv_pages(p, p->kv_len);
         const size_t named = p->batch * shape.table_cols;
         shape.pages = larger(named + UNNAMED(named), t.pages);
     }
@@ -151,7 +146,7 @@ static double elements(const size_t dims[4])
 static double paged_keys(const struct problem_case *c)
 {
     const struct attn_problem *p = &c->problem;
-    const double named = (double)p->batch * (double)pages_of(p->kv_len, p->page_size) -
+    const double named = (double)p->batch * (double)kv_pages(p, p->kv_len) -
                          (double)(p->batch - 1) * (double)prefix_pages(c);
     return (named + UNNAMED(named)) * (double)p->page_size * (double)p->kv_heads;
 }
