@@ -77,7 +77,7 @@ const struct parse_key parse_keys[KEY_COUNT] = {
                    .kind = &parse_kind_float,
                    AT(scale)},
     [KEY_LAYOUT] = {.help = {"layout", "bhsd|bshd", "bhsd", "order of dimensions in memory"},
-                    .kind = &parse_kind_choice,
+                    .kind = &parse_kind_set,
                     AT(layout),
                     .names = layouts},
     [KEY_SINKS] = {.help = {"sinks", "0|1", "0", "one more logit per query head"},

@@ -55,10 +55,10 @@ struct parse_kind {
                   char text[PARSE_VALUE]);
 };
 
-/* In this order: a length or a number of pages; 0 or 1; a real number; a type; one of the names; a sum of
- * names; L or L:R; the size of a group of i4; all or a list. */
+/* In this order: a length or a number of pages; 0 or 1; a real number; a type; a sum of names;
+ * L or L:R; the size of a group of i4; all or a list. */
 extern const struct parse_kind parse_kind_size, parse_kind_flag, parse_kind_float, parse_kind_dtype,
-    parse_kind_choice, parse_kind_set, parse_kind_window, parse_kind_group, parse_kind_keys;
+    parse_kind_set, parse_kind_window, parse_kind_group, parse_kind_keys;
 
 struct parse_name {
     const char *name;

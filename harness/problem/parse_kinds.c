@@ -155,7 +155,9 @@ bool parse_meant(const struct parse_key *key, struct piece value, char text[SCAN
     struct scan_choice choice = {.given = value};
     if (key->dtypes)
         offer_types(key, value, &choice);
-    for (bool more = key->kind == &parse_kind_set; more && !choice.nearest;) {
+    /* no layout is suggested: others, too, are a permutation of these letters */
+    const bool words = key->kind == &parse_kind_set && key != &parse_keys[KEY_LAYOUT];
+    for (bool more = words; more && !choice.nearest;) {
         choice = (struct scan_choice){.given = piece_split(&value, "+", &more)};
         const bool known = find_name(key->names, choice.given);
         for (const struct parse_name *name = key->names; name->name && !known; name++)
@@ -163,29 +165,6 @@ bool parse_meant(const struct parse_key *key, struct piece value, char text[SCAN
     }
     scan_advice(&choice, "", text);
     return choice.nearest;
-}
-
-/* Parses one of the names. */
-static bool read_choice(const struct parse_key *key, struct piece value,
-                        struct attn_problem *problem, const char **why)
-{
-    const struct parse_name *found = find_name(key->names, value);
-    *why = "is no such choice";
-    if (!found)
-        return false;
-    memcpy(field(key, problem), &found->value, sizeof found->value);
-    return true;
-}
-
-static void print_choice(const struct parse_key *key, const struct attn_problem *problem,
-                         char *text)
-{
-    unsigned value;
-    memcpy(&value, field_of(key, problem), sizeof value);
-    const struct parse_name *name = key->names;
-    while (name->value != value)
-        name++;
-    snprintf(text, PARSE_VALUE, "%s", name->name);
 }
 
 /* Parses a sum of names; the name of 0, if there is one, must be alone. */
@@ -288,7 +267,6 @@ const struct parse_kind parse_kind_size = {read_size, print_size};
 const struct parse_kind parse_kind_flag = {read_flag, print_flag};
 const struct parse_kind parse_kind_float = {read_float, print_float};
 const struct parse_kind parse_kind_dtype = {read_dtype, print_dtype};
-const struct parse_kind parse_kind_choice = {read_choice, print_choice};
 const struct parse_kind parse_kind_set = {read_set, print_set};
 const struct parse_kind parse_kind_window = {read_window, print_window};
 const struct parse_kind parse_kind_group = {read_group, print_group};

@@ -87,7 +87,7 @@ static const struct refusal {
     {"mask=diagonal", 5,
      "mask='diagonal' is unknown; expected none, or a sum of causal, causal_top_left, bias, "
      "bool, tree"},
-    {"layout=bhds", 7, "layout='bhds' is no such choice; expected bhsd|bshd"},
+    {"layout=bhds", 7, "layout='bhds' is unknown; expected bhsd|bshd"},
     {"mask=causal+", 5,
      "mask='causal+' is unknown; expected none, or a sum of causal, causal_top_left, bias, "
      "bool, tree"},
@@ -120,7 +120,7 @@ static const struct refusal {
     {"scale=1e", 6, "scale='1e' is not a decimal number; expected X"},
     {"scale=.", 6, "scale='.' is not a decimal number; expected X"},
     {"scale=0x1p3", 6, "scale='0x1p3' is not a decimal number; expected X"},
-    {"layout=sbhd", 7, "layout='sbhd' is no such choice; expected bhsd|bshd"},
+    {"layout=sbhd", 7, "layout='sbhd' is unknown; expected bhsd|bshd"},
     {"sinks=yes", 6, "sinks='yes' is neither 0 nor 1; expected 0|1"},
     {"outputs=", 8, "outputs has an empty value; expected a sum of o, lse, weights, scores"},
     {"pass=forward", 0, "unknown key 'pass'; did you mean 'mask'?"},
