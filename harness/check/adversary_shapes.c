@@ -153,8 +153,7 @@ static bool add_drafts(struct attn_problem *p, size_t drafts)
 {
     p->mask &= ~(unsigned)(ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT);
     p->mask |= ATTN_MASK_TREE;
-    p->options &= ~(unsigned)(ATTN_OPTION_WINDOW | ATTN_OPTION_ALIBI);
-    p->window_left = p->window_right = -1;
+    parse_change("window=-1,alibi=0", p);
     p->q_len = p->q_len < drafts ? drafts : p->q_len;
     p->kv_len = p->kv_len < p->q_len + 37 ? p->q_len + 37 : p->kv_len;
     return true;

@@ -8,7 +8,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "problem/index.h"
 #include "problem/patterns.h"
 #include "base/random.h"
 #include "reference.h"
@@ -257,8 +256,7 @@ static bool check_identity(struct checker *checker, const struct identity *ident
 void check_unplaced(struct attn_problem *problem)
 {
     problem->mask &= ~(unsigned)(ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT | ATTN_MASK_TREE);
-    problem->options &= ~(unsigned)(ATTN_OPTION_WINDOW | ATTN_OPTION_ALIBI);
-    index_drop(problem);
+    parse_change("window=-1,alibi=0,keys=all", problem);
 }
 
 bool check_identities(struct checker *checker, const struct attn_problem *small)

@@ -171,11 +171,8 @@ static const struct variation {
 static void vary(struct problem_case *c, const struct variation *v)
 {
     struct attn_problem *p = &c->problem;
-    if (parse_gives(v->text, "mask") || parse_gives(v->text, "window")) {
-        p->mask = ATTN_MASK_NONE;
-        p->options &= ~(unsigned)ATTN_OPTION_WINDOW;
-        p->window_left = p->window_right = -1;
-    }
+    if (parse_gives(v->text, "mask") || parse_gives(v->text, "window"))
+        parse_change("mask=none,window=-1", p);
     if (parse_gives(v->text, "kv_dtype"))
         p->kv_group = 0;
     parse_change(v->text, p);

@@ -5,21 +5,13 @@
 
 #include <string.h>
 
-#include "index.h"
 #include "kv.h"
 
-static void drop_option(struct attn_problem *p, unsigned option)
-{
-    p->options &= ~option;
-    if (option == ATTN_OPTION_WINDOW)
-        p->window_left = p->window_right = -1;
-    if (option == ATTN_OPTION_SOFTCAP)
-        p->softcap = 0;
-    if (option == ATTN_OPTION_PAGED)
-        p->page_size = 0;
-    if (option == ATTN_OPTION_INDEX)
-        index_drop(p);
-}
+/* What turns off each option, by the number of its bit. */
+static const char *const off[] = {"window=-1",  "softcap=0", "sinks=0",  "alibi=0",
+                                  "ragged=0",   "page=0",    "packed=0", "shared_kv=0",
+                                  "kv_zeros=0", "keys=all"};
+enum { OPTIONS = sizeof off / sizeof *off };
 
 static void drop_other(struct attn_problem *p, size_t n)
 {
@@ -67,7 +59,7 @@ static void narrow(ptrdiff_t *side, size_t step)
  * afterwards. */
 static bool simplify(struct attn_problem *p, size_t n)
 {
-    enum { MASKS = 5, OPTIONS = 10, OTHERS = 6, SIZES = 6, STEPS = 3, RARE = 4 };
+    enum { MASKS = 5, OTHERS = 6, SIZES = 6, STEPS = 3, RARE = 4 };
     size_t *const sizes[] = {&p->batch, &p->q_len,  &p->kv_len,
                              &p->v_dim, &p->qk_dim, &p->index_count};
     ptrdiff_t *const sides[] = {&p->window_left, &p->window_right};
@@ -75,7 +67,7 @@ static bool simplify(struct attn_problem *p, size_t n)
     if (n < MASKS)
         p->mask &= ~(1u << n);
     else if ((n -= MASKS) < OPTIONS)
-        drop_option(p, 1u << n);
+        parse_change(off[n], p);
     else if ((n -= OPTIONS) < OTHERS)
         drop_other(p, n);
     else if ((n -= OTHERS) < 1)

@@ -80,12 +80,6 @@ size_t index_lists(const struct attn_problem *p, const struct attn_tensors *t)
     return lists;
 }
 
-void index_drop(struct attn_problem *p)
-{
-    p->options &= ~(unsigned)ATTN_OPTION_INDEX;
-    p->index_count = p->index_block = 0;
-}
-
 /* ---- the clause ------------------------------------------------------------------------------ */
 
 static bool read_index(struct piece value, struct input *input, const char **why)

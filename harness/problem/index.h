@@ -13,7 +13,4 @@ void index_fill(const struct input *input, const struct attn_problem *problem,
 /* Number of contiguous lists of a KV head: of all sequences if these are packed, else of one. */
 size_t index_lists(const struct attn_problem *problem, const struct attn_tensors *tensors);
 
-/* Removes the lists from the problem, whose queries then see all keys. */
-void index_drop(struct attn_problem *problem);
-
 #endif

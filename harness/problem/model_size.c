@@ -99,10 +99,8 @@ static void drop_window(struct attn_problem *p)
     const ptrdiff_t all = (ptrdiff_t)(p->kv_len - 1);
     const bool ahead = p->window_right < 0 || p->window_right >= all ||
                        p->mask & ATTN_MASK_CAUSAL || p->q_len == 1;
-    if (!(p->options & ATTN_OPTION_WINDOW) || p->window_left < all || !ahead)
-        return;
-    p->options &= ~(unsigned)ATTN_OPTION_WINDOW;
-    p->window_left = p->window_right = -1;
+    if (p->options & ATTN_OPTION_WINDOW && p->window_left >= all && ahead)
+        parse_change("window=-1", p);
 }
 
 static const char *even_case(const struct model_size *size, const struct model_kind *kind,
