@@ -2,13 +2,13 @@
  * cases_load: reads suites, built in and from files, into lists of cases.
  */
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/named_pipe.h"
+#include "base/refuse.h"
 
 #include "sweep.h"
 
@@ -27,14 +27,7 @@ struct reader {
     size_t message_size;
 };
 
-__attribute__((format(printf, 2, 3))) static bool fail(struct reader *r, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(r->message, r->message_size, format, arguments);
-    va_end(arguments);
-    return false;
-}
+#define fail(r, ...) refuse((r)->message, (r)->message_size, __VA_ARGS__)
 
 /* ---- lines --------------------------------------------------------------------------------- */
 
@@ -160,27 +153,18 @@ static bool read_file(struct reader *r)
     const bool pipe = named_pipe_is(r->source);
     char *bytes = malloc(SUITE_BYTES + 1);
     FILE *file = pipe ? NULL : fopen(r->source, "rb");
-    bool ok = false;
-    if (pipe) {
-        fail(r, "%s " NAMED_PIPE_REFUSAL, r->source);
-        goto done;
-    }
-    if (!file && errno == ENOENT) {
-        unknown_suite(r);
-        goto done;
-    }
-    if (!file || !bytes) {
-        fail(r, "%s: %s", r->source, strerror(errno));
-        goto done;
-    }
-    const size_t n = fread(bytes, 1, SUITE_BYTES + 1, file);
-    if (ferror(file))
-        fail(r, "%s: %s", r->source, strerror(errno));
+    const size_t n = file && bytes ? fread(bytes, 1, SUITE_BYTES + 1, file) : 0;
+    bool ok;
+    if (pipe)
+        ok = fail(r, "%s " NAMED_PIPE_REFUSAL, r->source);
+    else if (!file && errno == ENOENT)
+        ok = unknown_suite(r);
+    else if (!file || !bytes || ferror(file))
+        ok = fail(r, "%s: %s", r->source, strerror(errno));
     else if (n > SUITE_BYTES)
-        fail(r, "%s: more than %zu bytes; this is no suite", r->source, SUITE_BYTES);
+        ok = fail(r, "%s: more than %zu bytes; this is no suite", r->source, SUITE_BYTES);
     else
         ok = read_text(r, (struct piece){bytes, n});
-done:
     if (file)
         fclose(file);
     free(bytes);

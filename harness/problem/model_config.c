@@ -62,20 +62,16 @@ static void read_whole(struct config *c)
 bool model_config_read(const char *path, struct model *model, char *message, size_t message_size)
 {
     struct config c = {path, .model = model, .message = message, .message_size = message_size};
+    const bool pipe = named_pipe_is(path);
+    char *bytes = alloc_bytes(CONFIG_BYTES + 1);
+    FILE *file = pipe ? NULL : fopen(path, "rb");
+    const size_t n = file && bytes ? fread(bytes, 1, CONFIG_BYTES + 1, file) : 0;
     json_error_t error;
-    char *bytes = NULL;
-    FILE *file = NULL;
     json_t *whole = NULL;
-    size_t n = 0;
     name_model(path, model);
-    if (named_pipe_is(path))
+    if (pipe)
         config_fail(&c, NAMED_PIPE_REFUSAL);
-    else if (!(file = fopen(path, "rb")) || !(bytes = alloc_bytes(CONFIG_BYTES + 1)))
-        config_fail(&c, "%s", strerror(errno));
-    if (c.failed)
-        goto done;
-    n = fread(bytes, 1, CONFIG_BYTES + 1, file);
-    if (ferror(file))
+    else if (!file || !bytes || ferror(file))
         config_fail(&c, "%s", strerror(errno));
     else if (n > CONFIG_BYTES)
         config_fail(&c, "more than %zu bytes; this is no config.json", CONFIG_BYTES);
@@ -84,7 +80,6 @@ bool model_config_read(const char *path, struct model *model, char *message, siz
     c.outer = whole;
     if (!c.failed)
         read_whole(&c);
-done:
     json_decref(whole);
     free(bytes);
     if (file)
