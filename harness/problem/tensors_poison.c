@@ -29,16 +29,13 @@ static uint64_t result_poison(enum attn_dtype dtype)
     return bits[dtype];
 }
 
-/* The bits of 1 in each type. */
+/* The bits of 1 in a type of Q, K or V; of i4 with a zero point of 8. */
 static uint64_t bits_of_one(enum attn_dtype dtype)
 {
-    static const uint64_t bits[ATTN_DTYPE_COUNT] = {
-        [ATTN_F32] = 0x3f800000, [ATTN_BF16] = 0x3f80,
-        [ATTN_F16] = 0x3c00,     [ATTN_I8] = 1,
-        [ATTN_I4] = 9,           [ATTN_F8E4M3] = 0x38,
-        [ATTN_F8E5M2] = 0x3c,    [ATTN_I32] = 1,
-        [ATTN_BOOL] = 1,         [ATTN_F64] = 0x3ff0000000000000};
-    return bits[dtype];
+    uint64_t bits = 0;
+    const struct attn_tensor one = {&bits, dtype, {0}};
+    tensors_set(&one, 0, 0, 0, 0, dtype == ATTN_I4 ? 9 : 1);
+    return bits;
 }
 
 static void set_bits(void *row, enum attn_dtype dtype, size_t at, uint64_t bits)
