@@ -18,6 +18,15 @@ bool piece_is(struct piece piece, const char *word)
     return strlen(word) == piece.length && memcmp(piece.at, word, piece.length) == 0;
 }
 
+bool piece_skip(struct piece *piece, const char *word)
+{
+    const size_t length = strlen(word);
+    const bool skipped = piece->length >= length && memcmp(piece->at, word, length) == 0;
+    if (skipped)
+        *piece = piece_from(piece->at + length, piece->at + piece->length);
+    return skipped;
+}
+
 /* Not strchr, which finds the NUL byte in any set. */
 static bool is_one_of(char c, const char *set)
 {
@@ -136,6 +145,14 @@ bool scan_count(struct piece piece, uint64_t max, uint64_t *value, const char **
         return false;
     *value = n;
     return true;
+}
+
+bool scan_length(struct piece piece, uint64_t max, uint64_t *value, const char **why)
+{
+    if (!scan_count(piece, max, value, why))
+        return false;
+    *why = "is less than 1";
+    return *value;
 }
 
 bool scan_float(struct piece piece, float *value, const char **why)

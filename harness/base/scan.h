@@ -27,6 +27,9 @@ static inline struct piece piece_of(const char *text)
 
 bool piece_is(struct piece piece, const char *word);
 
+/* Removes a word from the beginning; false: the piece begins otherwise. */
+bool piece_skip(struct piece *piece, const char *word);
+
 /* Splits *rest at the first character of `separators`: returns what is in front of it, or all where there is
  * none.  *rest becomes what follows; *more says whether there was a separator. */
 struct piece piece_split(struct piece *rest, const char *separators, bool *more);
@@ -56,6 +59,9 @@ bool scan_number(struct piece piece, uint64_t max, uint64_t *value, const char *
 
 /* The same with an optional unit: 16k is 16384, 2M is 2097152, 1.5k is 1536; 1.3k is refused. */
 bool scan_count(struct piece piece, uint64_t max, uint64_t *value, const char **why);
+
+/* The same for a number of at least 1. */
+bool scan_length(struct piece piece, uint64_t max, uint64_t *value, const char **why);
 
 /* Parses a finite decimal f32, such as 0.125 or -1e-3; -0 becomes 0. */
 bool scan_float(struct piece piece, float *value, const char **why);

@@ -40,9 +40,7 @@ static bool read_item(const char *option, struct piece item, struct numbers *num
         read = sweep_value(item, i, value);
         at = read ? piece_of(value) : item;
         why = "is too long";
-        read = read && scan_count(at, MOST_LENGTH, &n, &why);
-        why = read && !n ? "is less than 1" : why;
-        read = read && n;
+        read = read && scan_length(at, MOST_LENGTH, &n, &why);
         if (read && numbers->count == MOST_NUMBERS)
             return refuse(message, size, "--%s takes at most %d numbers", option, MOST_NUMBERS);
         if (read)

@@ -51,8 +51,9 @@ bool model_size_read(struct piece text, struct model_size *size, char *message, 
     if (list && runs_read_keys(page, &size->runs, &why))
         return true;
     if (colon && !list) {
-        const bool form = page.length > 4 && memcmp(page.at, "page", 4) == 0;
-        if (!form || !scan_count(piece_from(page.at + 4, end), 1 << 20, &keys, &why) || !keys)
+        struct piece number = page;
+        const bool form = piece_skip(&number, "page") && number.length;
+        if (!form || !scan_count(number, 1 << 20, &keys, &why) || !keys)
             return refuse(message, message_size, "--batch %s: %s", scan_quote(page, quoted), why);
         text = piece_from(text.at, colon);
     }

@@ -143,8 +143,8 @@ static bool divide_for(struct model *model, struct piece workers, char *message,
     char quoted[SCAN_QUOTED];
     const char *why = "is not tpN";
     uint64_t n = 0;
-    const bool form = workers.length > 2 && memcmp(workers.at, "tp", 2) == 0;
-    const struct piece count = piece_from(workers.at + (form ? 2 : 0), workers.at + workers.length);
+    struct piece count = workers;
+    const bool form = piece_skip(&count, "tp") && count.length;
     if (!form || !scan_number(count, 1 << 16, &n, &why) || !n || (why = divide(model, n)))
         return refuse(message, size, "--model %s: %s %s", model->name, scan_quote(workers, quoted),
                       why);

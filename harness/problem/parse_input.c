@@ -75,10 +75,9 @@ static bool read_argument(struct input *input, struct piece value, bool has_valu
 /* Splits off the clauses; a file has none, and a + may be part of its name. */
 static struct piece split_clauses(struct piece *text, bool *more)
 {
-    const size_t file = strlen(kinds[INPUT_FILE].name);
+    struct piece value = *text;
     *more = false;
-    if (text->length > file && text->at[file] == ':' &&
-        piece_is((struct piece){text->at, file}, kinds[INPUT_FILE].name))
+    if (piece_skip(&value, kinds[INPUT_FILE].name) && value.length && *value.at == ':')
         return *text;
     return piece_split(text, "+", more);
 }

@@ -32,15 +32,6 @@ bool runs_add(struct input *input, size_t count, size_t q, size_t kv, const char
     return strlen(text) <= LIST_BYTES;
 }
 
-/* Parses a length of at least 1, which may have a unit. */
-static bool read_length(struct piece text, uint64_t most, uint64_t *n, const char **why)
-{
-    if (!scan_count(text, most, n, why))
-        return false;
-    *why = "is less than 1";
-    return *n;
-}
-
 /* Parses [N]qQ[sS]. */
 static bool read_run(struct piece text, struct input *input, const char **why)
 {
@@ -49,9 +40,9 @@ static bool read_run(struct piece text, struct input *input, const char **why)
     const struct piece number = piece_split(&text, "q", &queries);
     const struct piece q_text = piece_split(&text, "s", &keys);
     *why = "has no queries";
-    if (!queries || (number.length && !read_length(number, MOST_COUNT, &count, why)) ||
-        !read_length(q_text, MOST_LENGTH, &q, why) ||
-        (keys && !read_length(text, MOST_LENGTH, &kv, why)))
+    if (!queries || (number.length && !scan_length(number, MOST_COUNT, &count, why)) ||
+        !scan_length(q_text, MOST_LENGTH, &q, why) ||
+        (keys && !scan_length(text, MOST_LENGTH, &kv, why)))
         return false;
     kv = keys ? kv : q;
     *why = "has more queries than keys, which include those of the queries";
@@ -68,7 +59,7 @@ static bool read_list(struct piece value, bool batch, struct input *input, const
         const struct piece item = piece_split(&value, ",", &more);
         uint64_t kv;
         if (batch ? !read_run(item, input, why)
-                  : !read_length(item, MOST_LENGTH, &kv, why) || !runs_add(input, 1, 0, kv, why))
+                  : !scan_length(item, MOST_LENGTH, &kv, why) || !runs_add(input, 1, 0, kv, why))
             return false;
     }
     return true;

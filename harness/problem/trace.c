@@ -36,14 +36,9 @@ struct reader {
     size_t message_size;
 };
 
-static bool begins(struct piece text, const char *word)
-{
-    return text.length >= strlen(word) && memcmp(text.at, word, strlen(word)) == 0;
-}
-
 bool trace_is(struct piece text)
 {
-    return begins(text, words[PROMPT]) || begins(text, words[REPLY]);
+    return piece_skip(&text, words[PROMPT]) || piece_skip(&text, words[REPLY]);
 }
 
 /* The next line, without its end; false past the last one, or if it is too long. */
@@ -141,8 +136,8 @@ static bool split_count(struct piece *path, uint64_t *count, const char **why)
 
 bool trace_read(struct piece text, struct input *input, char *message, size_t message_size)
 {
-    const bool replies = begins(text, words[REPLY]);
-    struct piece file = piece_from(text.at + strlen(words[replies]), text.at + text.length);
+    struct piece file = text;
+    const bool replies = !piece_skip(&file, words[PROMPT]) && piece_skip(&file, words[REPLY]);
     char path[4096], quoted[SCAN_QUOTED];
     const char *why = "is no path";
     uint64_t count;

@@ -10,14 +10,9 @@
 #include "base/scan.h"
 #include "base/shell_words.h"
 
-static struct piece piece(const char *text)
-{
-    return (struct piece){text, strlen(text)};
-}
-
 TEST(splitting_keeps_empty_pieces)
 {
-    struct piece rest = piece(",a;b,");
+    struct piece rest = piece_of(",a;b,");
     bool more;
     assert_true(piece_is(piece_split(&rest, ",;", &more), "") && more);
     assert_true(piece_is(piece_split(&rest, ",;", &more), "a") && more);
@@ -28,18 +23,39 @@ TEST(splitting_keeps_empty_pieces)
     assert_false(more);
 }
 
+TEST(lists_end_after_their_last_item)
+{
+    struct piece rest = piece_of("a,,b,"), item;
+    assert_true(piece_next(&rest, &item) && piece_is(item, "a"));
+    assert_true(piece_next(&rest, &item) && piece_is(item, ""));
+    assert_true(piece_next(&rest, &item) && piece_is(item, "b"));
+    assert_false(piece_next(&rest, &item));
+    assert_true(piece_listed("cpu,cpuacct", "cpuacct"));
+    assert_false(piece_listed("cpu,cpuacct", "cpua"));
+    assert_false(piece_listed("", ""));
+}
+
+TEST(words_are_skipped_at_the_beginning_only)
+{
+    struct piece text = piece_of("page16");
+    assert_false(piece_skip(&text, "age"));
+    assert_true(piece_skip(&text, "page") && piece_is(text, "16"));
+    assert_false(piece_skip(&text, "160"));
+    assert_true(piece_skip(&text, "16") && !text.length);
+}
+
 TEST(trimming_takes_blanks_only)
 {
-    assert_true(piece_is(piece_trim(piece(" \t a \tb\n \t")), "a \tb\n"));
-    assert_true(piece_is(piece_trim(piece(" \t ")), ""));
-    assert_true(piece_is(piece_trim(piece("")), ""));
+    assert_true(piece_is(piece_trim(piece_of(" \t a \tb\n \t")), "a \tb\n"));
+    assert_true(piece_is(piece_trim(piece_of(" \t ")), ""));
+    assert_true(piece_is(piece_trim(piece_of("")), ""));
 }
 
 TEST(copies_fit_or_are_refused)
 {
     char text[4] = "zzz";
-    assert_false(piece_copy(piece("abcd"), text, sizeof text));
-    assert_true(piece_copy(piece("abc"), text, sizeof text));
+    assert_false(piece_copy(piece_of("abcd"), text, sizeof text));
+    assert_true(piece_copy(piece_of("abc"), text, sizeof text));
     assert_string_equal(text, "abc");
 }
 
@@ -70,7 +86,7 @@ static const struct {
 TEST(text_is_utf8_without_control_characters)
 {
     for (size_t i = 0; i < COUNT(utf8); i++)
-        if (piece_is_text(piece(utf8[i].bytes)) != utf8[i].text)
+        if (piece_is_text(piece_of(utf8[i].bytes)) != utf8[i].text)
             fail_msg("number %zu", i);
 }
 
@@ -78,17 +94,17 @@ TEST(numbers_are_read_up_to_their_limit)
 {
     uint64_t n = 7;
     const char *why;
-    assert_true(scan_number(piece("0018446744073709551615"), UINT64_MAX, &n, &why));
+    assert_true(scan_number(piece_of("0018446744073709551615"), UINT64_MAX, &n, &why));
     assert_true(n == UINT64_MAX);
-    assert_false(scan_number(piece("18446744073709551616"), UINT64_MAX, &n, &why));
+    assert_false(scan_number(piece_of("18446744073709551616"), UINT64_MAX, &n, &why));
     assert_string_equal(why, "is too large");
-    assert_true(scan_number(piece("100"), 100, &n, &why));
+    assert_true(scan_number(piece_of("100"), 100, &n, &why));
     assert_int_equal(n, 100);
-    assert_false(scan_number(piece("101"), 100, &n, &why));
+    assert_false(scan_number(piece_of("101"), 100, &n, &why));
     for (const char *const *bad =
              (const char *const[]){"", "-1", "+1", " 1", "1 ", "1e3", "/", ":", NULL};
          *bad; bad++) {
-        assert_false(scan_number(piece(*bad), UINT64_MAX, &n, &why));
+        assert_false(scan_number(piece_of(*bad), UINT64_MAX, &n, &why));
         assert_string_equal(why, "is not a whole number");
     }
     assert_int_equal(n, 100);
@@ -123,7 +139,7 @@ TEST(counts_have_units)
     for (size_t i = 0; i < COUNT(counts); i++) {
         uint64_t n = 0;
         const char *why = "";
-        const bool read = scan_count(piece(counts[i].text), 4194304, &n, &why);
+        const bool read = scan_count(piece_of(counts[i].text), 4194304, &n, &why);
         if (read != !counts[i].why || n != counts[i].value)
             fail_msg("%s: %llu", counts[i].text, (unsigned long long)n);
         if (counts[i].why)
@@ -157,7 +173,7 @@ TEST(floats_print_shortest_and_read_back)
         const char *why;
         scan_print_float(floats[i].value, text);
         assert_string_equal(text, floats[i].text);
-        assert_true(scan_float(piece(text), &value, &why));
+        assert_true(scan_float(piece_of(text), &value, &why));
         assert_true(value == floats[i].value);
     }
 }
@@ -165,14 +181,14 @@ TEST(floats_print_shortest_and_read_back)
 TEST(quotes_escape_and_cut)
 {
     char text[SCAN_QUOTED];
-    assert_string_equal(scan_quote(piece("a ~"), text), "'a ~'");
-    assert_string_equal(scan_quote(piece("\x1f\x7f\xff"), text), "'\\x1f\\x7f\\xff'");
+    assert_string_equal(scan_quote(piece_of("a ~"), text), "'a ~'");
+    assert_string_equal(scan_quote(piece_of("\x1f\x7f\xff"), text), "'\\x1f\\x7f\\xff'");
     assert_string_equal(scan_quote((struct piece){"\0", 1}, text), "'\\x00'");
     assert_string_equal(
-        scan_quote(piece("123456789.123456789.123456789.123456789.123456789.1234"), text),
+        scan_quote(piece_of("123456789.123456789.123456789.123456789.123456789.1234"), text),
         "'123456789.123456789.123456789.123456789.123456789.1234'");
     assert_string_equal(
-        scan_quote(piece("123456789.123456789.123456789.123456789.123456789.12345"), text),
+        scan_quote(piece_of("123456789.123456789.123456789.123456789.123456789.12345"), text),
         "'123456789.123456789.123456789.123456789.123456789.1234...'");
     for (size_t n = 0; n < 80; n++) {
         char bytes[80];
@@ -197,13 +213,13 @@ TEST(distances_count_edits_and_swaps)
 {
     char word[65];
     for (size_t i = 0; i < COUNT(distances); i++)
-        assert_int_equal(scan_distance(piece(distances[i].given), distances[i].word),
+        assert_int_equal(scan_distance(piece_of(distances[i].given), distances[i].word),
                          distances[i].distance);
     memset(word, 'a', sizeof word);
     word[64] = 0;
-    assert_true(scan_distance(piece(word), word) == SIZE_MAX);
+    assert_true(scan_distance(piece_of(word), word) == SIZE_MAX);
     word[63] = 0;
-    assert_int_equal(scan_distance(piece(word), word), 0);
+    assert_int_equal(scan_distance(piece_of(word), word), 0);
 }
 
 static const struct {
@@ -223,7 +239,7 @@ TEST(the_nearest_word_is_advised)
 {
     static const char *const words[] = {"tiny", "short", "a", "bc", "sq", "skv"};
     for (size_t i = 0; i < COUNT(advices); i++) {
-        struct scan_choice choice = {.given = piece(advices[i].given)};
+        struct scan_choice choice = {.given = piece_of(advices[i].given)};
         char text[SCAN_ADVICE];
         for (size_t j = 0; j < COUNT(words); j++)
             scan_offer(&choice, words[j]);
@@ -273,6 +289,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(splitting_keeps_empty_pieces),
+        cmocka_unit_test(lists_end_after_their_last_item),
+        cmocka_unit_test(words_are_skipped_at_the_beginning_only),
         cmocka_unit_test(trimming_takes_blanks_only),
         cmocka_unit_test(copies_fit_or_are_refused),
         cmocka_unit_test(text_is_utf8_without_control_characters),
