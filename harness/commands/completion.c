@@ -199,14 +199,8 @@ static void offer_subjects(struct place *at, enum command command)
 static const struct option *option_of(const char *word, enum command command,
                                       const struct option *own)
 {
-    const struct option *option;
-    if (strncmp(word, "--", 2) != 0)
-        return NULL;
-    const struct piece name = piece_from(word + 2, word + strcspn(word, "="));
-    for (size_t i = 0; (option = options_of(command, own, i)); i++)
-        if (piece_is(name, option->name))
-            return option;
-    return NULL;
+    struct piece name = piece_from(word, word + strcspn(word, "="));
+    return piece_skip(&name, "--") ? options_named(command, own, name) : NULL;
 }
 
 /* The option whose value the last word is.  In bash each = is a word of its own, also one between a key of a

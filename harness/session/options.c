@@ -7,7 +7,6 @@
 
 #include "problem/cases.h"
 #include "base/refuse.h"
-#include "base/scan.h"
 #include "problem/select.h"
 #include "base/table.h"
 
@@ -93,11 +92,12 @@ static bool store(struct options *options, const struct option *option, const ch
     return value && json_object_set_new(options->values, option->name, value) == 0;
 }
 
-static const struct option *find(const struct options *options, const char *name, size_t length)
+const struct option *options_named(enum command command, const struct option *own,
+                                   struct piece name)
 {
     const struct option *option;
-    for (size_t i = 0; (option = options_of(options->command, options->own, i)); i++)
-        if (strlen(option->name) == length && strncmp(option->name, name, length) == 0)
+    for (size_t i = 0; (option = options_of(command, own, i)); i++)
+        if (piece_is(name, option->name))
             return option;
     return NULL;
 }
@@ -132,7 +132,7 @@ static void unknown(const struct options *options, const char *argument, char *m
         snprintf(message, size, "%s takes one %s", command->name, command->subject);
         return;
     }
-    if (meant && find(options, meant, strlen(meant))) {
+    if (meant && options_named(options->command, options->own, piece_of(meant))) {
         snprintf(message, size, "%s takes options only; did you mean --%s %s?", command->name,
                  meant, argument);
         return;
@@ -159,7 +159,8 @@ static int parse_argument(struct options *options, int argc, const char *const *
                        : strncmp(argv[0], "--", 2) == 0 ? argv[0] + 2
                                                         : "";
     const size_t length = strcspn(name, "=");
-    const struct option *option = find(options, name, length);
+    const struct option *option =
+        options_named(options->command, options->own, (struct piece){name, length});
     if (!option) {
         unknown(options, argv[0], message, size);
         return 0;

@@ -9,6 +9,7 @@
 
 #include <jansson.h>
 
+#include "base/scan.h"
 #include "system/machine.h"
 #include "queue.h"
 
@@ -128,6 +129,8 @@ json_t *options_arguments(const struct options *options);
 
 /* Option number `index` of a command, an experiment's parameters first; NULL past the last one. */
 const struct option *options_of(enum command command, const struct option *own, size_t index);
+const struct option *options_named(enum command command, const struct option *own,
+                                   struct piece name);
 
 /* The value that a text gives an option: an integer, a real number, an array or a string.  NULL fills message
  * with what the option takes. */
