@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/refuse.h"
+#include "base/scan.h"
 #include "operands_locate.h"
-#include "operands_unread.h"
 #include "tensors_view.h"
 
 bool operands_file_has_more(const struct attn_problem *p)
@@ -48,6 +48,69 @@ bool operands_file_shape(const struct operands_file *file, const struct attn_pro
         if (!operands_locate(file, p, id, shape, &source, message, message_size))
             return false;
         note(p, id, &source, shape);
+    }
+    return true;
+}
+
+/* ---- tensors that are not read ----------------------------------------------------------------- */
+
+/* Names of operands in PyTorch, ONNX, FlashAttention and vLLM. */
+static const struct scan_synonym synonyms[] = {
+    {"attn_mask", "mask"},
+    {"attention_mask", "mask"},
+    {"key_padding_mask", "mask"},
+    {"attn_bias", "bias"},
+    {"attention_bias", "bias"},
+    {"s_aux", "sinks"},
+    {"alibi_slopes", "slopes"},
+    {"seq_lens", "kv_lens"},
+    {"seqlens_k", "kv_lens"},
+    {"context_lens", "kv_lens"},
+    {"seqused_k", "kv_lens"},
+    {"cu_seqlens_q", "cu_seqlens"},
+    {"cu_seqlens_k", "cu_seqlens_kv"},
+    {0},
+};
+
+#define SHORTEST 4 /* letters of a possible misspelling: wq and x are other tensors */
+
+/* False fills message: the name of a tensor that is not read is a synonym or misspelling of an operand's. */
+static bool none_is_misnamed(const struct operands_file *file, char *message, size_t message_size)
+{
+    const size_t before = strlen(file->prefix);
+    for (size_t i = 0; i < safetensors_count(file->file); i++) {
+        const char *name = safetensors_at(file->file, i)->name, *rest = name + before;
+        if (strncmp(name, file->prefix, before) != 0 || strlen(rest) < SHORTEST ||
+            strchr(rest, '.'))
+            continue;
+        struct scan_choice choice = {.given = piece_of(rest)};
+        for (enum operand_id id = 0; id < OPERANDS; id++)
+            if (operand_table[id].asked)
+                scan_offer(&choice, operand_table[id].name);
+        scan_offer_synonyms(&choice, synonyms);
+        if (choice.nearest && strcmp(choice.nearest, rest) != 0)
+            return refuse(message, message_size, "%s: nothing reads %s; did you mean '%s%s'?",
+                          file->path, name, file->prefix, choice.nearest);
+    }
+    return true;
+}
+
+/* False fills message: the problem does not use an operand of the file, such as a mask, which is meant to be
+ * applied. */
+static bool all_are_used(const struct operands_file *file, const struct attn_problem *p,
+                         char *message, size_t message_size)
+{
+    for (enum operand_id id = 0; id < OPERANDS; id++) {
+        const struct safetensor *t = operand_table[id].asked ? operands_named(file, id) : NULL;
+        const bool added = t && t->dtype != ATTN_BOOL && id == OPERAND_MASK &&
+                           p->mask & ATTN_MASK_BIAS; /* real numbers called mask */
+        if (!t || added || operands_has(p, id))
+            continue;
+        char shape[SAFETENSORS_SHAPE_TEXT];
+        safetensors_print_shape(t, shape);
+        return refuse(message, message_size,
+                      "%s: %s is %s, which the problem does not use; %s does", file->path, t->name,
+                      shape, operand_table[id].asked);
     }
     return true;
 }
@@ -118,8 +181,8 @@ static bool read_operands(const struct operands_file *file, struct tensor_set *s
 {
     struct tensors_view views[TENSORS_OPERANDS];
     const size_t count = tensors_operands(&set->tensors, p, &set->shape, views);
-    if (!operands_all_are_used(file, p, message, message_size) ||
-        !operands_none_is_misnamed(file, message, message_size))
+    if (!all_are_used(file, p, message, message_size) ||
+        !none_is_misnamed(file, message, message_size))
         return false;
     for (size_t n = 0; n < count; n++) {
         struct operands_source source;
