@@ -29,6 +29,17 @@ struct safetensors {
     size_t count;
 };
 
+/* A file that is being read, and where refusals go. */
+struct reader {
+    struct safetensors *file;
+    int fd;
+    const char *path;
+    char *message;
+    size_t message_size;
+};
+
+#define fail(r, ...) refuse_file((r)->message, (r)->message_size, (r)->path, __VA_ARGS__)
+
 /* ---- one tensor ---------------------------------------------------------------------------- */
 
 /* A JSON integer in [0, SIZE_MAX]. */
@@ -107,39 +118,33 @@ static int by_data(const void *a, const void *b)
 }
 
 /* Verifies that each byte of the data belongs to exactly one tensor. */
-static bool check_cover(const struct safetensors *file, const unsigned char *data, const char *path,
-                        char *message, size_t message_size)
+static bool check_cover(const struct reader *r, const unsigned char *data)
 {
+    const struct safetensors *file = r->file;
     const unsigned char *at = data;
     for (size_t n = 0; n < file->count; n++) {
         const struct safetensor *t = &file->items[n];
         const unsigned char *begin = t->data;
         if (begin < at)
-            return refuse_file(message, message_size, path, "tensor %s overlaps tensor %s", t->name,
-                               file->items[n - 1].name);
+            return fail(r, "tensor %s overlaps tensor %s", t->name, file->items[n - 1].name);
         if (begin > at)
-            return refuse_file(message, message_size, path,
-                               "%zu unused bytes in front of tensor %s", (size_t)(begin - at),
-                               t->name);
+            return fail(r, "%zu unused bytes in front of tensor %s", (size_t)(begin - at), t->name);
         at = begin + t->bytes;
     }
     if (at != file->map + file->bytes)
-        return refuse_file(message, message_size, path, "%zu unused bytes at the end",
-                           (size_t)(file->map + file->bytes - at));
+        return fail(r, "%zu unused bytes at the end", (size_t)(file->map + file->bytes - at));
     return true;
 }
 
 /* Reads from the file, not from its mapping, where a file truncated meanwhile would cause SIGBUS. */
-static bool read_at(int fd, off_t at, void *to, size_t bytes, const char *path, char *message,
-                    size_t message_size)
+static bool read_at(const struct reader *r, off_t at, void *to, size_t bytes)
 {
     for (char *end = to; bytes;) {
-        const ssize_t n = pread(fd, end, bytes, at);
+        const ssize_t n = pread(r->fd, end, bytes, at);
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
-            return refuse_file(message, message_size, path, "%s",
-                               n ? strerror(errno) : "it was cut off while it was read");
+            return fail(r, "%s", n ? strerror(errno) : "it was cut off while it was read");
         end += n;
         at += n;
         bytes -= (size_t)n;
@@ -148,21 +153,20 @@ static bool read_at(int fd, off_t at, void *to, size_t bytes, const char *path, 
 }
 
 /* Parses the header's text, `length` bytes. */
-static bool read_header(struct safetensors *file, const char *text, size_t length, const char *path,
-                        char *message, size_t message_size)
+static bool read_header(const struct reader *r, const char *text, size_t length)
 {
+    struct safetensors *file = r->file;
     const unsigned char *data = file->map + PREFIX_BYTES + length;
     const size_t bytes = file->bytes - PREFIX_BYTES - length;
     json_error_t error;
     file->header = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
     if (!file->header)
-        return refuse_file(message, message_size, path, "header: %s (byte %d)", error.text,
-                           error.position);
+        return fail(r, "header: %s (byte %d)", error.text, error.position);
     if (!json_is_object(file->header))
-        return refuse_file(message, message_size, path, "header is not a JSON object");
+        return fail(r, "header is not a JSON object");
     file->items = calloc(json_object_size(file->header) + 1, sizeof *file->items);
     if (!file->items)
-        return refuse_file(message, message_size, path, "out of memory");
+        return fail(r, "out of memory");
 
     const char *name, *why;
     json_t *entry;
@@ -172,54 +176,50 @@ static bool read_header(struct safetensors *file, const char *text, size_t lengt
         struct safetensor *t = &file->items[file->count++];
         t->name = name;
         if (!read_tensor(entry, data, bytes, t, &why))
-            return refuse_file(message, message_size, path, "tensor %s: %s", name, why);
+            return fail(r, "tensor %s: %s", name, why);
     }
     qsort(file->items, file->count, sizeof *file->items, by_data);
-    return check_cover(file, data, path, message, message_size);
+    return check_cover(r, data);
 }
 
-static bool read_start(struct safetensors *file, int fd, const char *path, char *message,
-                       size_t message_size)
+static bool read_start(const struct reader *r)
 {
+    const size_t all = r->file->bytes;
     unsigned char prefix[PREFIX_BYTES];
     uint64_t length = 0;
-    if (file->bytes < PREFIX_BYTES)
-        return refuse_file(message, message_size, path,
-                           "%zu bytes are too short for a safetensors file", file->bytes);
-    if (!read_at(fd, 0, prefix, PREFIX_BYTES, path, message, message_size))
+    if (all < PREFIX_BYTES)
+        return fail(r, "%zu bytes are too short for a safetensors file", all);
+    if (!read_at(r, 0, prefix, PREFIX_BYTES))
         return false;
     for (int n = PREFIX_BYTES - 1; n >= 0; n--)
         length = length << 8 | prefix[n];
     if (length > HEADER_LIMIT)
-        return refuse_file(message, message_size, path,
-                           "header of %" PRIu64 " bytes is longer than the limit of %d", length,
-                           HEADER_LIMIT);
-    if (length > file->bytes - PREFIX_BYTES)
-        return refuse_file(message, message_size, path,
-                           "header of %" PRIu64 " bytes is longer than the file", length);
+        return fail(r, "header of %" PRIu64 " bytes is longer than the limit of %d", length,
+                    HEADER_LIMIT);
+    if (length > all - PREFIX_BYTES)
+        return fail(r, "header of %" PRIu64 " bytes is longer than the file", length);
     char *text = malloc((size_t)length + 1);
-    const bool ok =
-        text ? read_at(fd, PREFIX_BYTES, text, (size_t)length, path, message, message_size) &&
-                   read_header(file, text, (size_t)length, path, message, message_size)
-             : refuse_file(message, message_size, path, "out of memory");
+    const bool ok = text ? read_at(r, PREFIX_BYTES, text, (size_t)length) &&
+                               read_header(r, text, (size_t)length)
+                         : fail(r, "out of memory");
     free(text);
     return ok;
 }
 
 /* Maps the file, whose pages are read when tensors are. */
-static bool map_file(struct safetensors *file, int fd, const char *path, char *message,
-                     size_t message_size)
+static bool map_file(const struct reader *r)
 {
+    struct safetensors *file = r->file;
     struct stat status;
-    if (fd < 0 || fstat(fd, &status) != 0)
-        return refuse_file(message, message_size, path, "%s", strerror(errno));
+    if (r->fd < 0 || fstat(r->fd, &status) != 0)
+        return fail(r, "%s", strerror(errno));
     if (!S_ISREG(status.st_mode) || status.st_size == 0)
-        return refuse_file(message, message_size, path, "not a safetensors file (%s)",
-                           S_ISREG(status.st_mode) ? "empty" : "not a regular file");
+        return fail(r, "not a safetensors file (%s)",
+                    S_ISREG(status.st_mode) ? "empty" : "not a regular file");
     file->bytes = (size_t)status.st_size;
-    void *map = mmap(NULL, file->bytes, PROT_READ, MAP_PRIVATE, fd, 0);
+    void *map = mmap(NULL, file->bytes, PROT_READ, MAP_PRIVATE, r->fd, 0);
     if (map == MAP_FAILED)
-        return refuse_file(message, message_size, path, "%s", strerror(errno));
+        return fail(r, "%s", strerror(errno));
     file->map = map;
     return true;
 }
@@ -227,20 +227,16 @@ static bool map_file(struct safetensors *file, int fd, const char *path, char *m
 struct safetensors *safetensors_open(const char *path, char *message, size_t message_size)
 {
     struct safetensors *file = calloc(1, sizeof *file);
-    if (!file) {
-        refuse_file_message(message, message_size, path, "out of memory");
-        return NULL;
+    struct reader r = {file, -1, path, message, message_size};
+    bool ok = file || fail(&r, "out of memory");
+    if (ok && named_pipe_is(path))
+        ok = fail(&r, NAMED_PIPE_REFUSAL);
+    if (ok) {
+        r.fd = open(path, O_RDONLY | O_CLOEXEC);
+        ok = map_file(&r) && read_start(&r);
     }
-    if (named_pipe_is(path)) {
-        refuse_file_message(message, message_size, path, NAMED_PIPE_REFUSAL);
-        free(file);
-        return NULL;
-    }
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    const bool ok = map_file(file, fd, path, message, message_size) &&
-                    read_start(file, fd, path, message, message_size);
-    if (fd >= 0)
-        close(fd);
+    if (r.fd >= 0)
+        close(r.fd);
     if (ok)
         return file;
     safetensors_close(file);

@@ -56,12 +56,19 @@ char *safetensors_header(const struct safetensor *tensors, size_t count, size_t 
     return text;
 }
 
-static bool write_file(int fd, const char *header, size_t header_bytes,
-                       const struct safetensor *tensors, size_t count)
+/* What a file is to hold. */
+struct contents {
+    const char *header;
+    size_t header_bytes;
+    const struct safetensor *tensors;
+    size_t count;
+};
+
+static bool write_contents(int fd, const struct contents *c)
 {
-    bool ok = lines_write(fd, header, header_bytes);
-    for (size_t n = 0; ok && n < count; n++)
-        ok = lines_write(fd, tensors[n].data, tensors[n].bytes);
+    bool ok = lines_write(fd, c->header, c->header_bytes);
+    for (size_t n = 0; ok && n < c->count; n++)
+        ok = lines_write(fd, c->tensors[n].data, c->tensors[n].bytes);
     return ok;
 }
 
@@ -101,48 +108,39 @@ static mode_t mode_of(const char *path)
     return 0666 & ~mask;
 }
 
-/* Creates a file in the folder of path, open for writing; *aside is its name, free() it.  -1 sets errno. */
-static int open_aside(const char *path, char **aside)
+/* Writes another file in the same folder, then renames it; NULL: only tries whether that file can be created.
+ * False sets errno and leaves path unchanged. */
+static bool replace(const char *path, const struct contents *contents)
 {
     const size_t size = strlen(path) + sizeof ".XXXXXX";
-    *aside = malloc(size);
-    if (!*aside)
-        return -1;
-    snprintf(*aside, size, "%s.XXXXXX", path);
-    return mkstemp(*aside);
-}
-
-/* Writes another file, then renames it.  False sets errno and leaves path unchanged. */
-static bool replace(const char *path, const char *header, size_t header_bytes,
-                    const struct safetensor *tensors, size_t count)
-{
-    char *aside;
-    const int fd = open_aside(path, &aside);
+    char *aside = malloc(size);
+    if (!aside)
+        return false;
+    snprintf(aside, size, "%s.XXXXXX", path);
+    const int fd = mkstemp(aside);
     bool ok = fd >= 0;
-    if (ok) {
-        ok = write_file(fd, header, header_bytes, tensors, count) &&
-             fchmod(fd, mode_of(path)) == 0 && fsync(fd) == 0;
+    if (ok && contents)
+        ok = write_contents(fd, contents) && fchmod(fd, mode_of(path)) == 0 && fsync(fd) == 0;
+    if (fd >= 0)
         ok = close(fd) == 0 && ok;
-        ok = ok && rename(aside, path) == 0;
-        if (!ok) {
-            const int error = errno;
-            unlink(aside);
-            errno = error;
-        }
-    }
+    if (ok && contents)
+        ok = rename(aside, path) == 0;
+    const int error = errno;
+    if (fd >= 0 && !(ok && contents))
+        unlink(aside);
     free(aside);
+    errno = error;
     return ok;
 }
 
-/* Replaces the file that path and its links lead to. */
-static bool replace_behind(const char *path, const char *header, size_t header_bytes,
-                           const struct safetensor *tensors, size_t count)
+/* The same for the file that path and its links lead to. */
+static bool replace_behind(const char *path, const struct contents *contents)
 {
     bool made;
     char *target = resolve(path, &made);
-    const bool ok = target && replace(target, header, header_bytes, tensors, count);
+    const bool ok = target && replace(target, contents);
     const int error = errno;
-    if (!ok && target && made)
+    if (target && made && !(ok && contents))
         unlink(target);
     free(target);
     errno = error;
@@ -152,42 +150,24 @@ static bool replace_behind(const char *path, const char *header, size_t header_b
 bool safetensors_write(const char *path, const struct safetensor *tensors, size_t count,
                        char *message, size_t message_size)
 {
-    size_t header_bytes = 0;
-    char *header = safetensors_header(tensors, count, 0, &header_bytes);
+    size_t bytes = 0;
+    char *header = safetensors_header(tensors, count, 0, &bytes);
+    const struct contents contents = {header, bytes, tensors, count};
     bool ok = header != NULL;
     if (!ok) {
         errno = ENOMEM;
     } else if (must_write_directly(path)) {
         const int fd = open(path, O_WRONLY | O_CLOEXEC);
-        ok = fd >= 0 && write_file(fd, header, header_bytes, tensors, count);
+        ok = fd >= 0 && write_contents(fd, &contents);
         if (fd >= 0)
             ok = close(fd) == 0 && ok;
     } else {
-        ok = replace_behind(path, header, header_bytes, tensors, count);
+        ok = replace_behind(path, &contents);
     }
     if (!ok)
         snprintf(message, message_size, "cannot write %s: %s", path, strerror(errno));
     free(header);
     return ok;
-}
-
-/* Whether a file can be created where replace_behind() would create one; removes it. */
-static bool can_replace_behind(const char *path)
-{
-    bool made;
-    char *target = resolve(path, &made), *aside = NULL;
-    const int fd = target ? open_aside(target, &aside) : -1;
-    const int error = errno;
-    if (fd >= 0) {
-        unlink(aside);
-        close(fd);
-    }
-    if (target && made)
-        unlink(target);
-    free(aside);
-    free(target);
-    errno = error;
-    return fd >= 0;
 }
 
 bool safetensors_writable(const char *path, char *message, size_t message_size)
@@ -202,7 +182,7 @@ bool safetensors_writable(const char *path, char *message, size_t message_size)
             ok = false;
         }
     } else {
-        ok = can_replace_behind(path);
+        ok = replace_behind(path, NULL);
     }
     if (!ok)
         snprintf(message, message_size, "cannot write %s: %s", path, strerror(errno));

@@ -36,6 +36,8 @@ struct reader {
     size_t message_size;
 };
 
+#define fail(r, ...) refuse_file((r)->message, (r)->message_size, (r)->path, __VA_ARGS__)
+
 bool trace_is(struct piece text)
 {
     return piece_skip(&text, words[PROMPT]) || piece_skip(&text, words[REPLY]);
@@ -67,9 +69,8 @@ static bool find_columns(struct reader *r)
     }
     for (int c = 0; c < COLUMNS; c++)
         if (!found[c])
-            return refuse_file(r->message, r->message_size, r->path,
-                               "1: no column %s, %s or %s: this is no trace that is known",
-                               names[c][0], names[c][1], names[c][2]);
+            return fail(r, "1: no column %s, %s or %s: this is no trace that is known", names[c][0],
+                        names[c][1], names[c][2]);
     return true;
 }
 
@@ -87,14 +88,13 @@ static bool read_tokens(struct reader *r, struct piece line, uint64_t tokens[COL
             read[c] = scan_number(value, MOST_TOKENS, &tokens[c], &why);
             why = read[c] ? "is less than 1" : why;
             if (!read[c] || (c == PROMPT && !tokens[c]))
-                return refuse_file(r->message, r->message_size, r->path, "%zu: %s %s: %s", r->line,
-                                   names[c][0], scan_quote(value, quoted), why);
+                return fail(r, "%zu: %s %s: %s", r->line, names[c][0], scan_quote(value, quoted),
+                            why);
         }
     }
     for (int c = 0; c < COLUMNS; c++)
         if (!read[c])
-            return refuse_file(r->message, r->message_size, r->path, "%zu: no %s", r->line,
-                               names[c][0]);
+            return fail(r, "%zu: no %s", r->line, names[c][0]);
     return true;
 }
 
@@ -111,10 +111,9 @@ static bool read_requests(struct reader *r, bool replies, size_t most, struct in
         const bool added = replies ? runs_add(input, 1, 1, tokens[PROMPT] + tokens[REPLY], &why)
                                    : runs_add(input, 1, 0, tokens[PROMPT], &why);
         if (!added)
-            return refuse_file(r->message, r->message_size, r->path,
-                               "a batch of %zu requests %s; the first %zu would do", most, why, n);
+            return fail(r, "a batch of %zu requests %s; the first %zu would do", most, why, n);
     }
-    return n || refuse_file(r->message, r->message_size, r->path, "no requests");
+    return n || fail(r, "no requests");
 }
 
 /* Splits FILE or FILE:N. */
@@ -145,9 +144,9 @@ bool trace_read(struct piece text, struct input *input, char *message, size_t me
     if (!split_count(&file, &count, &why) || !piece_copy(file, path, sizeof path))
         return refuse(message, message_size, "--batch %s %s", scan_quote(text, quoted), why);
     if (named_pipe_is(path))
-        return refuse_file(message, message_size, path, NAMED_PIPE_REFUSAL);
+        return fail(&r, NAMED_PIPE_REFUSAL);
     if (!(r.file = fopen(path, "r")))
-        return refuse_file(message, message_size, path, "%s", strerror(errno));
+        return fail(&r, "%s", strerror(errno));
     const bool read = find_columns(&r) && read_requests(&r, replies, count, input);
     fclose(r.file);
     return read;
