@@ -28,12 +28,13 @@ bool batch_cases_add(struct case_list *list, const char *problem, const char *ba
 {
     static const char *const keys[] = {"b", "sq", "skv", "ragged", "packed", "page"};
     struct case_list plain = {0};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (parse_gives(problem, keys[i]) || strstr(problem, "input="))
-            return refuse(message, message_size,
-                          "--batch says the lengths and the input of a --problem, which has %s",
-                          parse_gives(problem, keys[i]) ? keys[i] : "an input");
+    const char *has = strstr(problem, "input=") ? "an input" : NULL;
     bool added = cases_add_problem(&plain, problem, message, message_size);
+    for (size_t i = 0; added && !has && i < sizeof keys / sizeof *keys; i++)
+        has = parse_gives(problem, keys[i]) ? keys[i] : NULL;
+    if (added && has)
+        added = refuse(message, message_size,
+                       "--batch says the lengths and the input of a --problem, which has %s", has);
     for (size_t i = 0; added && i < plain.count; i++) {
         struct piece rest = piece_of(batches);
         for (bool more = true; added && more;)
