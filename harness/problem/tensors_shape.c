@@ -19,28 +19,26 @@ static void set_dims(size_t dims[4], size_t b, size_t h, size_t i, size_t j)
     memcpy(dims, all, sizeof all);
 }
 
-/* Adds up rows and pages of all sequences. */
-static bool add_up(const struct problem_case *c, struct tensors_shape *shape)
+/* Adds up rows and pages of all sequences; `lengths` NULL: each has the problem's. */
+static void add_up(const struct problem_case *c, const struct lengths *lengths,
+                   struct tensors_shape *shape)
 {
     const struct attn_problem *p = &c->problem;
-    struct lengths lengths;
     size_t named = 0;
-    if (!lengths_of(c, &lengths))
-        return false;
     for (size_t b = 0; b < p->batch; b++) {
-        shape->q_rows += p->options & ATTN_OPTION_PACKED ? lengths.q[b] : 0;
+        const size_t q = lengths ? lengths->q[b] : p->q_len,
+                     kv = lengths ? lengths->kv[b] : p->kv_len;
+        shape->q_rows += p->options & ATTN_OPTION_PACKED ? q : 0;
         if (p->options & ATTN_OPTION_INDEX && p->options & ATTN_OPTION_PACKED)
-            shape->lists += attn_lists(p, lengths.q[b]);
-        shape->kv_rows += attn_keys_packed(p) ? lengths.kv[b] : 0;
-        named += p->options & ATTN_OPTION_PAGED ? kv_pages(p, lengths.kv[b]) : 0;
+            shape->lists += attn_lists(p, q);
+        shape->kv_rows += attn_keys_packed(p) ? kv : 0;
+        named += p->options & ATTN_OPTION_PAGED ? kv_pages(p, kv) : 0;
     }
-    lengths_free(&lengths);
     named -= (p->batch - 1) * prefix_pages(c);
     if (p->options & ATTN_OPTION_PAGED) {
         shape->pages = named + UNNAMED(named);
         shape->table_cols = kv_pages(p, p->kv_len);
     }
-    return true;
 }
 
 static void shape_masks(const struct problem_case *c, struct tensors_shape *shape)
@@ -88,13 +86,17 @@ static void shape_scales(const struct problem_case *c, struct tensors_shape *sha
 bool tensors_shape_of(const struct problem_case *c, struct tensors_shape *shape, char *message,
                       size_t message_size)
 {
-    const unsigned counted = ATTN_OPTION_PACKED | ATTN_OPTION_PAGED;
+    const bool counted = c->problem.options & (ATTN_OPTION_PACKED | ATTN_OPTION_PAGED);
+    struct lengths lengths = {0};
     *shape = (struct tensors_shape){0};
     if (c->input.kind == INPUT_FILE && operands_file_has_more(&c->problem))
         return operands_file_shape_of(c, shape, message, message_size);
-    if (c->problem.options & counted && !add_up(c, shape))
+    if (counted && !lengths_of(c, &lengths))
         return refuse(message, message_size, "no memory for the lengths of %zu sequences",
                       c->problem.batch);
+    if (counted)
+        add_up(c, &lengths, shape);
+    lengths_free(&lengths);
     if (shape->q_rows > INT32_MAX || shape->kv_rows > INT32_MAX || shape->pages > INT32_MAX)
         return refuse(message, message_size,
                       "%zu queries, %zu keys and %zu pages are more than 32-bit offsets can count",
@@ -113,26 +115,18 @@ struct tensors_shape tensors_shape_most(const struct attn_problem *p,
                                         const struct attn_tensors *tensors)
 {
     const struct attn_tensors t = tensors ? *tensors : (struct attn_tensors){0};
-    const bool packed = attn_keys_packed(p);
-    struct tensors_shape shape = {.bias_dtype = attn_statistics_dtype(p)};
-    if (p->options & ATTN_OPTION_PACKED)
-        shape.q_rows = larger(p->batch * p->q_len, t.q_rows);
-    if (p->options & ATTN_OPTION_INDEX)
-        shape.lists = p->batch * attn_lists(p, p->q_len);
-    if (packed)
-        shape.kv_rows = larger(p->batch * p->kv_len, t.kv_rows);
-    if (p->options & ATTN_OPTION_PAGED) {
-        shape.table_cols = kv_pages(p, p->kv_len);
-        const size_t named = p->batch * shape.table_cols;
-        shape.pages = larger(named + UNNAMED(named), t.pages);
-    }
-    const size_t batch = packed ? 1 : p->batch, keys = packed ? shape.kv_rows : p->kv_len;
-    set_dims(shape.bias, p->batch, p->q_heads, p->q_len, p->kv_len);
-    set_dims(shape.mask, p->batch, p->q_heads, p->q_len, p->kv_len);
-    set_dims(shape.k_scale, batch, p->kv_heads, keys, p->qk_dim);
-    set_dims(shape.v_scale, batch, p->kv_heads, keys, kv_groups(p, p->v_dim));
-    if (p->kv_dtype == ATTN_I4)
-        set_dims(shape.k_scale, batch, p->kv_heads, keys, kv_groups(p, p->qk_dim));
+    const struct problem_case most = {.problem = *p,
+                                      .input = {.mask_full = true, .bias = INPUT_BIAS_FULL}};
+    struct tensors_shape shape = {0};
+    add_up(&most, NULL, &shape);
+    shape.q_rows = larger(shape.q_rows, t.q_rows);
+    shape.kv_rows = larger(shape.kv_rows, t.kv_rows);
+    shape.pages = larger(shape.pages, t.pages);
+    shape_masks(&most, &shape);
+    shape_scales(&most, &shape);
+    shape.bias_dtype = attn_statistics_dtype(p);
+    if (p->kv_dtype != ATTN_I4)
+        shape.k_scale[3] = p->qk_dim; /* for each channel */
     return shape;
 }
 
