@@ -57,9 +57,8 @@ static bool append(const struct option *option, json_t *list, double x)
 }
 
 /* Appends each value of a number, a range or a choice. */
-static bool append_sweep(const struct option *option, json_t *list, const char *item)
+static bool append_sweep(const struct option *option, json_t *list, struct piece text)
 {
-    const struct piece text = piece_of(item);
     char value[SWEEP_VALUE];
     struct piece at;
     const char *why;
@@ -71,35 +70,36 @@ static bool append_sweep(const struct option *option, json_t *list, const char *
     return right;
 }
 
-static bool word(const struct option *option, const char *text, unsigned *index)
+static bool word(const struct option *option, struct piece text, unsigned *index)
 {
     *index = 0;
-    while (option->words[*index] && strcmp(option->words[*index], text) != 0)
+    while (option->words[*index] && !piece_is(text, option->words[*index]))
         ++*index;
     return option->words[*index];
 }
 
-static bool append_word(const struct option *option, json_t *list, const char *item)
+static bool append_word(const struct option *option, json_t *list, struct piece item)
 {
     size_t i;
     unsigned index;
     json_t *before;
     json_array_foreach (list, i, before) {
-        if (strcmp(json_string_value(before), item) == 0)
+        if (piece_is(item, json_string_value(before)))
             return false;
     }
-    return word(option, item, &index) && json_array_append_new(list, json_string(item)) == 0;
+    return word(option, item, &index) &&
+           json_array_append_new(list, json_stringn(item.at, item.length)) == 0;
 }
 
-static json_t *list_value(const struct option *option, char *text)
+static json_t *list_value(const struct option *option, const char *text)
 {
     json_t *list = json_array();
+    struct piece rest = piece_of(text);
     bool right = true;
-    for (char *at = text, *next; right && at; at = next) {
-        if ((next = strchr(at, ',')))
-            *next++ = 0;
-        right = option->kind == OPTION_WORDS ? append_word(option, list, at)
-                                             : append_sweep(option, list, at);
+    for (bool more = true; right && more;) {
+        const struct piece item = piece_split(&rest, ",", &more);
+        right = option->kind == OPTION_WORDS ? append_word(option, list, item)
+                                             : append_sweep(option, list, item);
     }
     if (right)
         return list;
@@ -155,7 +155,7 @@ json_t *option_value(const struct option *option, const char *text, char *messag
     if (option->kind == OPTION_TEXT)
         value = fits ? json_string(copy) : NULL; /* NULL if it is not UTF-8 */
     else if (option->kind == OPTION_WORD)
-        value = word(option, text, &index) ? json_string(text) : NULL;
+        value = word(option, piece_of(text), &index) ? json_string(text) : NULL;
     else if (option->kind == OPTION_COUNT)
         value = whole(option, text, &n) ? json_integer((json_int_t)n) : NULL;
     else if (option->kind == OPTION_SECONDS)
@@ -180,7 +180,7 @@ bool option_store(const struct option *option, const char *text, void *field, ch
         *(double *)field = json_real_value(value);
     else if (option->kind == OPTION_COUNT)
         *(uint64_t *)field = (uint64_t)json_integer_value(value);
-    else if (word(option, text,
+    else if (word(option, piece_of(text),
                   &index)) /* an enum without negative values has this type with GCC and Clang */
         *(unsigned *)field = index;
     json_decref(value);
