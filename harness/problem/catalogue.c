@@ -19,13 +19,8 @@ struct table {
 static struct table added[MAX_TABLES];
 static size_t tables, missing;
 
-void catalogue_add(const struct attn_kernel *const *kernels, size_t count)
-{
-    catalogue_add_guest(NULL, kernels, count);
-}
-
-void catalogue_add_guest(const struct guest *guest, const struct attn_kernel *const *kernels,
-                         size_t count)
+void catalogue_add(const struct guest *guest, const struct attn_kernel *const *kernels,
+                   size_t count)
 {
     assert(tables < MAX_TABLES);
     added[tables++] = (struct table){kernels, count, guest};

@@ -6,9 +6,6 @@
 
 #include "attention.h"
 
-/* Adds variants after the library's, for programs that link their own kernels; the array must stay valid. */
-void catalogue_add(const struct attn_kernel *const *kernels, size_t count);
-
 /* A file with kernels from outside this program: a plug-in, or the program of the rivals.  This process
  * never loads it; a worker describes its kernels. */
 #define GUEST_DIGEST \
@@ -31,9 +28,10 @@ void guest_identity(const struct guest *guest, char text[GUEST_IDENTITY]);
 #define GUEST_TEXT (4096 + 16 + GUEST_ARGUMENTS)
 const char *guest_text(const struct guest *guest, char text[GUEST_TEXT]);
 
-/* Adds a guest's variants, which are data without code; all of it must stay valid. */
-void catalogue_add_guest(const struct guest *guest, const struct attn_kernel *const *kernels,
-                         size_t count);
+/* Adds variants after the library's: a guest's, which are data without code, or, with NULL, those of a program
+ * that links its own kernels; all of it must stay valid. */
+void catalogue_add(const struct guest *guest, const struct attn_kernel *const *kernels,
+                   size_t count);
 
 /* The guest that a variant belongs to; NULL: this program. */
 const struct guest *catalogue_guest(const struct attn_kernel *kernel);

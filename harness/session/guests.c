@@ -167,7 +167,7 @@ static bool add_kernels(const struct guest *guest, json_t *list, char *why, size
     if (right && each_once(kernels, count, why, why_size)) {
         kept = kept ? kept : json_array();
         if (json_array_append(kept, list) == 0) {
-            catalogue_add_guest(guest, pointers, count);
+            catalogue_add(guest, pointers, count);
             return true;
         }
         snprintf(why, why_size, "not enough memory to keep what it says");

@@ -135,7 +135,7 @@ const struct attn_kernel *plugin_load(const struct protocol_request *r, char *wh
     const size_t count = open_plugin(r->plugin, &kernels, why, why_size);
     for (size_t i = 0; i < count; i++)
         variants[i] = &kernels[i];
-    catalogue_add(variants, count); /* so that variants find their siblings */
+    catalogue_add(NULL, variants, count); /* so that variants find their siblings */
     for (size_t i = 0; i < count; i++)
         if (kernels[i].isa == r->isa && strcmp(kernels[i].name, r->kernel) == 0)
             return &kernels[i];

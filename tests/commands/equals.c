@@ -54,6 +54,6 @@ int main(int argc, char **argv)
         kernels[i].execute = names[i].execute;
         list[i] = &kernels[i];
     }
-    catalogue_add(list, COUNT);
+    catalogue_add(NULL, list, COUNT);
     return program_main(argc, argv);
 }

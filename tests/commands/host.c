@@ -24,6 +24,6 @@ char *__wrap_protocol_print(const struct protocol_request *request)
 
 int main(int argc, char **argv)
 {
-    catalogue_add(broken_kernels, broken_count);
+    catalogue_add(NULL, broken_kernels, broken_count);
     return program_main(argc, argv);
 }

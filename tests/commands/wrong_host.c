@@ -17,6 +17,6 @@ static const struct attn_kernel *const kernels[] = {
 
 int main(int argc, char **argv)
 {
-    catalogue_add(kernels, sizeof kernels / sizeof *kernels);
+    catalogue_add(NULL, kernels, sizeof kernels / sizeof *kernels);
     return program_main(argc, argv);
 }

@@ -257,6 +257,6 @@ int main(void)
         cmocka_unit_test(best_is_what_this_host_prefers),
         cmocka_unit_test(refusals_are_of_the_data_type),
     };
-    catalogue_add(added, sizeof added / sizeof *added);
+    catalogue_add(NULL, added, sizeof added / sizeof *added);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

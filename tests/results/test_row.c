@@ -126,7 +126,7 @@ TEST(guests_may_use_the_whole_host)
         .size = sizeof plugin, .name = "of_a_plugin", .isa = ATTN_ISA_BASELINE};
     static const struct attn_kernel *const added[] = {&plugin};
     static const struct guest guest = {.path = "a.so"};
-    catalogue_add_guest(&guest, added, 1);
+    catalogue_add(&guest, added, 1);
     static const char *const any[] = {"gemm", "of_a_plugin"}, *const ours[] = {"flash", "naive"};
     for (size_t i = 0; i < 2; i++) {
         assert_int_equal(state_of(any[i], 200, 2000), CELL_OK);
