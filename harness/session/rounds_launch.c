@@ -7,9 +7,13 @@
 #include "base/clock.h"
 #include "results/row.h"
 #include "rounds_private.h"
+#include "session_needs.h"
 
 /* Time for a program to load and compile its library, as docs/protocol.md states. */
 #define PROGRAM_S 300.0
+
+/* A check may take so many times what it is estimated to. */
+#define SLOWEST_CHECK 20
 
 void rounds_name(const struct cell *cell, struct protocol_request *request)
 {
@@ -25,8 +29,12 @@ void rounds_name(const struct cell *cell, struct protocol_request *request)
 
 double rounds_deadline(const struct rounds *rounds, const struct protocol_request *r)
 {
-    const bool asked = rounds->session->options->timeout_s > 0;
-    return rounds->deadline_s + (r->program && !asked ? PROGRAM_S : 0);
+    if (rounds->session->options->timeout_s > 0)
+        return rounds->deadline_s;
+    const double check_s = r->action == PROTOCOL_CHECK
+                               ? session_check_s(attn_useful_flops(&r->c.problem), r->depth)
+                               : 0;
+    return rounds->deadline_s + SLOWEST_CHECK * check_s + (r->program ? PROGRAM_S : 0);
 }
 
 /* Adds the times in a worker's answer to rounds->time. */

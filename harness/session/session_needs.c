@@ -61,10 +61,6 @@ static const struct {
 /* Launches of a slow kernel, or beside other work, may take up to so many times their estimate. */
 #define SLOWER 4
 
-/* Seconds to check a variant on a case, on all thread counts, besides one launch: the mean over suite quick;
- * 2 to 5 for layers of models with 8 billion parameters (Zen 3, two cores, 2026-11-28). */
-#define SECONDS_PER_CHECK 2.0
-
 /* Additional seconds if a program computes, which prepares some hundred problems: 12 with vLLM, 13 to 30 with
  * ONNX Runtime (the same machine, busy). */
 #define SECONDS_PER_PROGRAM_CHECK 12.0
@@ -72,6 +68,13 @@ static const struct {
 bool session_counts_checks(const struct session *session, const struct problem_case *c)
 {
     return session->options->seconds > 0 || c->passes[0].pass;
+}
+
+double session_check_s(double flops, enum check_depth depth)
+{
+    const bool thorough = depth == CHECK_THOROUGH;
+    const double large = thorough ? 2e8 : 4e7;
+    return depth == CHECK_CASE ? 0 : 0.25 + (thorough ? 30 : 3.5) * fmin(1, flops / large);
 }
 
 /* Default seconds for a cell: six launches, and the check if it counts. */
@@ -132,7 +135,8 @@ struct session_least session_least(const struct session *session)
         const bool full = is_checked_in_full(session, cell);
         least.checks += checked && full;
         const double full_s =
-            SECONDS_PER_CHECK + (is_program(cell) ? SECONDS_PER_PROGRAM_CHECK : 0);
+            session_check_s(cell->estimate.flops, timed ? CHECK_FULL : CHECK_THOROUGH) +
+            (is_program(cell) ? SECONDS_PER_PROGRAM_CHECK : 0);
         const double check_s = (full ? full_s : 0) + launch_need(cell);
         least.checks_s += checked ? check_s : 0;
         least.spared_s += checked && !session_counts_checks(session, cell->c) ? check_s : 0;

@@ -34,6 +34,14 @@ struct session_needs {
 };
 struct session_needs session_needs(const struct session *session);
 
+/*
+ * Estimated seconds to check a variant on a problem of so many useful flops, on all thread counts, besides one
+ * launch.  Inputs that a check makes up are small where the problem is large.  Problems of 3e8 to 2e9 flops
+ * take 3 to 7 s with CHECK_FULL and 33 to 100 s with CHECK_THOROUGH, one of 1e6 takes 0.5 s with both (Xeon with
+ * AMX at half its clock, 2026-11-29, `flash`, one thread).
+ */
+double session_check_s(double flops, enum check_depth depth);
+
 /* Bytes that a cell needs in all processes; its kernel is not NULL. */
 double session_cell_bytes(const struct cell *cell);
 

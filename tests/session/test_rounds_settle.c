@@ -1,7 +1,9 @@
 /*
- * When cells have launches enough.
+ * When cells have launches enough, and how long a launch may take.
  */
 #include "testing.h"
+
+#include <math.h>
 
 #include "base/random.h"
 #include "session/rounds_private.h"
@@ -61,8 +63,28 @@ TEST(both_settings_end_together)
         cell_free(&cells[i]);
 }
 
+/* A launch for a thorough check has time for all inputs, and what the user asks holds for every launch. */
+TEST(checks_have_time_for_all_inputs)
+{
+    struct parse_error error;
+    struct options options = {0};
+    const struct session session = {.options = &options};
+    const struct rounds rounds = {.session = &session, .deadline_s = 60};
+    struct protocol_request r = {.action = PROTOCOL_MEASURE, .depth = CHECK_THOROUGH};
+    assert_true(parse_problem("h=8,s=1024", &r.c.problem, &error));
+    assert_true(fabs(rounds_deadline(&rounds, &r) - 60) < 1e-9);
+    r.action = PROTOCOL_CHECK;
+    assert_true(fabs(rounds_deadline(&rounds, &r) - (60 + 20 * 30.25)) < 1e-9);
+    r.depth = CHECK_CASE;
+    assert_true(fabs(rounds_deadline(&rounds, &r) - 60) < 1e-9);
+    options.timeout_s = 60;
+    r.depth = CHECK_THOROUGH;
+    assert_true(fabs(rounds_deadline(&rounds, &r) - 60) < 1e-9);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(both_settings_end_together)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(both_settings_end_together),
+                                       cmocka_unit_test(checks_have_time_for_all_inputs)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

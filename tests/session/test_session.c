@@ -85,13 +85,33 @@ TEST(programs_start_and_are_given_copies)
     const double all = need + 2 * (STATS_CI_MIN + 1) * once; /* for launches and the check */
     assert_true(fabs(share_of(0, all) - all) < 1e-9);
     program.program = false; /* a shared object is loaded by the worker itself */
-    assert_true(fabs(session_least(&session).checks_s - (2 + 0.06)) < 1e-3);
+    const double check_s = session_check_s(cells[0].estimate.flops, CHECK_FULL);
+    assert_true(fabs(session_least(&session).checks_s - (check_s + 0.06)) < 1e-3);
+}
+
+/* A check takes as long as its problem is large, up to a limit; `attnbench check` asks the most. */
+TEST(checks_are_estimated_by_size_and_depth)
+{
+    static struct options options = {.command = COMMAND_CHECK, .checked = CHECKED_FULL};
+    assert_true(session_check_s(1e12, CHECK_CASE) == 0);
+    assert_true(fabs(session_check_s(0, CHECK_FULL) - 0.25) < 1e-9);
+    assert_true(fabs(session_check_s(2e7, CHECK_FULL) - 2) < 1e-9);
+    assert_true(fabs(session_check_s(1e12, CHECK_FULL) - 3.75) < 1e-9);
+    assert_true(fabs(session_check_s(1e8, CHECK_THOROUGH) - 15.25) < 1e-9);
+    assert_true(fabs(session_check_s(1e12, CHECK_THOROUGH) - 30.25) < 1e-9);
+    session.options = &options;
+    session.cases.items = cases;
+    session.first_drawn = 2;
+    const double in_check = session_least(&session).checks_s;
+    options.command = COMMAND_RUN;
+    assert_true(in_check > session_least(&session).checks_s + 20);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(programs_start_and_are_given_copies, two_cases),
+        cmocka_unit_test_setup(checks_are_estimated_by_size_and_depth, two_cases),
         cmocka_unit_test_setup(the_cheap_are_served_first, two_cases),
         cmocka_unit_test_setup(the_rest_is_shared_by_need, two_cases),
     };
