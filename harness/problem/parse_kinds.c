@@ -25,7 +25,8 @@ static bool read_size(const struct parse_key *key, struct piece value, struct at
                       const char **why)
 {
     uint64_t n;
-    if (!(key->option ? scan_count : scan_length)(value, PTRDIFF_MAX, &n, why))
+    if (key->option ? !scan_count(value, PTRDIFF_MAX, &n, why)
+                    : !scan_length(value, PTRDIFF_MAX, &n, why))
         return false;
     set_option(problem, key->option, n);
     *(size_t *)field(key, problem) = n;
