@@ -61,9 +61,11 @@ void report_answer_text(const struct report_answer *a, char *text, size_t size)
         message_add(text, size, " +-%.*f %%", decimals(100 * a->half), 100 * a->half);
     add_limit(a, text, size);
     add_others(a, text, size);
-    if (*a->choice && a->ranked)
+    if (*a->choice)
         message_add(text, size, "; the library chooses %s, %.2f x as long%s", a->choice, a->regret,
-                    a->choice_ties ? ", a tie" : "");
+                    !a->ranked       ? ", without an interval"
+                    : a->choice_ties ? ", a tie"
+                                     : "");
     if (*a->doubts)
         message_add(text, size, "; uncertain: %s", a->doubts);
 }
@@ -126,9 +128,9 @@ static void add_rivals(const struct cell *fastest, const struct cell *const *sor
             a->ratio = ratio.ratio;
         }
         const bool same_setting = sorted[i]->setting.name == fastest->setting.name;
-        if (report_is_chosen(row) && ratio.interval && same_setting) {
+        if (report_is_chosen(row) && (ratio.interval || !a->ranked) && same_setting) {
             memcpy(a->choice, variant, sizeof variant);
-            a->regret = ratio.ratio;
+            a->regret = fmax(1, ratio.ratio); /* round by round, though its median is above */
             a->choice_ties = tie;
         }
     }

@@ -67,10 +67,15 @@ def _others(a: Answer) -> list[str]:
         parts.append("no tie")
     if a.uncompared:
         parts.append(f"{a.uncompared} more with too few launches in the same rounds to tell")
-    if a.choice:
-        tie = ", a tie" if a.choice_ties else ""
-        parts.append(f"the library chooses {a.choice}, {a.regret:.2f} x as long{tie}")
     return parts
+
+
+def _choice(a: Answer) -> list[str]:
+    """What the library chooses, if it is another, and how far behind it is."""
+    if not a.choice:
+        return []
+    note = ", without an interval" if not a.ranked else ", a tie" if a.choice_ties else ""
+    return [f"the library chooses {a.choice}, {a.regret:.2f} x as long{note}"]
 
 
 def sentence(a: Answer) -> str:
@@ -81,7 +86,7 @@ def sentence(a: Answer) -> str:
     if a.bound and a.share == a.share:
         text += f": {100 * a.share:.0f} % of what {LIMITS[a.bound]}, {a.bound} bound"
     uncertain = [f"uncertain: {a.doubts}"] if a.doubts else []
-    return "; ".join([text, *_others(a), *uncertain])
+    return "; ".join([text, *_others(a), *_choice(a), *uncertain])
 
 
 # ---- from a ranking ------------------------------------------------------------------------------
@@ -141,7 +146,7 @@ def answer_of(group: Sequence[Ranked]) -> Answer:
     for r in others:
         if r.lo == r.lo and not ties(r) and not answer.next:
             answer.next, answer.ratio = r.cell.identity.label, r.ratio
-        if r.lo == r.lo and r.cell.chosen:
+        if r.cell.chosen and (r.lo == r.lo or not answer.ranked):
             answer.choice, answer.regret = r.cell.identity.label, regret(r)
             answer.choice_ties = ties(r)
     return answer

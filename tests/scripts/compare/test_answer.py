@@ -92,7 +92,8 @@ def test_one_launch_ranks_nothing(tmp_path: Path) -> None:
     )  # fmt: skip
     assert text == (
         "flash/avx2 on 1 thread, 1.00 ms: 90 % of what reading K and V allows, bandwidth bound; "
-        "1 launch, too few to rank it"
+        "1 launch, too few to rank it; the library chooses tiled/avx2, 2.00 x as long, without an "
+        "interval"
     )
 
 
