@@ -10,6 +10,7 @@
 #include "base/refuse.h"
 #include "base/stats.h"
 #include "base/units.h"
+#include "problem/operands_file.h"
 
 #define LONG_S 60 /* sessions from this length on are announced */
 
@@ -46,6 +47,14 @@ void beforehand_text(const struct session *session, const struct session_needs *
         message_add(text, BEFOREHAND_TEXT, "; %zu more cannot run%s", rest,
                     session->options->resume ? " or are done" : "");
     add_launches(session, needs, text);
+}
+
+bool beforehand_files(const struct session *session, char *message, size_t message_size)
+{
+    for (size_t i = 0; i < session->cases.count; i++)
+        if (!operands_file_opens(&session->cases.items[i].input, message, message_size))
+            return false;
+    return true;
 }
 
 void beforehand_tell(const struct session *session, const struct session_needs *needs)

@@ -109,6 +109,9 @@ json_t *matrix_json(const struct attn_kernel *kernel);
 void beforehand_text(const struct session *session, const struct session_needs *needs,
                      char text[BEFOREHAND_TEXT]);
 
+/* Whether the files that cases name can be opened; false fills message. */
+bool beforehand_files(const struct session *session, char *message, size_t message_size);
+
 /* Prints a note if a session is long, or if checks and one launch of each cell exceed the time asked for. */
 void beforehand_tell(const struct session *session, const struct session_needs *needs);
 

@@ -281,7 +281,9 @@ int run_command(const struct options *options)
     if (dry) {
         char text[BEFOREHAND_TEXT];
         beforehand_text(&run.session, &run.needs, text);
-        code = puts(text) >= 0 ? EXIT_AS_ASKED : EXIT_ENVIRONMENT;
+        const bool ready =
+            beforehand_files(&run.session, run.record.message, sizeof run.record.message);
+        code = puts(text) >= 0 && ready ? EXIT_AS_ASKED : EXIT_ENVIRONMENT;
     } else if (code == EXIT_AS_ASKED) {
         code = enter(&run);
     }

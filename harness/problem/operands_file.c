@@ -218,6 +218,16 @@ static struct safetensors *open_input(const struct input *input, char path[CASES
                : NULL;
 }
 
+bool operands_file_opens(const struct input *input, char *message, size_t message_size)
+{
+    char path[CASES_PATH];
+    if (!*input->path)
+        return true;
+    struct safetensors *opened = open_input(input, path, message, message_size);
+    safetensors_close(opened);
+    return opened;
+}
+
 bool operands_file_shape_of(const struct problem_case *c, struct tensors_shape *shape,
                             char *message, size_t message_size)
 {

@@ -55,6 +55,9 @@ bool operands_file_mask(struct tensor_set *set, const struct problem_case *c, ch
 /* Whether the file determines sizes that the problem leaves open. */
 bool operands_file_has_more(const struct attn_problem *problem);
 
+/* Whether the file that an input names, if it names one, is there and is a safetensors file. */
+bool operands_file_opens(const struct input *input, char *message, size_t message_size);
+
 bool operands_file_shape_of(const struct problem_case *c, struct tensors_shape *shape,
                             char *message, size_t message_size);
 bool operands_file_fill(struct tensor_set *set, const struct problem_case *c, char *message,

@@ -141,6 +141,18 @@ class Usage(CommandTest):
         self.assertEqual(took, round(4 + 0.06 * count))
         self.assertFalse(os.path.exists(self.output))
 
+    def test_a_dry_run_opens_the_files_of_cases(self) -> None:
+        """It says why a session would skip their cells, and ends with the same code."""
+        text = self.directory / "text"
+        text.write_text("no tensors", encoding="utf-8")
+        masked = "h=1,s=2,d=8,mask=bool input=normal+mask:file:"
+        for case in (masked + "/none", f"{masked}{text}", "h=1,s=2,d=8 input=file:/none:"):
+            words = ["--problem", case, "--kernel", "naive"]
+            why = self.cell_of("run", *words, "--force", code=3)["why"]
+            dry = run("run", *words, "--dry-run")
+            said = f"attnbench: {why.removeprefix('operands: ')}\n"
+            self.assertEqual((dry.returncode, dry.stderr), (3, said))
+
     def test_a_dry_run_of_a_resumed_session_leaves_the_file(self) -> None:
         self.cell_of("run", "--problem", TINY, "--kernel", "naive")
         before = lines(self.output)
