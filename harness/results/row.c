@@ -177,14 +177,19 @@ static json_t *check_of(const struct cell *cell)
     return check;
 }
 
-/* The passes of models that the case belongs to, each with its number of layers. */
+/* The passes of models that the case belongs to: how many of a pass's layers it is, and which layers of the
+ * model the pass leaves out. */
 static json_t *passes_of(const struct cell *cell)
 {
     json_t *passes = json_array();
     const struct pass_share *shares = cell->c->passes;
-    for (size_t i = 0; i < CASE_PASSES && shares[i].pass; i++)
-        json_array_append_new(passes, json_pack("{s:s, s:I}", "name", shares[i].pass->name,
-                                                "layers", (json_int_t)shares[i].layers));
+    for (size_t i = 0; i < CASE_PASSES && shares[i].pass; i++) {
+        const struct pass *pass = shares[i].pass;
+        json_array_append_new(passes, json_pack("{s:s, s:I, s:I, s:s?}", "name", pass->name,
+                                                "layers", (json_int_t)shares[i].layers, "of",
+                                                (json_int_t)pass->layers, "without",
+                                                *pass->without ? pass->without : NULL));
+    }
     return passes;
 }
 

@@ -1,4 +1,4 @@
-"""What a ranking comes to: a sentence on each case, and how good the library's choices are.
+"""What a ranking comes to: sentences on cases and models, and how good the library's choices are.
 
 The program says the same below its tables (harness/results/report_answer.c), by the same ratios
 round by round.  Its words and these are held to tests/data/answers.txt, numbers and ties to
@@ -12,7 +12,7 @@ from statistics import median
 
 from attntools.base.units import seconds
 from attntools.compare.ranking import NAMED, Ranked
-from attntools.results.cells import Cell
+from attntools.results.cells import Cell, Share
 from attntools.results.schema import DISTURBANCES
 
 LIMITS = {"compute": "the multiply-adds allow", "bandwidth": "reading K and V allows"}
@@ -123,6 +123,12 @@ def ties(r: Ranked) -> bool:
     return r.lo <= 1 <= r.hi
 
 
+def _half_s(cell: Cell) -> float:
+    """Half the interval of the median; NaN if there were too few launches for one."""
+    lo, hi = cell.interval_s or (NAN, NAN)
+    return (hi - lo) / 2
+
+
 def answer_of(group: Sequence[Ranked]) -> Answer:
     """What a ranking of one case and thread count comes to."""
     best = winner(group)
@@ -141,8 +147,7 @@ def answer_of(group: Sequence[Ranked]) -> Answer:
         uncompared=sum(r.lo != r.lo for r in others),
         doubts=", ".join(flag for flag in cell.flags if flag in DISTURBANCES),
     )
-    if cell.interval_s:
-        answer.half = (cell.interval_s[1] - cell.interval_s[0]) / 2 / cell.median_s
+    answer.half = _half_s(cell) / cell.median_s
     for r in others:
         if r.lo == r.lo and not ties(r) and not answer.next:
             answer.next, answer.ratio = r.cell.identity.label, r.ratio
@@ -174,3 +179,40 @@ def choices(ranking: Sequence[Sequence[Ranked]]) -> str:
             f"{best.cell.identity.label} in {best.cell.case} on {_threads(best.cell.threads)}"
         )
     return text
+
+
+# ---- models --------------------------------------------------------------------------------------
+
+
+def _pass(name: str, parts: Sequence[tuple[Share, Cell]]) -> str:
+    """The sum over a pass's cases of layers times the fastest kernel's median."""
+    first = parts[0][0]
+    layers = sum(share.layers for share, _ in parts)
+    total = sum(share.layers * cell.median_s for share, cell in parts)
+    half = sum(share.layers * _half_s(cell) for share, cell in parts) / total
+    named = [f"{share.layers} x {cell.case} by {cell.identity.label}" for share, cell in parts]
+    text = f"{name} on {_threads(parts[0][1].threads)}: attention takes "
+    text += f"{'more than ' if layers < first.of else ''}{seconds(total)}"
+    if half == half:
+        text += f" +-{_percent(100 * half)}"
+    text += f" in {layers} layers ({' + '.join(named)})"
+    if layers < first.of:
+        text += f"; {first.of - layers} more of {first.of} layers have no time"
+    if first.without:
+        text += f"; without {first.without}, which compute no softmax over keys"
+    return text
+
+
+def passes(ranking: Sequence[Sequence[Ranked]]) -> list[str]:
+    """A sentence on each pass of a model: the time of all its attention, by the fastest kernels.
+
+    The program says the same in its own words (harness/results/report_pass.c).
+    """
+    found: dict[tuple[str, int], dict[str, tuple[Share, Cell]]] = {}
+    for group in ranking:
+        cell = winner(group).cell
+        for share in cell.passes:
+            cases = found.setdefault((share.name, cell.threads), {})
+            if cell.case not in cases or cell.median_s < cases[cell.case][1].median_s:
+                cases[cell.case] = share, cell
+    return [_pass(name, list(cases.values())) for (name, _), cases in found.items()]

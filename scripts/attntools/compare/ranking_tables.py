@@ -103,8 +103,9 @@ def render_ranking(ranking: Sequence[Sequence[Ranked]], form: str, width: int | 
     if form == "csv":
         return ranking_csv(ranking)
     rows = rank_rows(ranking)
-    choices = answer.choices(ranking)
-    legend = (tables.wrapped(choices, width) + "\n" if choices else "") + unranked(ranking)
+    closing = [*answer.passes(ranking), answer.choices(ranking)]
+    legend = "".join(tables.wrapped(text, width) + "\n" for text in closing if text)
+    legend += unranked(ranking)
     legend += RANK_LEGEND
     says = answers(ranking)
     if form == "markdown":

@@ -206,8 +206,7 @@ def disturbed(cell: Cell) -> list[str]:
 
 def layers_in(cell: Cell, name: str) -> int:
     """How many layers of that pass a row stands for."""
-    passes = cell.row.get("passes") or []
-    return next((one["layers"] for one in passes if one["name"] == name), 0)
+    return next((one.layers for one in cell.passes if one.name == name), 0)
 
 
 def other_layers(results: Results, cell: Cell, name: str) -> tuple[list[str], float]:
@@ -230,7 +229,7 @@ def other_layers(results: Results, cell: Cell, name: str) -> tuple[list[str], fl
 def model(results: Results, cell: Cell) -> list[str]:
     """Each pass that the row's layers are part of, with what the others take."""
     found = []
-    for name in (one["name"] for one in cell.row.get("passes") or []):
+    for name in (one.name for one in cell.passes):
         count = layers_in(cell, name)
         mine = count * cell.median_s
         told, others = other_layers(results, cell, name)

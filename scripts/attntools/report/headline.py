@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from attntools.base.units import digits, size
+from attntools.compare.answer import passes
 from attntools.compare.ranking import Ranked, rank
 from attntools.plot import figures, noise, shapes, speedup
 from attntools.results.cells import WRONG_STATES, Cell, Results
@@ -114,7 +115,8 @@ def wrong(results: Results) -> str:
 
 def sentences(results: Results) -> list[str]:
     """The headline."""
-    said = (fastest(results), against_others(results), near_the_ceiling(results))
+    models = [f"{text}." for text in passes(rank(results))]
+    said = (fastest(results), against_others(results), near_the_ceiling(results), *models)
     return [text for text in said if text] or ["No cell of this file has a time."]
 
 

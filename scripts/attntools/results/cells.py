@@ -130,6 +130,15 @@ class Counters(msgspec.Struct, gc=False):
     cycles: Number = None
 
 
+class Share(msgspec.Struct, gc=False):
+    """Which layers of a model's pass a case is."""
+
+    name: str  # of the pass
+    layers: int
+    of: int = 0  # the pass has
+    without: str | None = None  # layers that compute no softmax over keys
+
+
 class Noise(msgspec.Struct, gc=False):
     """What tools read of a noise line."""
 
@@ -175,6 +184,7 @@ class Cell(Identified, kw_only=True, gc=False, eq=False):
     chosen: bool = False
     setting: Literal["base", "new"] | None = None  # of a session of two
     repro: str | None = None
+    passes: list[Share] = msgspec.field(default_factory=list)
     text: bytes = b""
     line: int = 0
     identity: Any = None

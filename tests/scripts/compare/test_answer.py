@@ -7,6 +7,7 @@ import sample
 from attntools.compare import answer, compare
 from attntools.compare.answer import Answer
 from attntools.compare.ranking import rank
+from attntools.report import headline
 from attntools.results.results import read
 
 DATA = Path(__file__).parents[2] / "data"
@@ -144,3 +145,33 @@ def test_compare_says_it_in_every_form(
         assert lines[at + 2 + below].endswith("  the library's choice")
         said = at + 3 + below
         assert lines[said].startswith("  tiled/avx2 on 1 thread, 100 us +-0.10 %; 1.20 x")
+
+
+def test_a_pass_of_a_model_takes_the_fastest_kernels_times_the_layers(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """Of two cases in a pass of nine layers, on one thread both, on two threads one."""
+
+    def of(layers: int, without: str | None = None) -> sample.Row:
+        return {"passes": [{"name": "m-decode-64", "layers": layers, "of": 9, "without": without}]}
+
+    path = sample.write(
+        tmp_path / "a.jsonl",
+        sample.session(),
+        sample.cell(alike(1e-3), **of(3)),
+        sample.cell(alike(2e-3), kernel="tiled", **of(3)),
+        sample.cell(alike(3e-3), s=64, kernel="tiled", **of(6)),
+        sample.cell([4e-3], threads=2, **of(3, "2 layers of delta net")),
+    )
+    said = (
+        "m-decode-64 on 1 thread: attention takes 21.0 ms +-0.10 % in 9 layers (3 x "
+        "prefill-f32-s512-d64 by flash/avx2 + 6 x prefill-f32-s64-d64 by tiled/avx2)",
+        "m-decode-64 on 2 threads: attention takes more than 12.0 ms in 3 layers (3 x "
+        "prefill-f32-s512-d64 by flash/avx2); 6 more of 9 layers have no time; without 2 layers "
+        "of delta net, which compute no softmax over keys",
+    )
+    for form in ("text", "markdown"):
+        assert compare.run([str(path), "--format", form]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert [line for line in lines if line.startswith("m-decode-64")] == list(said)
+    assert headline.sentences(read(path))[-2:] == [f"{text}." for text in said]
