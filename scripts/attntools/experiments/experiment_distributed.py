@@ -21,7 +21,7 @@ NETWORKS = {
 }
 LENGTHS = (1 << 20, 1 << 22, 1 << 24)
 CLUSTERS = (8, 16, 32, 64, 128, 256, 512, 1024)
-PREDICTED = 7  # number of the first look of a predicted line: not those of measured ones
+PREDICTED = 3  # number of the first look of a predicted line: not those of measured ones
 FASTER = 32  # times as fast as the host measured on: about 64 of its cores
 
 
@@ -165,7 +165,7 @@ def _predicted(ax: Axes, rows: list[Row], like: Row, s: int) -> None:
     for number, network in enumerate(NETWORKS):
         calls = [prediction(rows, like, FASTER, network, s, ranks) for ranks in CLUSTERS]
         shares = [100 * call.efficiency for call in calls]
-        look = style.Look(PREDICTED + number)
+        look = style.Look(PREDICTED + number, style.NEUTRAL)
         ax.plot(CLUSTERS, shares, color=look.colour, ls=look.line, label=network)
     ax.set_title(f"predicted, S = {s >> 20}M", fontsize=8)
     doubling(ax, CLUSTERS, 4)

@@ -97,7 +97,7 @@ def layouts(results: Results) -> Figure | None:
         for y, logs in enumerate(factors.values()):
             at = 100 * np.expm1(np.median(_level(logs), axis=1))
             farthest = max(farthest, *abs(at))
-            ax.plot(at, np.full(len(at), -y), "o", color=style.COLOURS[y], ms=4, alpha=0.8)
+            ax.plot(at, np.full(len(at), -y), "o", color=style.NEUTRAL[y], ms=4, alpha=0.8)
         ax.axvline(0, color=style.INK, lw=1)
         ax.set_ylim(0.5 - len(factors), 0.5)
         ax.set_yticks([-y for y in range(len(factors))], [FACTORS[name] for name in factors])

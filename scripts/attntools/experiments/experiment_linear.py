@@ -138,22 +138,30 @@ def linear(results: Results) -> Figure | None:
 
 
 def title(timed: list[Row], init: list[Row]) -> str:
-    """How far each way's speed-up goes from 1, and what fresh weights leave of the keys."""
-    said = []
-    for way, name in WAYS.items():
-        middles = [float(np.median(r)) for r in speedups(timed, way).values()]
-        if middles:
-            said.append(f"{name.split(': ')[1]} {_two(min(middles))} to {_two(max(middles))}")
-    text = f"Linear's layout: {', '.join(said)} times as fast" if said else ""
+    """What Linear's layout changes most in each way, and what fresh weights leave of the keys."""
+    said = [
+        f"{name.split(': ')[1]} up to {_extreme(ratios)}"
+        for way, name in WAYS.items()
+        if (ratios := [float(np.median(r)) for r in speedups(timed, way).values()])
+    ]
+    text = f"Weights stored as nn.Linear's make {', '.join(said)}" if said else ""
     at = max((r["params"]["d"] for r in init), default=0)
     keys = [
-        f"{_two(min(column(line, 'effective_keys')))} by {name.split(',')[0]}"
+        f"{_two(min(column(line, 'effective_keys')))} with {name.split(',')[0]}'s"
         for begin, (name, _) in INITS.items()
         if (line := [r for r in init if (r["params"]["init"], r["params"]["d"]) == (begin, at)])
     ]
-    fresh = f"fresh weights use {', '.join(keys)} of {TOKENS} keys" if keys else ""
+    fresh = f"of {TOKENS} keys a row uses {', '.join(keys)} fresh weights" if keys else ""
     text = "; ".join(filter(None, (text, fresh)))
     return text[0].upper() + text[1:]
+
+
+def _extreme(ratios: list[float]) -> str:
+    """The farthest from 1 of how many times as fast."""
+    low, high = min(ratios), max(ratios)
+    if low * high < 1:
+        return f"{_two(1 / low)} times as slow"
+    return f"{_two(high)} times as fast"
 
 
 def _two(x: float) -> str:

@@ -201,7 +201,7 @@ def invariance_title(changes: dict[str, list[Row]]) -> str:
 
 def _square(ax: Axes, x: int, y: int, text: str, *, good: bool) -> None:
     """A field of a table of outcomes."""
-    ax.barh(y, 0.96, 0.9, x - 0.48, color=style.COLOURS[2 if good else 4], alpha=0.5, lw=0)
+    ax.barh(y, 0.96, 0.9, x - 0.48, color=style.NEUTRAL[2 if good else 1], alpha=0.5, lw=0)
     ax.text(x, y, text, ha="center", va="center", fontsize=7)
 
 
@@ -246,7 +246,7 @@ def cache(results: Results) -> Figure | None:
     left.set_ylabel("operations, bytes")
     for y, row in enumerate(bits):
         share = row["values"]["same"] / row["params"]["s"]
-        right.barh(y, share, color=style.COLOURS[2 if share == 1 else 4], alpha=0.5)
+        right.barh(y, share, color=style.NEUTRAL[2 if share == 1 else 1], alpha=0.5)
         if share < 1:
             text = f"others differ by up to {power(row['values']['largest'])}"
             right.text(0.02, y, text, va="center", fontsize=7)
@@ -296,7 +296,7 @@ def exp_degree(results: Results) -> Figure | None:
     axes[0].set_title("relative error")
     if timed:
         times = 1e9 * column(timed, "seconds")
-        axes[1].bar(parameter(timed, "degree"), times, 0.6, color=style.COLOURS[0], lw=0)
+        axes[1].bar(parameter(timed, "degree"), times, 0.6, color=style.NEUTRAL[0], lw=0)
         axes[1].set_title("time of one exponential, ns")
     for ax in axes:
         ax.set_xlabel("degree of the polynomial")

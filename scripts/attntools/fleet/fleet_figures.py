@@ -79,7 +79,7 @@ def shares(fleet: Fleet) -> Figure | None:
 def _strip(ax: Axes, spread: Spread) -> None:
     """One quantity of one type: a mark a host, those that are off by name."""
     percent = {d: 100 * (d.ratio - 1) for d in spread.hosts}
-    look, off = style.Look(0), style.Look(1)
+    look, off = style.looks(("within", "off")).values()
     if spread.called < float("inf"):
         ends = [100 * expm1(sign * spread.called) for sign in (-1, 1)]
         ax.axvspan(*ends, color=style.BAND, lw=0, zorder=0)

@@ -22,7 +22,7 @@ def _panel(ax: Axes, s: trend.Series) -> None:
     """A series in percent of its first level, with a line for each level and its change."""
     at = date2num([datetime.fromisoformat(p.started.replace("Z", "+00:00")) for p in s.points])
     percent = [100 * (p.median_s / s.first - 1) for p in s.points]
-    look = style.Look(0)
+    look = style.Look(0, style.NEUTRAL)
     ax.plot(at, percent, look.marker, color=look.colour, ms=3)
     begin = [0, *(c.last for c in s.changes)]
     for start, end in zip(begin, [*(c.index for c in s.changes), len(at)], strict=True):
@@ -47,7 +47,7 @@ def _changes(ax: Axes, s: trend.Series, at: np.ndarray) -> None:
     taken: list[float] = []
     for c in sorted(s.changes, key=lambda c: -abs(np.log(c.ratio))):
         x = (at[c.index - 1] + at[c.index]) / 2
-        ax.axvline(x, color=style.COLOURS[1], ls="--", lw=1)
+        ax.axvline(x, color=style.NEUTRAL[1], ls="--", lw=1)
         place = min((x - lo) / (hi - lo), 1 - width)
         if all(abs(place - other) >= width for other in taken):
             taken.append(place)

@@ -15,10 +15,10 @@ HEIGHT = 5.2  # inches of a panel whose rows have none
 NAMED_ENDS = 4  # of those the first and the last are named
 
 LOOKS = {
-    Verdict.SLOWER.value: ("#D55E00", "s"),
-    Verdict.FASTER.value: ("#0072B2", "o"),
-    Verdict.SAME.value: ("#009E73", "^"),
-    Verdict.UNCLEAR.value: ("#888888", "D"),
+    Verdict.SLOWER.value: (style.NEUTRAL[1], "s"),
+    Verdict.FASTER.value: (style.NEUTRAL[0], "o"),
+    Verdict.SAME.value: (style.NEUTRAL[2], "^"),
+    Verdict.UNCLEAR.value: (style.FAINT, "D"),
 }
 
 

@@ -50,7 +50,7 @@ def _curves(ax: Axes, found: dict[str, list[float]]) -> None:
 def _flags(ax: Axes, counts: Sequence[tuple[str, int]], cells: int) -> None:
     """Cells by flag."""
     at = range(len(counts))
-    ax.barh(at, [100 * n / cells for _, n in counts], 0.6, color=style.COLOURS[5])
+    ax.barh(at, [100 * n / cells for _, n in counts], 0.6, color=style.NEUTRAL[0])
     for y, (_, n) in zip(at, counts, strict=True):
         ax.annotate(str(n), (100 * n / cells, y), (3, 0), textcoords="offset points", fontsize=7.5,
                     va="center")  # fmt: skip

@@ -28,7 +28,7 @@ TICK = 0.25  # inches of a number at the axis
 BINS = 50  # of the axis
 
 TIE = "a tie, or unknown"
-VERDICTS = {"ours slower": style.COLOURS[1], TIE: style.FAINT, "ours faster": style.COLOURS[0]}
+VERDICTS = {"ours slower": style.NEUTRAL[1], TIE: style.FAINT, "ours faster": style.NEUTRAL[0]}
 
 
 @dataclass
@@ -141,9 +141,9 @@ def _spreads(ax: Axes, found: Sequence[Speedup]) -> None:
         p05, p25, p50, p75, p95 = np.quantile(
             [s.ratio for s in part], [0.05, 0.25, 0.5, 0.75, 0.95]
         )
-        ax.plot([p05, p95], [y, y], color=style.COLOURS[0], lw=1.2)
-        ax.plot([p25, p75], [y, y], color=style.COLOURS[0], lw=5, solid_capstyle="butt")
-        ax.plot(p50, y, "o", color="white", mec=style.COLOURS[0], ms=5)
+        ax.plot([p05, p95], [y, y], color=style.NEUTRAL[0], lw=1.2)
+        ax.plot([p25, p75], [y, y], color=style.NEUTRAL[0], lw=5, solid_capstyle="butt")
+        ax.plot(p50, y, "o", color="white", mec=style.NEUTRAL[0], ms=5)
         ax.text(0.99, y, digits(p50), fontsize=7, ha="right", va="center",
                 transform=ax.get_yaxis_transform(), bbox=style.PAPER)  # fmt: skip
     ax.set_yticks(range(len(kinds)), [f"{k}, {len(p)}" for k, p in kinds.items()], fontsize=7.5)

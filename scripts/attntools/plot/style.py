@@ -31,6 +31,8 @@ from matplotlib.text import Text
 # five of Tol 2021, "Colour schemes", and a brown: apart from the first seven in lightness.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#882255",
            "#999933", "#332288", "#AA7744", "#BB0022")  # fmt: skip
+# Muted, for what is no kernel: lengths, thresholds, kinds of cases, verdicts.
+NEUTRAL = ("#3F5362", "#A9797A", "#7F9C8F", "#5B5B4B", "#8084A8", "#B7A08A", "#6E4A5A", "#B8A9B5")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", "*", ">", "p", "h")
 LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)), (0, (8, 2)), (0, (3, 3)),
          (0, (8, 2, 2, 2)), (0, (2, 3)), (0, (8, 1, 1, 1, 1, 1, 1, 1)), (0, (4, 1)))  # fmt: skip
@@ -95,13 +97,13 @@ def families(text: str) -> list[str]:
 class Look:
     """How one series is drawn everywhere in a figure."""
 
-    def __init__(self, index: int) -> None:
+    def __init__(self, index: int, colours: Sequence[str] = COLOURS) -> None:
         """Look number `index`; colour, mark and dash come back together after 144 of them.
 
         No two of those have the mark and the dash in common.
         """
-        turn, self.index = index // len(COLOURS), index
-        self.colour = COLOURS[index % len(COLOURS)]
+        turn, self.index = index // len(MARKERS), index
+        self.colour = colours[index % len(colours)]
         self.marker = MARKERS[(index + turn) % len(MARKERS)]
         self.line = LINES[(index + 2 * turn) % len(LINES)]
 
@@ -116,8 +118,8 @@ class Look:
 
 
 def looks(names: Iterable[str]) -> dict[str, Look]:
-    """A look for each name, in order of appearance."""
-    return {name: Look(i) for i, name in enumerate(dict.fromkeys(names))}
+    """A look for each name, which is no kernel's, in order of appearance."""
+    return {name: Look(i, NEUTRAL) for i, name in enumerate(dict.fromkeys(names))}
 
 
 def figure(

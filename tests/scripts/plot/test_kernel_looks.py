@@ -4,8 +4,9 @@ from pathlib import Path
 
 import sample
 from attntools.experiments import experiment_costs
-from attntools.plot import costs, figures, kernel_looks, lengths, rivals, style
+from attntools.plot import changes, costs, figures, kernel_looks, lengths, rivals, speedup, style
 from attntools.results.results import read
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 NAMES = ("naive", "split_kv", "flash", "mine")
@@ -63,6 +64,29 @@ def test_looks_are_told_apart_without_colour() -> None:
     assert len({(look.marker, str(look.line)) for look in every}) == len(kernel_looks.KERNELS)
     many = style.looks(f"k{i}" for i in range(144)).values()
     assert len({(look.marker, str(look.line)) for look in many}) == 144
+
+
+def test_what_is_no_kernel_has_no_kernels_colour(tmp_path: Path) -> None:
+    """Thresholds, kinds of cases and verdicts; muted colours lie apart from all of kernels'."""
+    apart = [
+        max(abs(x - y) for x, y in zip(to_rgb(one), to_rgb(other), strict=True))
+        for one in style.NEUTRAL
+        for other in style.COLOURS
+    ]
+    assert min(apart) > 0.15
+    rows = [
+        sample.experiment("rescale", {"part": "count", "input": name, "threshold": t, "block": 64},
+                          rescales=1)
+        for name in ("normal", "layer0.")
+        for t in (0, 8)
+    ]  # fmt: skip
+    cells = [sample.cell(kernel=k, group=g) for k, g in (("flash", "ours"), ("gemm", "rivals"))]
+    file = read(sample.write(tmp_path / "a.jsonl", sample.session(), *cells, *rows))
+    for found in (experiment_costs.rescale(file), speedup.figure(file)):
+        (known,) = found.legends
+        assert {line.get_color() for line in known.legend_handles} <= {*style.NEUTRAL}
+    assert {look.colour for look in changes.looks().values()} < {*style.NEUTRAL, style.FAINT}
+    assert {*speedup.VERDICTS.values()} < {*style.NEUTRAL, style.FAINT}
 
 
 def test_kernels_that_no_table_has_do_not_share_a_look() -> None:
