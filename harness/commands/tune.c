@@ -90,7 +90,8 @@ bool tune_write(const struct cell *cells, size_t count, const char *path, char *
         written = write_text(path, text, message, message_size);
     }
     if (written)
-        progress_say("%s: %zu choices, %zu of them other than by the rules", path, n, overruled);
+        progress_say("%s: %zu choice%s, %zu of them other than by the rules", path, n,
+                     n == 1 ? "" : "s", overruled);
     free(points);
     free(text);
     return written;

@@ -12,6 +12,7 @@
 #include "base/scan.h"
 
 #define MOST 1000000 /* largest count in a configuration */
+#define NAMES 160    /* bytes of all names of a field */
 
 void config_fail(struct config *c, const char *format, ...)
 {
@@ -85,14 +86,27 @@ const json_t *config_field(const struct config *c, const char *names)
     return NULL;
 }
 
+/* "num_layers or n_layer" of "num_layers,n_layer" */
+static const char *any_of(const char *names, char text[NAMES])
+{
+    struct piece rest = {names, strlen(names)};
+    *text = 0;
+    for (bool more = true; more;) {
+        const struct piece name = piece_split(&rest, ",", &more);
+        message_add(text, NAMES, "%s%.*s", *text ? " or " : "", (int)name.length, name.at);
+    }
+    return text;
+}
+
 size_t config_count(struct config *c, const char *names, bool needed)
 {
+    char all[NAMES];
     const json_t *value = config_field(c, names);
     const json_int_t n = json_integer_value(value);
     if (!value && needed)
-        config_fail(c, "no field %s", names);
+        config_fail(c, "no field %s", any_of(names, all));
     else if (value && (!json_is_integer(value) || n < 1 || n > MOST))
-        config_fail(c, "%s is not a whole number from 1 to %d", names, MOST);
+        config_fail(c, "%s is not a whole number from 1 to %d", any_of(names, all), MOST);
     return n >= 1 && n <= MOST ? (size_t)n : 0;
 }
 

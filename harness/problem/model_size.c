@@ -53,7 +53,7 @@ bool model_size_read(struct piece text, struct model_size *size, char *message, 
     if (colon && !list) {
         struct piece number = page;
         const bool form = piece_skip(&number, "page") && number.length;
-        if (!form || !scan_count(number, 1 << 20, &keys, &why) || !keys)
+        if (!form || !scan_length(number, 1 << 20, &keys, &why))
             return refuse(message, message_size, "--batch %s: %s", scan_quote(page, quoted), why);
         text = piece_from(text.at, colon);
     }

@@ -145,7 +145,7 @@ static bool divide_for(struct model *model, struct piece workers, char *message,
     uint64_t n = 0;
     struct piece count = workers;
     const bool form = piece_skip(&count, "tp") && count.length;
-    if (!form || !scan_number(count, 1 << 16, &n, &why) || !n || (why = divide(model, n)))
+    if (!form || !scan_length(count, 1 << 16, &n, &why) || (why = divide(model, n)))
         return refuse(message, size, "--model %s: %s %s", model->name, scan_quote(workers, quoted),
                       why);
     if (n > 1)

@@ -67,9 +67,7 @@ class Tune(CommandTest):
         wisdom = str(self.directory / "wisdom")
         tuned = run("tune", *self.PROBLEM, "--launches", "6", "--output", wisdom, *BESIDE)
         self.assertEqual(tuned.returncode, 0, tuned)
-        self.assertRegex(
-            tuned.stderr, rf"{wisdom}: 1 choices, [01] of them other than by the rules"
-        )
+        self.assertRegex(tuned.stderr, rf"{wisdom}: 1 choice, [01] of them other than by the rules")
         text = pathlib.Path(wisdom).read_text(encoding="utf-8")
         (kernel, isa) = re.findall(r"(?m)^point f32 f32 1 16 16 1 32 32 (\w+) (\w+)$", text)[0]
         again = ("run", *self.PROBLEM, "--kernel", "best", *BRIEF, "--output", self.output)

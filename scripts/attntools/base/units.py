@@ -73,6 +73,11 @@ def size(value: float) -> str:
     return scaled(value, "B", ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "K"), (1, "")))
 
 
+def counted(n: int, noun: str) -> str:
+    """1 cell, 2 cells."""
+    return f"{n} {noun}{'s'[: n != 1]}"
+
+
 def change(ratio: float) -> str:
     """A ratio as a change: +3.1 %."""
     return f"{100 * (ratio - 1):+.1f} %" if math.isfinite(ratio) else "-"

@@ -5,7 +5,7 @@ from collections.abc import Container, Iterable, Sequence
 
 from attntools.base import tables
 from attntools.base.junit import Case, document
-from attntools.base.units import change, seconds
+from attntools.base.units import change, counted, seconds
 from attntools.compare.apart import found_equal
 from attntools.compare.comparison import Comparison, Verdict, decided, geometric_mean
 from attntools.results.cells import Cell, Identity
@@ -100,7 +100,7 @@ def summary(comparisons: Sequence[Comparison]) -> str:
     parts = [f"{counts[v]} {v.value}" for v in Verdict if counts[v] or v is not Verdict.WRONG]
     wrong = sum(c.wrong for c in comparisons)
     missing = sum(c.base is None or c.new is None for c in comparisons)
-    line = f"{len(comparisons)} cells: {', '.join(parts)}"
+    line = f"{counted(len(comparisons), 'cell')}: {', '.join(parts)}"
     if wrong:
         line += f"; {wrong} with a wrong result only in the new file"
     if missing:

@@ -55,6 +55,7 @@ from attntools.base.cli import (
     scratch_folder,
 )
 from attntools.base.files import OutputError, refuse_unwritable, write_text
+from attntools.base.units import counted
 from attntools.compare.compare import percentage
 from attntools.compare.comparison import THRESHOLD, Verdict
 from attntools.gate import gate_junit, gate_settings, selection
@@ -188,7 +189,7 @@ def confirm(plan: Plan, outcome: Outcome, options: argparse.Namespace) -> None:
     suspects = [j.identity for j in outcome.judged if j.verdict is Verdict.SLOWER]
     if not suspects:
         return
-    say(TOOL, f"{len(suspects)} cells look slower; confirming on fresh pairs")
+    say(TOOL, f"confirming on fresh pairs: {counted(len(suspects), 'cell')} that may be slower")
     fresh = Plan(plan.builds, plan.folder, plan.sample_s, plan.seed + 10**6)
     again = measure(fresh, suspects, "confirming", options, first=False)
     take_failures(again, outcome)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from attntools.base.cli import Exit, ToolError, say
+from attntools.base.units import counted
 from attntools.compare.comparable import incomparable
 from attntools.gate import gate_settings, icount, selection
 from attntools.gate.gate_builds import TOOL, Build, build, left_out, resolve
@@ -32,7 +33,7 @@ def leave_out_rivals(base: Results, new: Results) -> None:
     for side in (base, new):
         side.cells = {i: c for i, c in side.cells.items() if i not in rivals}
     if rivals:
-        say(TOOL, f"{len(rivals)} cells of rivals are left out")
+        say(TOOL, f"left out: {counted(len(rivals), 'cell')} of rivals")
 
 
 def matched(base: Results, new: Results, outcome: Outcome) -> list[Identity]:

@@ -7,7 +7,7 @@ from math import exp, expm1, isfinite
 import numpy as np
 from attntools.base import tables
 from attntools.base.cli import Exit
-from attntools.base.units import digits, seconds
+from attntools.base.units import counted, digits, seconds
 from attntools.compare.comparison import Verdict
 from attntools.gate.gate_instructions import Counted
 from attntools.gate.gate_instructions import table as table_of_counts
@@ -70,7 +70,7 @@ class Outcome:
             Exit.OK: self.no_regression(),
             Exit.REGRESSION: f"{self.slower()} of {self.cells()} cells "
             + ("take more instructions" if self.counted else "are slower"),
-            Exit.WRONG_RESULT: f"{len(self.wrong)} cells compute something wrong",
+            Exit.WRONG_RESULT: f"{counted(len(self.wrong), 'cell')} with a wrong result",
             Exit.TOO_NOISY: f"undecided, too noisy to tell: a change of {limit} cannot be ruled "
             f"out in {len(noisy)} of {len(self.judged)} cells{seen_there(noisy)}",
             Exit.INCOMPARABLE: f"no base to compare with: {self.base_trouble()}",
@@ -83,16 +83,17 @@ class Outcome:
         labels = list(dict.fromkeys(i.label for i in self.base_only))
         more = f" and {len(labels) - MOST_NAMED} more" if len(labels) > MOST_NAMED else ""
         named = ", ".join(labels[:MOST_NAMED]) + more
-        return f"{len(self.base_only)} cells are in the base alone: {named}"
+        return f"{counted(len(self.base_only), 'cell')} only in the base: {named}"
 
     def no_regression(self) -> str:
         """What was ruled out: with --noise-limit that may be less than the threshold asks for."""
         undecided = self.undecided()
         if not undecided:
-            return f"no regression in {self.cells()} cells"
+            return f"no regression in {counted(self.cells(), 'cell')}"
         return (
-            f"no regression of {100 * self.noise_limit:.3g} % in {self.cells()} cells; undecided "
-            f"above {100 * self.threshold:.3g} % in {len(undecided)} of them{seen_there(undecided)}"
+            f"no regression of {100 * self.noise_limit:.3g} % in {counted(self.cells(), 'cell')}; "
+            f"undecided above {100 * self.threshold:.3g} % in {len(undecided)} of them"
+            f"{seen_there(undecided)}"
         )
 
     def standing(self) -> list[Judged]:
@@ -114,7 +115,7 @@ class Outcome:
     def base_trouble(self) -> str:
         """Why there is no base."""
         if self.base_wrong:
-            return f"{len(self.base_wrong)} cells of the base compute something wrong"
+            return f"{counted(len(self.base_wrong), 'cell')} of the base with a wrong result"
         return "no cell has a time in both builds"
 
     def smallest(self) -> float:

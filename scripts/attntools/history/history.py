@@ -34,7 +34,7 @@ from attntools.base import tables
 from attntools.base.cli import Exit, ToolError, guard, parser, reason, refuse_over, say
 from attntools.base.files import make_directory, write_text
 from attntools.base.tables import width_of
-from attntools.base.units import seconds
+from attntools.base.units import counted, seconds
 from attntools.fleet.fleet_tables import fleet_of, fleet_text
 from attntools.gate.gate_builds import ROOT
 from attntools.history import database, trend
@@ -150,7 +150,10 @@ def show_trend(connection: sqlite3.Connection, options: argparse.Namespace) -> E
         print(f"{'compared all the same' if b.compared else 'not compared'}: {b.what}"
               f", from {b.started} on{where}")  # fmt: skip
     hidden = f", {known} of them accepted (--all lists them)" if known and not options.all else ""
-    print(f"{len(followed)} cells followed, {len(rows) + (known if hidden else 0)} changes{hidden}")
+    print(
+        f"{counted(len(followed), 'cell')} followed, "
+        f"{counted(len(rows) + (known if hidden else 0), 'change')}{hidden}"
+    )
     if options.fail_on and new:
         say(TOOL, f"{new} slow-downs are not accepted")
         return Exit.REGRESSION
@@ -183,7 +186,7 @@ def accept(connection: sqlite3.Connection, options: argparse.Namespace) -> None:
     database.accept(connection, session, changed, options.reason)
     if same:
         say(TOOL, f"{same} others did not change up to session {session}")
-    print(f"{len(changed)} cells accepted")
+    print(f"{counted(len(changed), 'cell')} accepted")
 
 
 def export(connection: sqlite3.Connection, options: argparse.Namespace) -> None:

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
-from attntools.base.units import digits, size
+from attntools.base.units import counted, digits, size
 from attntools.compare.answer import passes
 from attntools.compare.ranking import Ranked, rank
 from attntools.plot import figures, noise, shapes, speedup
@@ -147,7 +147,7 @@ def counts(results: Results) -> str:
     """How many cells, in which state, and how right they are."""
     states = Counter(c.state for c in results.cells.values() if c.state != "ok")
     errors = [e for c in results.right if (e := c.number("check.error_over_bound")) == e]
-    parts = [f"{len(results.cells)} cells, {len(results.timed)} with a time"]
+    parts = [f"{counted(len(results.cells), 'cell')}, {len(results.timed)} with a time"]
     parts += [f"{n} {state}" for state, n in states.most_common()]
     if errors:
         parts.append(f"largest error {digits(max(errors))} of its bound")
@@ -170,7 +170,7 @@ def trust(results: Results) -> str:
         parts.append(f"half an interval is {_medians(found, noise.WIDTH)}")
     few = sum(c.interval_s is None for c in results.timed)
     if few:
-        parts.append(f"{few} cells have too few launches for an interval")
+        parts.append(f"{counted(few, 'cell')} with too few launches for an interval")
     if not results.complete:
         parts.append("the session did not end")
     return "; ".join(parts) or "nothing is known of the noise"

@@ -32,7 +32,7 @@ def test_columns_of_one_session_need_no_caveat(tool: Tool, tmp_path: Path) -> No
     rows = [sample.cell(threads=n) for n in (1, 2)]
     path = sample.write(tmp_path / "a", sample.session(), *rows)
     out = tool(compare, path, "--by", "threads", "--base", "1").out
-    assert "threads 2 against threads 1: 1 cells: " in out
+    assert "threads 2 against threads 1: 1 cell: " in out
     assert "Different sessions" not in out
 
 
@@ -152,7 +152,7 @@ def test_no_mean_of_what_is_not_known(tool: Tool, tmp_path: Path) -> None:
         for name, t in (("a", 1e-3), ("b", 1.1e-3))
     ]
     outcome = tool(compare, *paths)
-    assert "1 cells: 0 SLOWER, 1 UNCLEAR, 0 FASTER, 0 SAME" in outcome.out
+    assert "1 cell: 0 SLOWER, 1 UNCLEAR, 0 FASTER, 0 SAME" in outcome.out
     assert "geometric mean" not in outcome.out
     page = tool(report, *paths, "--output", "-").out
     assert "of 1 cells 0 slower, 0 faster, 0 the same, 1 unclear." in page

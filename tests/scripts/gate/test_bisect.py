@@ -98,7 +98,7 @@ def test_interrupted_ones_go_on(repository: Repository) -> None:
 @pytest.mark.parametrize(
     ("good", "bad", "code", "said"),
     [
-        ("HEAD~1", "HEAD", 1, "HEAD against HEAD~1: no regression in 1 cells"),
+        ("HEAD~1", "HEAD", 1, "HEAD against HEAD~1: no regression in 1 cell"),
         ("HEAD", "HEAD~1", 4, "HEAD is no ancestor of HEAD~1"),
         ("HEAD", "HEAD", 4, "HEAD is no ancestor of HEAD"),
         ("nowhere", "HEAD", 5, "nowhere is no commit"),

@@ -48,7 +48,7 @@ def gated(watched, in_process: None):  # noqa: ANN001, ANN201
 def test_equal_builds_pass(gated) -> None:  # noqa: ANN001
     outcome = gated()
     assert outcome.code == 0
-    assert outcome.out.startswith("### ✅ attnbench gate: no regression in 1 cells\n")
+    assert outcome.out.startswith("### ✅ attnbench gate: no regression in 1 cell\n")
     assert "The smallest slow-down that would have been seen in every cell (power 0.8): **" in (
         outcome.out
     )
@@ -60,7 +60,7 @@ def test_slower_build_is_confirmed_and_explained(gated) -> None:  # noqa: ANN001
     assert "1 of 1 cells are slower" in outcome.out
     assert "| **SLOWER**, confirmed |" in outcome.out
     assert "instructions +5.0 %; cycles per instruction +0.0 %" in outcome.out
-    assert "gate: 1 cells look slower; confirming on fresh pairs" in outcome.err
+    assert "gate: confirming on fresh pairs: 1 cell that may be slower" in outcome.err
 
 
 def test_faster_build_passes(gated) -> None:  # noqa: ANN001
@@ -85,8 +85,8 @@ def test_rivals_are_left_out(gated) -> None:  # noqa: ANN001
     outcome = gated(None, "--kernel", "flash,torch", rivals=["torch"], broken="torch",
                     state="failed")  # fmt: skip
     assert outcome.code == 0
-    assert "no regression in 1 cells" in outcome.out
-    assert "gate: 1 cells of rivals are left out" in outcome.err
+    assert "no regression in 1 cell" in outcome.out
+    assert "gate: left out: 1 cell of rivals" in outcome.err
     outcome = gated(None, "--kernel", "torch", rivals=["torch"])
     assert (outcome.code, outcome.out) == (4, "")
     assert "the selection has no cell that either build can run" in outcome.err
@@ -139,7 +139,7 @@ def test_undecided_is_not_called_no_regression(gated) -> None:  # noqa: ANN001
     outcome = gated({"noise": 0.02}, "--noise-limit", "10", noise=0.02)
     assert outcome.code == 0
     assert outcome.out.startswith(
-        "### ⚠️ attnbench gate: no regression of 10 % in 1 cells; undecided above 2 % in 1 of them; "
+        "### ⚠️ attnbench gate: no regression of 10 % in 1 cell; undecided above 2 % in 1 of them; "
         f"only a slow-down of {seen} % or more would have been seen there\n"
     )
 
@@ -165,22 +165,20 @@ def test_a_kernel_of_the_base_alone(gated) -> None:  # noqa: ANN001
     outcome = gated(None, *chosen, lacks="gemm")
     assert outcome.code == 0
     assert outcome.out.startswith(
-        "### ⚠️ attnbench gate: no regression in 1 cells; 1 cells are in the base alone: gemm/avx2\n"
+        "### ⚠️ attnbench gate: no regression in 1 cell; 1 cell only in the base: gemm/avx2\n"
     )
     outcome = gated(None, *chosen, "--fail-on", "removed", lacks="gemm")
     assert outcome.code == 7
-    assert outcome.out.startswith(
-        "### ❌ attnbench gate: no regression in 1 cells; 1 cells are in "
-    )
+    assert outcome.out.startswith("### ❌ attnbench gate: no regression in 1 cell; 1 cell only in ")
     outcome = gated(None, *chosen, "--fail-on", "removed", lacks="gemm", factor=1.05)
     assert outcome.code == 1
-    assert "1 of 1 cells are slower; 1 cells are in the base alone: gemm/avx2\n" in outcome.out
+    assert "1 of 1 cells are slower; 1 cell only in the base: gemm/avx2\n" in outcome.out
     assert gated(None, *chosen, "--fail-on", "removed").code == 0
     only_the_base = gated(None, *chosen, lacks="flash,gemm")
     assert only_the_base.code == 5
-    assert "no cell has a time in both builds; 2 cells are in the base alone" in only_the_base.out
+    assert "no cell has a time in both builds; 2 cells only in the base" in only_the_base.out
     named = gated(None, "--kernel", "gemm/avx2", "--fail-on", "removed", lacks="gemm")
-    assert (named.code, "1 cells are in the base alone: gemm/avx2" in named.out) == (7, True)
+    assert (named.code, "1 cell only in the base: gemm/avx2" in named.out) == (7, True)
     added = gated({"lacks": "gemm"}, *chosen)
     assert (added.code, "Only in the new build:\n\n- `b=1" in added.out) == (0, True)
     assert gated({"lacks": "gemm"}, "--kernel", "gemm").code == 5
@@ -235,7 +233,7 @@ def test_a_dry_run_says_what_needs_no_time(gated) -> None:  # noqa: ANN001
     before = gated({"state": "failed", "broken": "gemm"}, *chosen)
     assert (before.code, "gate: wrong in base: " in before.err) == (5, True)
     gone = gated(None, *chosen, lacks="gemm")
-    assert (gone.code, "gate: 1 cells are in the base alone: gemm/avx2" in gone.err) == (0, True)
+    assert (gone.code, "gate: 1 cell only in the base: gemm/avx2" in gone.err) == (0, True)
     assert gated(None, *chosen, "--fail-on", "removed", lacks="gemm").code == 7
 
 
@@ -288,7 +286,7 @@ def test_equal_programs_are_measured_only_if_asked(tool: Tool, tmp_path: Path) -
     assert tool(gate, *sides, "--dry-run").out == said
     outcome = tool(gate, *sides, "--equal")
     assert outcome.code == 0
-    assert "no regression in 1 cells" in outcome.out
+    assert "no regression in 1 cell" in outcome.out
     assert "**Base and new are the same program to the byte: nothing can be found.**" in outcome.out
 
 
@@ -396,7 +394,7 @@ def test_memory_and_huge_pages_reach_every_launch(gated) -> None:  # noqa: ANN00
 def test_wrong_base_is_no_base(gated) -> None:  # noqa: ANN001
     outcome = gated({"state": "failed"})
     assert outcome.code == 5
-    assert "no base to compare with: 1 cells of the base compute something wrong" in outcome.out
+    assert "no base to compare with: 1 cell of the base with a wrong result" in outcome.out
 
 
 def test_base_that_cannot_run_the_selection(gated) -> None:  # noqa: ANN001
@@ -472,7 +470,7 @@ def test_summary_goes_to_a_file(tool: Tool, tmp_path: Path) -> None:
     outcome = tool(gate, "--base", base, "--new", new, "-n", "6", *ONCE, "--output", out)
     assert outcome.code == 0
     assert out.read_text().startswith("### ✅ attnbench gate")
-    assert outcome.err.endswith("gate: no regression in 1 cells\n")
+    assert outcome.err.endswith("gate: no regression in 1 cell\n")
 
 
 def test_unwritable_summary_is_refused_before_anything_runs(tool: Tool, tmp_path: Path) -> None:
@@ -541,7 +539,7 @@ def compare_plugins(  # noqa: ANN201
 def test_two_plugins_are_compared(compare_plugins) -> None:  # noqa: ANN001
     outcome = compare_plugins(1.0, 1.0)
     assert outcome.code == 0, outcome
-    assert "no regression in 1 cells" in outcome.out
+    assert "no regression in 1 cell" in outcome.out
     assert "| plugins/avx2 |" in outcome.out  # the kernel that was asked for, without a digest
     assert compare_plugins(1.0, 1.2).code == 1
 

@@ -38,7 +38,7 @@ def test_what_is_not_compared_is_said(repository: Repository) -> None:
     gate = repository.gate("--base", "HEAD~1", "--new", "HEAD")
     assert gate.code == 0
     assert re.search(r"gate: uncommitted changes are not in HEAD \(\w+\): program\n", gate.err)
-    assert gate.out.startswith("### ⚠️ attnbench gate: no regression in 1 cells\n")
+    assert gate.out.startswith("### ⚠️ attnbench gate: no regression in 1 cell\n")
     assert "\n**Uncommitted changes are not in HEAD (" in gate.out
     gate = repository.gate("--base", "HEAD", "--new", "HEAD~1")
     assert "uncommitted" not in gate.out + gate.err

@@ -60,15 +60,15 @@ def test_add_list_show_trend_accept(kept, tmp_path: Path) -> None:  # noqa: ANN0
     assert listed[1].split()[:2] == ["1", "2026-01-01T00:00:00Z"]
     assert "prefill-f32-s512-d64 flash/avx2 1 cores warm" in kept("show", 1).out
     lines = kept("trend").out.splitlines()
-    assert lines[-1] == "1 cells followed, 1 changes"
+    assert lines[-1] == "1 cell followed, 1 change"
     assert "2026-01-08T00:00:00Z  000000000000" in lines[1]
     assert "+10." in lines[1] or "+9." in lines[1]
     outcome = kept("trend", "--fail-on", "new")
     assert (outcome.code, outcome.err) == (1, "history: 1 slow-downs are not accepted\n")
-    assert kept("accept", 8, "--reason", "checks more").out == "1 cells accepted\n"
+    assert kept("accept", 8, "--reason", "checks more").out == "1 cell accepted\n"
     assert kept("trend", "--fail-on", "new").code == 0
     assert kept("trend").out.splitlines()[1:] == [
-        "1 cells followed, 1 changes, 1 of them accepted (--all lists them)"
+        "1 cell followed, 1 change, 1 of them accepted (--all lists them)"
     ]
     assert kept("trend", "--all").out.splitlines()[1].endswith("checks more")
     assert kept("trend", "--plot", tmp_path / "figures").code == 0
@@ -127,7 +127,7 @@ def levels(path: Path, *medians: float) -> list[Path]:
 def test_any_session_of_a_level_accepts_it(kept, tmp_path: Path, session: int) -> None:  # noqa: ANN001
     kept("add", *levels(tmp_path, 1e-3, 1.1e-3, 1.3e-3))
     outcome = kept("accept", session, "--reason", "checks more")
-    assert (outcome.code, outcome.out) == (0, "1 cells accepted\n")
+    assert (outcome.code, outcome.out) == (0, "1 cell accepted\n")
     assert outcome.err == f"history: 1 others did not change up to session {session}\n"
     first, second = kept("trend", "--all").out.splitlines()[1:3]
     assert "2026-01-07T" in first

@@ -74,7 +74,7 @@ def test_machine_and_trust_are_three_lines(tool: Tool, tmp_path: Path) -> None:
         "aaaaaaaaaaaa, GNU 12.2.0 -O3 -DNDEBUG; 2026-01-02",
         "3 cells, 2 with a time; 1 unsupported; largest error 0.00400 of its bound",
         "a kernel and its twin differ by 5.00 % in the median; a difference of 3.10 % would have "
-        "been seen; half an interval is 0 %; 1 cells have too few launches for an interval; the "
+        "been seen; half an interval is 0 %; 1 cell with too few launches for an interval; the "
         "session did not end",
     ):
         assert f"<dd>{line}</dd>" in text
