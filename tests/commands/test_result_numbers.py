@@ -142,16 +142,16 @@ class Rows(CommandTest):
         self.assertEqual(re.findall(r"[0-9.]+%", said), shares)
 
     def test_too_few_seconds_are_said_beforehand(self) -> None:
-        """2.06 s are granted to each check and 0.06 s to each launch of something tiny."""
+        """0.31 s are granted to each check and 0.06 s to each launch of something tiny."""
         cells = ["--problem", TINY, "--kernel", "naive,online", "--threads", "1", "--launches", "1"]
         cells += FULL
         said = run("run", *cells, "--seconds", "0.5").stderr.splitlines()
         self.assertIn(
-            "attnbench: 0.5 s asked; at least about 4 s are needed: checks of 2 variants alone "
-            "take about 4 s, one launch of each cell 0 s",
+            "attnbench: 0.5 s asked; at least about 1 s are needed: checks of 2 variants alone "
+            "take about 1 s, one launch of each cell 0 s",
             said[:2],  # behind one of another session on this machine
         )
-        for enough in ("4", "9"):  # 4.24 are needed, which reads 4
+        for enough in ("1", "9"):  # 0.74 are needed, which reads 1
             self.assertNotIn("asked", run("run", *cells, "--seconds", enough).stderr)
 
     def test_a_long_session_says_so_beforehand(self) -> None:
