@@ -129,6 +129,8 @@ json_t *options_arguments(const struct options *options);
 
 /* Option number `index` of a command, an experiment's parameters first; NULL past the last one. */
 const struct option *options_of(enum command command, const struct option *own, size_t index);
+
+/* The option of that name, without "--"; NULL if there is none. */
 const struct option *options_named(enum command command, const struct option *own,
                                    struct piece name);
 
