@@ -10,9 +10,9 @@ json_t *number_json(double x)
     return isfinite(x) ? json_real(x) : json_null();
 }
 
-double number_at(const json_t *object, const char *outer, const char *key)
+double number_at(const json_t *object, const char *key)
 {
-    const json_t *value = json_object_get(outer ? json_object_get(object, outer) : object, key);
+    const json_t *value = json_object_get(object, key);
     return json_is_number(value) ? json_number_value(value) : NAN;
 }
 

@@ -9,8 +9,8 @@
 /* x, or null where it is not finite. */
 json_t *number_json(double x);
 
-/* Number `key` of an object, or of its member `outer` if that is not NULL; NaN where there is none. */
-double number_at(const json_t *object, const char *outer, const char *key);
+/* Number `key` of an object; NaN where there is none. */
+double number_at(const json_t *object, const char *key);
 
 /* Text `key` of an object; "" where there is none. */
 const char *text_at(const json_t *object, const char *key);

@@ -59,7 +59,7 @@ static void print_arithmetic(const json_t *at)
         printf("\n  %-12s", text_at(isa, "isa"));
         for (size_t c = 0; c < count; c++) {
             char number[UNITS_TEXT];
-            units_number(number_at(isa, NULL, columns[c].key), number);
+            units_number(number_at(isa, columns[c].key), number);
             printf(" %8s", *number ? number : "-");
         }
     }
@@ -73,12 +73,11 @@ static void print_bandwidth(const json_t *at)
     char bytes[UNITS_TEXT], name[16];
     printf("  %-14s %10s %10s\n", "footprint", "read", "copy");
     json_array_foreach (json_object_get(at, "bandwidth"), i, level) {
-        units_bytes(number_at(level, NULL, "bytes"), bytes);
-        snprintf(name, sizeof name, "L%.0f", number_at(level, NULL, "level"));
+        units_bytes(number_at(level, "bytes"), bytes);
+        snprintf(name, sizeof name, "L%.0f", number_at(level, "level"));
         printf("  %-4s %9s %10.1f %10.1f\n",
                json_is_true(json_object_get(level, "memory")) ? "mem" : name, bytes,
-               number_at(level, NULL, "read_gbytes_per_s"),
-               number_at(level, NULL, "copy_gbytes_per_s"));
+               number_at(level, "read_gbytes_per_s"), number_at(level, "copy_gbytes_per_s"));
     }
 }
 
@@ -88,14 +87,14 @@ static void print_caches(const json_t *caches)
     size_t i;
     const json_t *cache;
     json_array_foreach (caches, i, cache) {
-        const double kib = number_at(cache, NULL, "bytes") / 1024;
-        const double sharers = number_at(cache, NULL, "shared_by_threads");
+        const double kib = number_at(cache, "bytes") / 1024;
+        const double sharers = number_at(cache, "shared_by_threads");
         report_wrapped(LINE_INDENT,
                        "%-22s %.0f of L%.0f, %g %s, %.0f ways, %.0f-byte lines, %.0f thread%s each",
-                       i ? "" : "caches", number_at(cache, NULL, "count"),
-                       number_at(cache, NULL, "level"), kib < 1024 ? kib : kib / 1024,
-                       kib < 1024 ? "KiB" : "MiB", number_at(cache, NULL, "ways"),
-                       number_at(cache, NULL, "line_bytes"), sharers, sharers == 1 ? "" : "s");
+                       i ? "" : "caches", number_at(cache, "count"), number_at(cache, "level"),
+                       kib < 1024 ? kib : kib / 1024, kib < 1024 ? "KiB" : "MiB",
+                       number_at(cache, "ways"), number_at(cache, "line_bytes"), sharers,
+                       sharers == 1 ? "" : "s");
     }
 }
 
@@ -107,7 +106,7 @@ static void print_core_kinds(const json_t *kinds)
     json_array_foreach (kinds, i, kind) {
         const char *name, *separator = ": ";
         json_t *fact;
-        printf("%-22s %.0f on CPUs %s", i ? "" : "core_kinds", number_at(kind, NULL, "cores"),
+        printf("%-22s %.0f on CPUs %s", i ? "" : "core_kinds", number_at(kind, "cores"),
                text_at(kind, "cpus"));
         json_object_foreach (json_object_get(kind, "facts"), name, fact) {
             printf("%s%s %s", separator, name, json_string_value(fact));
@@ -164,7 +163,7 @@ static void print_text(const json_t *all)
     json_t *at;
     print_description(json_object_get(all, "machine"));
     json_array_foreach (json_object_get(all, "ceilings"), i, at) {
-        const double threads = number_at(at, NULL, "threads");
+        const double threads = number_at(at, "threads");
         printf("\nceilings, %.0f thread%s (GFLOP/s, 1e9 exp/s, GB/s)\n", threads,
                threads == 1 ? "" : "s");
         print_arithmetic(at);

@@ -228,7 +228,7 @@ static int finish(struct run *run, enum rounds_end end)
         report_absent_cases(run->session.cells, run->session.cell_count);
     if (run->session.first_drawn < run->session.cases.count)
         report_drawn(run->session.cases.count - run->session.first_drawn, run->session.seed);
-    const double wall_s = end == ROUNDS_DONE ? number_at(ended, NULL, "wall_s") : NAN;
+    const double wall_s = end == ROUNDS_DONE ? number_at(ended, "wall_s") : NAN;
     report_summary(run->session.cells, run->session.cell_count, wall_s);
     report_noise(run->noise);
     if (session_worked(&run->time) > 0)

@@ -148,9 +148,8 @@ static double slope(const json_t *rows)
     struct experiment_part part = {.rows = rows, .where = "dtype=f32 input=normal"};
     double n = 0, x1 = 0, y1 = 0, xx = 0, xy = 0;
     while (experiment_part_next(&part)) {
-        const double x = log(experiment_number(part.params, "s"));
-        const double y = log(experiment_number(part.values, "rms") /
-                             experiment_number(part.values, "output_rms"));
+        const double x = log(number_at(part.params, "s"));
+        const double y = log(number_at(part.values, "rms") / number_at(part.values, "output_rms"));
         if (!isfinite(y))
             continue;
         n++;
@@ -169,8 +168,7 @@ static void report_normal(const json_t *rows)
     size_t biased = 0, count = 0;
     while (experiment_part_next(&part)) {
         count++;
-        biased += fabs(experiment_number(part.values, "mean")) >
-                  3 * experiment_number(part.values, "mean_se");
+        biased += fabs(number_at(part.values, "mean")) > 3 * number_at(part.values, "mean_se");
     }
     if (count)
         report_sentence("In f32 the error relative to the output grows as the keys to the power of "
@@ -186,8 +184,8 @@ static void report_sink(const json_t *rows)
     const char *worst_name = "", *best_name = "";
     double keys = 0, worst = -1, best = INFINITY;
     while (experiment_part_next(&part)) {
-        const double s = experiment_number(part.params, "s");
-        const double share = experiment_number(part.values, "error_over_bound");
+        const double s = number_at(part.params, "s");
+        const double share = number_at(part.values, "error_over_bound");
         if (s < keys)
             continue;
         if (s > keys) {

@@ -153,9 +153,8 @@ struct experiment_extent {
 struct experiment_extent experiment_extent(const json_t *rows, const char *where, const char *key);
 size_t experiment_where(const json_t *rows, const char *where);
 
-/* Element `index` of an array in an object, and a number in an object; NaN if absent. */
+/* Element `index` of an array in an object; NaN if absent. */
 double experiment_at_number(const json_t *object, const char *key, size_t index);
-double experiment_number(const json_t *object, const char *key);
 
 /* A whole number in an object, 0 if absent; whether the string under the key is `text`. */
 size_t experiment_count(const json_t *object, const char *key);

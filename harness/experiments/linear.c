@@ -187,11 +187,10 @@ static bool compute(const json_t *s, json_t *rows, struct experiment_work *work)
 /* Whether the two versions of a layer differ by no more than rounding explains. */
 static bool is_right(const struct experiment_part *part, bool exact)
 {
-    const double difference = experiment_number(part->values, "difference");
-    const double output = experiment_number(part->values, "output_difference");
+    const double difference = number_at(part->values, "difference");
+    const double output = number_at(part->values, "output_difference");
     return isfinite(difference) && isfinite(output) &&
-           (exact ? difference == 0 && output == 0
-                  : experiment_number(part->values, "over_bound") <= 1);
+           (exact ? difference == 0 && output == 0 : number_at(part->values, "over_bound") <= 1);
 }
 
 static size_t count_wrong(const json_t *rows)
@@ -234,8 +233,8 @@ static void say_init(const json_t *rows)
         experiment_extent(rows, "part=init init=linear", "effective_keys");
     double widest = 0, rand = NAN;
     while (experiment_part_next(&part)) {
-        const double d = experiment_number(part.params, "d");
-        const double keys = experiment_number(part.values, "effective_keys");
+        const double d = number_at(part.params, "d");
+        const double keys = number_at(part.values, "effective_keys");
         rand = d > widest || (d == widest && keys > rand) ? keys : rand;
         widest = fmax(widest, d);
     }

@@ -167,13 +167,13 @@ static bool report(const json_t *rows)
     struct experiment_part part = {.rows = rows};
     double plain = NAN, kernel = INFINITY;
     while (experiment_part_next(&part)) {
-        const double up = experiment_number(part.values, "up");
+        const double up = number_at(part.values, "up");
         if (!experiment_is(part.params, "dtype", "f32"))
             continue;
         if (experiment_is(part.params, "by", PLAIN))
             plain = up;
         else if (!experiment_is(part.params, "by", SAFE))
-            kernel = fmin(kernel, fmin(up, experiment_number(part.values, "down")));
+            kernel = fmin(kernel, fmin(up, number_at(part.values, "down")));
     }
     experiment_list(
         rows, NULL, "dtype by up down most",

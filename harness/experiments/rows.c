@@ -74,7 +74,7 @@ struct experiment_extent experiment_extent(const json_t *rows, const char *where
     struct experiment_part part = {.rows = rows, .where = where};
     struct experiment_extent extent = {.first = NAN, .least = INFINITY, .most = -INFINITY};
     while (experiment_part_next(&part)) {
-        const double x = experiment_number(part.values, key);
+        const double x = number_at(part.values, key);
         extent.first = extent.rows++ ? extent.first : x;
         extent.missing += isnan(x);
         extent.least = fmin(extent.least, x);
@@ -92,11 +92,6 @@ double experiment_at_number(const json_t *object, const char *key, size_t index)
 {
     const json_t *value = json_array_get(json_object_get(object, key), index);
     return json_is_number(value) ? json_number_value(value) : NAN;
-}
-
-double experiment_number(const json_t *object, const char *key)
-{
-    return number_at(object, NULL, key);
 }
 
 size_t experiment_count(const json_t *object, const char *key)

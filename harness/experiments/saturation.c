@@ -132,8 +132,8 @@ static double find_end(const json_t *rows, struct experiment_part *last)
     double stops = NAN;
     while (experiment_part_next(&part)) {
         *last = part;
-        if (isnan(stops) && experiment_number(part.values, "dead") > 0.5)
-            stops = experiment_number(part.params, "d");
+        if (isnan(stops) && number_at(part.values, "dead") > 0.5)
+            stops = number_at(part.params, "d");
     }
     return stops;
 }
@@ -153,9 +153,8 @@ static bool report(const json_t *rows)
     if (last.values)
         report_sentence("Without a scale %.1f keys are in use at d = %.0f and %.0f %% of the rows "
                         "are dead; with 1/sqrt(d) there are %.0f to %.0f at every d.",
-                        experiment_number(last.values, "effective_keys"),
-                        experiment_number(last.params, "d"),
-                        100 * experiment_number(last.values, "dead"), root.least, root.most);
+                        number_at(last.values, "effective_keys"), number_at(last.params, "d"),
+                        100 * number_at(last.values, "dead"), root.least, root.most);
     if (isfinite(stops))
         report_sentence("Learning stops at d = %.0f: from there on most rows pass less than a "
                         "thousandth of the gradient that they pass with 1/sqrt(d).",

@@ -219,7 +219,7 @@ static size_t count_wrong(const json_t *rows)
                                 experiment_at_number(part.values, "printed", j));
         if (!same)
             report_sentence("By %s, times %g: DIFFERS.", text_at(part.params, "by"),
-                            experiment_number(part.params, "multiplier"));
+                            number_at(part.params, "multiplier"));
         wrong += !same;
     }
     return wrong;
@@ -235,14 +235,14 @@ static struct peak find_peak(const json_t *rows, const char *input)
     struct experiment_part part = {.rows = rows, .where = "part=multiplier"};
     struct peak peak = {0};
     while (experiment_part_next(&part)) {
-        const double keys = experiment_number(part.params, "keys");
+        const double keys = number_at(part.params, "keys");
         if (!experiment_is(part.params, "input", input) || !(keys >= peak.keys))
             continue;
         if (keys > peak.keys)
             peak = (struct peak){.keys = keys};
-        peak.last_multiplier = experiment_number(part.params, "multiplier");
-        peak.last_gradient = experiment_number(part.values, "gradient");
-        peak.last_largest = experiment_number(part.values, "largest");
+        peak.last_multiplier = number_at(part.params, "multiplier");
+        peak.last_gradient = number_at(part.values, "gradient");
+        peak.last_largest = number_at(part.values, "largest");
         if (peak.last_gradient > peak.gradient) {
             peak.gradient = peak.last_gradient;
             peak.multiplier = peak.last_multiplier;

@@ -116,7 +116,7 @@ static bool holds(const json_t *values, const char *interval, double x)
 /* Adds the published variances, and whether they lie inside the interval. */
 static void judge_published(json_t *values, const json_t *s)
 {
-    const double before = experiment_number(s, "before"), after = experiment_number(s, "after");
+    const double before = number_at(s, "before"), after = number_at(s, "after");
     json_object_set_new(values, "before", json_real(before));
     json_object_set_new(values, "before_inside", json_boolean(holds(values, "ci95", before)));
     json_object_set_new(values, "after", json_real(after));
@@ -213,11 +213,10 @@ static struct held held_of(const json_t *rows)
     struct experiment_part part = {.rows = rows, .where = "part=sweep"};
     struct held all = {0};
     while (experiment_part_next(&part)) {
-        const double theory = experiment_number(part.values, "theory");
+        const double theory = number_at(part.values, "theory");
         all.rows++;
         all.held += holds(part.values, "ci95", theory);
-        all.farthest =
-            fmax(all.farthest, fabs(experiment_number(part.values, "variance") / theory - 1));
+        all.farthest = fmax(all.farthest, fabs(number_at(part.values, "variance") / theory - 1));
     }
     return all;
 }

@@ -114,12 +114,12 @@ static void short_name(const json_t *params, char text[TABLE_CELL])
 static bool within(const struct experiment_part *head, const char *difference,
                    const char *tolerance, const char *what)
 {
-    const double off = experiment_number(head->values, difference);
-    const double allowed = experiment_number(head->values, tolerance);
+    const double off = number_at(head->values, difference);
+    const double allowed = number_at(head->values, tolerance);
     if (!json_object_get(head->values, difference) || off <= allowed)
         return true;
     report_sentence("Head %.0f DIFFERS: %s by %.2g, and rounding explains %.2g.",
-                    experiment_number(head->params, "head"), what, off, allowed);
+                    number_at(head->params, "head"), what, off, allowed);
     return false;
 }
 
@@ -136,18 +136,18 @@ static bool print_looks(const json_t *rows, const struct experiment_part *layer)
         if (!experiment_is(part.params, "layer", text_at(layer->params, "layer")))
             continue;
         const bool causal = experiment_is(part.params, "mask", "causal");
-        report_sentence("Head %.0f%s %s.", experiment_number(part.params, "head"),
+        report_sentence("Head %.0f%s %s.", number_at(part.params, "head"),
                         causal ? ", causal," : "", text_at(part.values, "looks"));
         char weights[64];
         snprintf(weights, sizeof weights, "weights of %.40s", text_at(part.values, "kernel"));
         right &= within(&part, "kernels_difference", "kernels_tolerance", weights);
         right &=
             within(&part, "output_difference", "output_tolerance", "its output from the file's");
-        const double unscaled = experiment_number(part.values, "unscaled_keys_in_use");
+        const double unscaled = number_at(part.values, "unscaled_keys_in_use");
         least = fmin(least, unscaled);
         most = fmax(most, unscaled);
-        worst = fmax(worst, experiment_number(part.values, "kernels_difference"));
-        off = fmax(off, experiment_number(part.values, "output_difference"));
+        worst = fmax(worst, number_at(part.values, "kernels_difference"));
+        off = fmax(off, number_at(part.values, "output_difference"));
     }
     report_sentence("Without the scale a row would use %.1f to %.1f keys, by head and mask.", least,
                     most);

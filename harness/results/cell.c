@@ -96,8 +96,8 @@ struct attn_work cell_work(const struct cell *cell)
 
 void cell_set_work(struct cell *cell, const json_t *counted)
 {
-    const double flops = number_at(counted, NULL, "useful_flops");
-    const double bytes = number_at(counted, NULL, "compulsory_bytes");
+    const double flops = number_at(counted, "useful_flops");
+    const double bytes = number_at(counted, "compulsory_bytes");
     const double dims = (double)(cell->c->problem.qk_dim + cell->c->problem.v_dim);
     if (flops >= 0 && bytes > 0)
         cell->work = (struct attn_work){flops / dims / 2, flops, bytes};

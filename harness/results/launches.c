@@ -21,6 +21,12 @@ struct series {
 
 #define WHOLE SIZE_MAX /* the number itself, not one of an array */
 
+/* The object `outer` of a launch's record; NULL for the record itself. */
+static const json_t *object_of(const json_t *launch, const char *outer)
+{
+    return outer ? json_object_get(launch, outer) : launch;
+}
+
 /* One number of every launch that has it. */
 static struct series per_launch(const struct cell *cell, const char *outer, const char *key,
                                 size_t index)
@@ -29,7 +35,7 @@ static struct series per_launch(const struct cell *cell, const char *outer, cons
     struct series s = {alloc_bytes((launches + 1) * sizeof(double)), 0};
     for (size_t i = 0; s.x && i < launches; i++) {
         const json_t *launch = json_array_get(cell->launches, i);
-        const json_t *x = json_object_get(outer ? json_object_get(launch, outer) : launch, key);
+        const json_t *x = json_object_get(object_of(launch, outer), key);
         x = index == WHOLE ? x : json_array_get(x, index);
         if (json_is_number(x))
             s.x[s.n++] = json_number_value(x);
@@ -99,7 +105,8 @@ double launches_largest(const struct cell *cell, const char *outer, const char *
 {
     double largest = NAN;
     for (size_t i = 0; i < json_array_size(cell->launches); i++)
-        largest = fmax(largest, number_at(json_array_get(cell->launches, i), outer, key));
+        largest =
+            fmax(largest, number_at(object_of(json_array_get(cell->launches, i), outer), key));
     return largest;
 }
 
@@ -108,8 +115,8 @@ double launches_fraction(const struct cell *cell, double work, const char *ceili
     struct series s = {alloc_bytes((json_array_size(cell->launches) + 1) * sizeof(double)), 0};
     for (size_t i = 0; s.x && i < json_array_size(cell->launches); i++) {
         const json_t *launch = json_array_get(cell->launches, i);
-        const double fraction = work / number_at(launch, NULL, "median_s") / 1e9 /
-                                number_at(launch, "ceiling", ceiling);
+        const double fraction = work / number_at(launch, "median_s") / 1e9 /
+                                number_at(object_of(launch, "ceiling"), ceiling);
         if (isfinite(fraction))
             s.x[s.n++] = fraction;
     }

@@ -102,7 +102,7 @@ static size_t cut(const struct cell **listed, size_t count, size_t room, const s
 
 static void fill_unfinished(const struct cell *cell, struct table_row *row)
 {
-    const double error = number_at(cell->check, NULL, "error_over_bound");
+    const double error = number_at(cell->check, "error_over_bound");
     const size_t launches = json_array_size(cell->launches);
     char variant[96];
     cell_variant(cell, variant);

@@ -227,7 +227,7 @@ struct program_time program_copy_measure(struct worker *worker, struct program_c
 /* A rate in an answer; ends the launch if there is none. */
 static double rate_of(struct worker *worker, const json_t *answer, const char *key)
 {
-    const double rate = number_at(answer, NULL, key);
+    const double rate = number_at(answer, key);
     if (!(rate > 0))
         worker_give_up(worker, CELL_FAILED, "the program gives no %s among its ceilings", key);
     return rate;

@@ -180,7 +180,7 @@ TEST(rates_are_of_counted_work)
     assert_true(json_number_value(json_object_get(cell.row, "gflops")) == 25);
     assert_true(json_number_value(json_object_get(cell.row, "gbytes_per_s")) == 0.1);
     assert_true(json_number_value(json_object_get(cell.row, "fraction_of_fma")) == 0.25);
-    assert_true(number_at(cell.row, "ceiling", "fma_from_l1_gflops") == 90);
+    assert_true(number_at(json_object_get(cell.row, "ceiling"), "fma_from_l1_gflops") == 90);
     cell_free(&cell);
 }
 
