@@ -10,6 +10,22 @@ json_t *number_json(double x)
     return isfinite(x) ? json_real(x) : json_null();
 }
 
+json_t *numbers_json(const double *x, size_t n)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < n; i++)
+        json_array_append_new(array, number_json(x[i]));
+    return array;
+}
+
+json_t *integers_json(const int *x, size_t n)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < n; i++)
+        json_array_append_new(array, json_integer(x[i]));
+    return array;
+}
+
 double number_at(const json_t *object, const char *key)
 {
     const json_t *value = json_object_get(object, key);

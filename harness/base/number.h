@@ -1,5 +1,5 @@
 /*
- * number: numbers and texts of JSON objects.  JSON has no NaN and no infinity: both are written as null.
+ * number: numbers and texts in JSON.  JSON has no NaN and no infinity: both are written as null.
  */
 #ifndef HARNESS_BASE_NUMBER_H
 #define HARNESS_BASE_NUMBER_H
@@ -8,6 +8,10 @@
 
 /* x, or null where it is not finite. */
 json_t *number_json(double x);
+
+/* An array of n numbers, null where they are not finite; an array of n whole numbers. */
+json_t *numbers_json(const double *x, size_t n);
+json_t *integers_json(const int *x, size_t n);
 
 /* Number `key` of an object; NaN where there is none. */
 double number_at(const json_t *object, const char *key);

@@ -128,8 +128,7 @@ struct experiment_value {
 };
 json_t *experiment_values(const struct experiment_value *values);
 
-/* Arrays of n numbers, and of the two ends of a range; numbers that are not finite become null. */
-json_t *experiment_numbers(const double *x, size_t n);
+/* An array of the two ends of a range. */
 json_t *experiment_range(double lo, double hi);
 
 /* Iterates over the rows that have these parameters or values, over every row if `where` is NULL:

@@ -127,17 +127,9 @@ json_t *experiment_values(const struct experiment_value *values)
     return object;
 }
 
-json_t *experiment_numbers(const double *x, size_t n)
-{
-    json_t *array = json_array();
-    for (size_t i = 0; i < n; i++)
-        json_array_append_new(array, number_json(x[i]));
-    return array;
-}
-
 json_t *experiment_range(double lo, double hi)
 {
-    return experiment_numbers((double[]){lo, hi}, 2);
+    return numbers_json((double[]){lo, hi}, 2);
 }
 
 /* ---- tables ---------------------------------------------------------------------------------- */

@@ -98,7 +98,7 @@ static bool compute_published(const json_t *s, json_t *rows, struct experiment_w
                            experiment_pick(json_pack("{s:s, s:f}", "printed", printed[i].key,
                                                      "multiplier", printed[i].multiplier),
                                            s, "part by x"),
-                           json_pack("{s:o, s:O}", "weights", experiment_numbers(p, n), "printed",
+                           json_pack("{s:o, s:O}", "weights", numbers_json(p, n), "printed",
                                      json_object_get(example, printed[i].key)));
     }
     json_decref(example);

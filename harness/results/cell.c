@@ -151,8 +151,8 @@ json_t *cell_identity(const struct cell *cell)
     return json_pack("{s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:b, s:s, s:s?, s:s*, s:s*}",
                      "problem", problem, "case", cell->c->name, "kernel", cell->kernel_name, "isa",
                      attn_isa_name(cell->isa), "threads", cell->threads, "input", input,
-                     "placement", machine_placement_name(how->placement), "memory",
-                     machine_memory_name(how->memory), "huge_pages", (int)how->huge_pages, "cache",
+                     "placement", machine_placements[how->placement], "memory",
+                     machine_memories[how->memory], "huge_pages", (int)how->huge_pages, "cache",
                      how->cold ? "cold" : "warm", "plugin", *plugin ? plugin : NULL, "environment",
                      how->environment, "setting", how->name);
 }

@@ -170,7 +170,7 @@ static void print_memory(const struct cell *const *sorted, size_t count, const s
     if (!timed || (how->memory == MEMORY_FIRST_TOUCH && !how->huge_pages))
         return;
     snprintf(text, sizeof text, "  memory%s%s: %s, ", how->name ? " of " : "",
-             how->name ? how->name : "", machine_memory_name(how->memory));
+             how->name ? how->name : "", machine_memories[how->memory]);
     if (elsewhere)
         message_add(text, sizeof text, "elsewhere in %zu of %zu rows", elsewhere, timed);
     else

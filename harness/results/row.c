@@ -20,9 +20,7 @@ static json_t *medians_array(const struct cell *cell)
 {
     double *medians;
     const size_t n = launches_medians(cell, &medians);
-    json_t *array = json_array();
-    for (size_t i = 0; i < n; i++)
-        json_array_append_new(array, number_json(medians[i]));
+    json_t *array = numbers_json(medians, n);
     free(medians);
     return array;
 }

@@ -33,9 +33,9 @@ const char *setting_variable(const char *const *variables, const char *name)
 void setting_text(const struct setting *setting, char text[SETTING_TEXT])
 {
     char quoted[4 * SETTING_ENVIRONMENT + 16];
-    snprintf(text, SETTING_TEXT, "--placement %s", machine_placement_name(setting->placement));
+    snprintf(text, SETTING_TEXT, "--placement %s", machine_placements[setting->placement]);
     if (setting->memory != MEMORY_FIRST_TOUCH)
-        message_add(text, SETTING_TEXT, " --memory %s", machine_memory_name(setting->memory));
+        message_add(text, SETTING_TEXT, " --memory %s", machine_memories[setting->memory]);
     message_add(text, SETTING_TEXT, "%s%s", setting->huge_pages ? " --huge-pages" : "",
                 setting->cold ? " --cold" : "");
     if (!*text_of(setting->environment))

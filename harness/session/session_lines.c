@@ -6,19 +6,18 @@
 
 #include "base/build.h"
 #include "base/clock.h"
+#include "base/number.h"
 #include "base/random.h"
 #include "session.h"
 
 static json_t *settings(const struct session *s, bool alone)
 {
-    json_t *threads = json_array();
-    for (size_t i = 0; i < s->thread_counts; i++)
-        json_array_append_new(threads, json_integer(s->threads[i]));
     return json_pack("{s:I, s:f, s:b, s:I, s:o, s:s, s:s, s:b, s:s, s:f, s:b}", "seed",
                      (json_int_t)s->seed, "seconds", s->seconds, "limited", (int)s->limited,
-                     "launches", (json_int_t)s->options->launches, "threads", threads, "placement",
-                     machine_placement_name(s->options->placement), "memory",
-                     machine_memory_name(s->options->memory), "huge_pages",
+                     "launches", (json_int_t)s->options->launches, "threads",
+                     integers_json(s->threads, s->thread_counts), "placement",
+                     machine_placements[s->options->placement], "memory",
+                     machine_memories[s->options->memory], "huge_pages",
                      (int)s->options->huge_pages, "cache", s->options->cold ? "cold" : "warm",
                      "timeout_s", s->options->timeout_s, "alone", (int)alone);
 }

@@ -66,7 +66,6 @@ long machine_oom_kills(void);
 enum placement { PLACEMENT_CORES, PLACEMENT_THREADS, PLACEMENT_NUMA, PLACEMENT_NONE };
 
 extern const char *const machine_placements[]; /* their names; the last is NULL */
-const char *machine_placement_name(enum placement placement);
 
 /* How many threads can be bound: the hardware threads with PLACEMENT_THREADS, else the cores. */
 int machine_room(const struct machine *machine, enum placement placement);
@@ -103,7 +102,6 @@ bool machine_binding_holds(const struct machine *machine, int threads);
 enum memory_policy { MEMORY_FIRST_TOUCH, MEMORY_INTERLEAVE, MEMORY_BIND };
 
 extern const char *const machine_memories[]; /* their names; the last is NULL */
-const char *machine_memory_name(enum memory_policy policy);
 
 /* Sets the policy of all pages that this process touches from now on; after machine_bind(). */
 bool machine_memory_set(const struct machine *machine, enum memory_policy policy, char *message,

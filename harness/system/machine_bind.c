@@ -20,11 +20,6 @@ const char *const machine_placements[] = {
     NULL,
 };
 
-const char *machine_placement_name(enum placement placement)
-{
-    return machine_placements[placement];
-}
-
 /* First hardware thread of a core, which is itself one if the topology shows no cores. */
 static hwloc_obj_t first_thread(hwloc_topology_t topology, hwloc_obj_t core)
 {
@@ -100,7 +95,7 @@ bool machine_places(const struct machine *machine, enum placement placement, int
     }
     if (found < threads)
         snprintf(message, message_size, "placement %s has %d places here, %d threads requested",
-                 machine_placement_name(placement), found, threads);
+                 machine_placements[placement], found, threads);
     return found == threads;
 }
 

@@ -16,11 +16,6 @@ const char *const machine_memories[] = {
     NULL,
 };
 
-const char *machine_memory_name(enum memory_policy policy)
-{
-    return machine_memories[policy];
-}
-
 /* NUMA nodes of threads [first, last) if they are bound, else of the whole machine. */
 static hwloc_bitmap_t nodes_of(const struct machine *machine, int first, int last)
 {
@@ -53,7 +48,7 @@ bool machine_memory_set(const struct machine *machine, enum memory_policy policy
     hwloc_bitmap_free(nodes);
     if (!set)
         snprintf(message, message_size, "the system refuses memory policy %s",
-                 machine_memory_name(policy));
+                 machine_memories[policy]);
     return set;
 }
 
@@ -125,7 +120,7 @@ bool machine_memory_place(const struct machine *machine, void *data, size_t byte
     const bool placed = each_part(machine, data, bytes, policy, threads, move);
     if (!placed)
         snprintf(message, message_size, "the system refuses to place memory by %s",
-                 machine_memory_name(policy));
+                 machine_memories[policy]);
     return placed;
 }
 

@@ -21,14 +21,6 @@ json_t *program_request_plain(const char *action)
     return json_pack("{s:i, s:s}", "protocol", VERSION, "action", action);
 }
 
-static json_t *numbers(const int *x, size_t n)
-{
-    json_t *array = json_array();
-    for (size_t i = 0; i < n; i++)
-        json_array_append_new(array, json_integer(x[i]));
-    return array;
-}
-
 /* Masks, options and outputs, named as in capabilities. */
 static void set_words(json_t *shape, const struct attn_problem *p)
 {
@@ -64,8 +56,8 @@ json_t *program_request_prepare(const struct program_request_problem *what)
     json_t *rest =
         json_pack("{s:s, s:s, s:s, s:o, s:i, s:o, s:i, s:I}", "kernel", what->kernel, "isa",
                   attn_isa_name(what->isa), "problem", what->text, "shape", shape_of(what->problem),
-                  "threads", what->threads, "cpus", numbers(what->cpus, what->cpu_count), "file",
-                  PROCESS_FIRST_FILE_FD, "sets", (json_int_t)what->sets);
+                  "threads", what->threads, "cpus", integers_json(what->cpus, what->cpu_count),
+                  "file", PROCESS_FIRST_FILE_FD, "sets", (json_int_t)what->sets);
     json_object_update(request, rest);
     json_decref(rest);
     return request;

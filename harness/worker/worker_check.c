@@ -40,14 +40,6 @@ struct counts {
     int threads[CHECK_COUNTS];
 };
 
-static json_t *together(const struct counts *counts)
-{
-    json_t *threads = json_array();
-    for (size_t k = 0; k < counts->count; k++)
-        json_array_append_new(threads, json_integer(counts->threads[k]));
-    return threads;
-}
-
 /* A thread count's part of the answer. */
 static json_t *verdict(const struct worker *worker, const struct counts *counts,
                        const struct check_result *result)
@@ -57,7 +49,7 @@ static json_t *verdict(const struct worker *worker, const struct counts *counts,
     json_object_set(check, "caveats", json_object_get(caps, "caveats"));
     json_decref(caps);
     json_object_set_new(check, "depth", json_string(protocol_depth_name(r->depth)));
-    json_object_set_new(check, "threads", together(counts));
+    json_object_set_new(check, "threads", integers_json(counts->threads, counts->count));
     const enum cell_state state = result->ok           ? CELL_OK
                                   : result->unfinished ? CELL_SKIPPED
                                                        : CELL_FAILED;

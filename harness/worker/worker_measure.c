@@ -64,10 +64,7 @@ static json_t *timed_answer(const struct check_timed *timed)
 
 static json_t *numbers_answer(const double *x, size_t n)
 {
-    json_t *numbers = x ? json_array() : json_null();
-    for (size_t i = 0; x && i < n; i++)
-        json_array_append_new(numbers, number_json(x[i]));
-    return numbers;
+    return x ? numbers_json(x, n) : json_null();
 }
 
 /* Seconds to read K and V at a set's turn in the rotation, and again immediately afterwards. */
