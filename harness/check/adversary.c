@@ -42,6 +42,7 @@ static bool run_all(struct checker *checker, const struct adversary *adversary,
     const size_t needed = adversary->special_keys ? count
                           : adversary->heads      ? adversary->heads->count
                           : adversary->kinds      ? adversary->kinds(&c->problem)
+                          : adversary->kind_count ? adversary->kind_count
                                                   : 1;
     for (size_t first = 0; first < needed; first += heads)
         if (!run(checker, adversary, c, edges, count, first, SIZE_MAX))

@@ -7,57 +7,32 @@
 #include "adversary_scores.h"
 #include "base/random.h"
 
-/* Which keys of a head are special, of n. */
-typedef bool special(size_t j, size_t n);
+/* Which keys of a head are special. */
+enum special { FIRST, LAST, MIDDLE, FIRST_THIRD, LAST_THIRD, FIRST_BLOCK, ODD, ODD_BLOCKS, ALL };
 
-static bool is_in_first_third(size_t j, size_t n)
+/* Whether key j of n is. */
+static bool is_special(enum special which, size_t j, size_t n)
 {
-    return j < n / 3;
-}
-
-static bool is_in_last_third(size_t j, size_t n)
-{
-    return j >= n - n / 3;
-}
-
-static bool is_odd(size_t j, size_t n)
-{
-    (void)n;
-    return j % 2;
-}
-
-static bool is_in_odd_block(size_t j, size_t n)
-{
-    (void)n;
-    return j / 16 % 2;
-}
-
-/* The whole first block of keys of most kernels. */
-static bool is_in_first_block(size_t j, size_t n)
-{
-    return j < 128 && j + 1 < n;
-}
-
-static bool is_first(size_t j, size_t n)
-{
-    (void)n;
-    return j == 0;
-}
-
-static bool is_last(size_t j, size_t n)
-{
-    return j + 1 == n;
-}
-
-static bool is_in_the_middle(size_t j, size_t n)
-{
-    return j == n / 2;
-}
-
-static bool is_any(size_t j, size_t n)
-{
-    (void)j;
-    (void)n;
+    switch (which) {
+    case FIRST:
+        return j == 0;
+    case LAST:
+        return j + 1 == n;
+    case MIDDLE:
+        return j == n / 2;
+    case FIRST_THIRD:
+        return j < n / 3;
+    case LAST_THIRD:
+        return j >= n - n / 3;
+    case FIRST_BLOCK: /* the whole first block of keys of most kernels */
+        return j < 128 && j + 1 < n;
+    case ODD:
+        return j % 2;
+    case ODD_BLOCKS:
+        return j / 16 % 2;
+    case ALL:
+        break;
+    }
     return true;
 }
 
@@ -66,7 +41,7 @@ static bool is_any(size_t j, size_t n)
 /* A kind of head: its special keys have `score`, the others `others` times that, or a random score where
  * `others` is 0. */
 struct adversary_head {
-    special *is_special;
+    enum special special;
     double score, others;
 };
 
@@ -80,7 +55,7 @@ static double score_of(const struct adversary_context *c, struct kv_place at,
 {
     const struct adversary_head *head =
         &heads->kinds[adversary_kind(c->trial, at.b, at.g, heads->count)];
-    if (head->is_special(at.j, c->trial->problem.kv_len))
+    if (is_special(head->special, at.j, c->trial->problem.kv_len))
         return head->score;
     return head->others < 0 ? head->others * head->score : ordinary(c, at);
 }
@@ -95,12 +70,8 @@ double score_of_head(const void *context, struct kv_place at)
 
 /* A kernel must not subtract a number of this size from the other scores: they would lose their low bits. */
 static const struct adversary_head below[] = {
-    {is_in_first_third, -1e30, 0},
-    {is_in_first_block, -BEYOND, 0},
-    {is_first, -1e30, 0},
-    {is_in_last_third, -BEYOND, 0},
-    {is_odd, -1e30, 0},
-    {is_in_odd_block, -BEYOND, 0},
+    {FIRST_THIRD, -1e30, 0},  {FIRST_BLOCK, -BEYOND, 0}, {FIRST, -1e30, 0},
+    {LAST_THIRD, -BEYOND, 0}, {ODD, -1e30, 0},           {ODD_BLOCKS, -BEYOND, 0},
 };
 
 const struct adversary_heads heads_far_below = {below, ADVERSARY_COUNT(below)};
@@ -110,9 +81,8 @@ const struct adversary_heads heads_far_below = {below, ADVERSARY_COUNT(below)};
 /* Keys of weight 0 that no mask hides; a row that has no other key must give what a row without keys
  * gives. */
 static const struct adversary_head infinite[] = {
-    {is_in_first_block, -INFINITY, 0}, {is_any, -INFINITY, 0},
-    {is_in_odd_block, -INFINITY, 0},   {is_odd, -INFINITY, 0},
-    {is_last, -INFINITY, 0},           {is_in_last_third, -INFINITY, 0},
+    {FIRST_BLOCK, -INFINITY, 0}, {ALL, -INFINITY, 0},  {ODD_BLOCKS, -INFINITY, 0},
+    {ODD, -INFINITY, 0},         {LAST, -INFINITY, 0}, {LAST_THIRD, -INFINITY, 0},
 };
 
 const struct adversary_heads heads_infinite = {infinite, ADVERSARY_COUNT(infinite)};
@@ -126,12 +96,8 @@ bool shape_infinite(struct problem_case *c)
 /* ---- the largest numbers ----------------------------------------------------------------------- */
 
 static const struct adversary_head largest[] = {
-    {is_first, BEYOND, 0},
-    {is_last, BEYOND, 0},
-    {is_any, -BEYOND, 0},
-    {is_odd, BEYOND, -1},
-    {is_in_first_block, -BEYOND, -1},
-    {is_in_odd_block, -BEYOND, 0},
+    {FIRST, BEYOND, 0}, {LAST, BEYOND, 0},          {ALL, -BEYOND, 0},
+    {ODD, BEYOND, -1},  {FIRST_BLOCK, -BEYOND, -1}, {ODD_BLOCKS, -BEYOND, 0},
 };
 
 const struct adversary_heads heads_largest = {largest, ADVERSARY_COUNT(largest)};
@@ -152,10 +118,10 @@ bool shape_far_as_can_be(struct problem_case *c)
  * every second row.
  */
 static const struct adversary_head across[] = {
-    {is_last, 0x1p31, -0.6},
-    {is_in_the_middle, 0x1p31, -0.6},
-    {is_last, 0x1p45, -0.6},
-    {is_in_the_middle, 1e30, -0.6},
+    {LAST, 0x1p31, -0.6},
+    {MIDDLE, 0x1p31, -0.6},
+    {LAST, 0x1p45, -0.6},
+    {MIDDLE, 1e30, -0.6},
 };
 
 /* Rows of each kind, at least. */

@@ -6,45 +6,14 @@
 #include "adversary_scores.h"
 #include "base/random.h"
 
-/* ---- problems ------------------------------------------------------------------------------ */
-
-/* Gives the problem lists of `count` keys for each `block` queries, and at least enough queries and keys
- * for them. */
-static bool add_lists(struct attn_problem *p, size_t count, size_t block)
+void adversary_add_lists(struct attn_problem *p, size_t keys, size_t queries)
 {
     p->options |= ATTN_OPTION_INDEX;
-    p->index_count = count;
-    p->index_block = block;
+    p->index_count = keys;
+    p->index_block = queries ? queries : 1;
     p->q_len = p->q_len < 7 ? 7 : p->q_len;
     p->kv_len = p->kv_len < 130 ? 130 : p->kv_len;
-    return true;
 }
-
-bool shape_index(struct problem_case *c)
-{
-    return add_lists(&c->problem, 83, 1);
-}
-
-/* One list for three queries; the last list is for one or two. */
-bool shape_index_blocks(struct problem_case *c)
-{
-    return add_lists(&c->problem, 83, 3);
-}
-
-/* A causal mask hides some listed keys. */
-bool shape_index_causal(struct problem_case *c)
-{
-    c->problem.mask &= ~(unsigned)(ATTN_MASK_CAUSAL_TOP_LEFT | ATTN_MASK_TREE);
-    c->problem.mask |= ATTN_MASK_CAUSAL;
-    return add_lists(&c->problem, 150, 2);
-}
-
-bool shape_index_pages(struct problem_case *c)
-{
-    return add_lists(&c->problem, 83, 1) && shape_pages(c);
-}
-
-/* ---- lists --------------------------------------------------------------------------------- */
 
 void adversary_make_lists(struct trial *trial, adversary_entry *entry)
 {

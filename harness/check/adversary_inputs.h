@@ -12,8 +12,10 @@ struct adversary {
     /* Changes to the case's problem. */
     unsigned mask, options, outputs; /* added; a mask differs between sequences and heads */
     float softcap;
-    enum attn_dtype kv_dtype; /* of K and V, if it is a type with scales */
-    adversary_shape *shape;   /* other changes; false: not for this problem */
+    enum attn_dtype kv_dtype;       /* of K and V, if it is a type with scales */
+    enum input_scales scales;       /* other than INPUT_SCALES_TOKEN */
+    size_t list_keys, list_queries; /* each list of so many keys is for so many queries, 0: one */
+    adversary_shape *shape;         /* other changes; false: not for this problem */
 
     /* The operands: N(0, 1); or prescribed scores, with a V of this mean; or what `fill` makes. */
     patterns_score *score;
@@ -29,7 +31,8 @@ struct adversary {
     /* Runs are repeated until each edge was the special key, or each kind of head has occurred. */
     bool special_keys;
     const struct adversary_heads *heads;
-    adversary_kinds *kinds;
+    adversary_kinds *kinds; /* or their number: */
+    size_t kind_count;
 
     bool precise;    /* the RMS error is judged, too */
     bool fine;       /* in phase ADVERSARY_FINE; not for kernels that round weights to bf16 */

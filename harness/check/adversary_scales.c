@@ -54,12 +54,6 @@ static void fill_row(struct trial *trial, enum kv_operand operand, struct kv_pla
     }
 }
 
-size_t scale_kinds(const struct attn_problem *problem)
-{
-    (void)problem;
-    return 4;
-}
-
 /* Heads in turn: some scales of K are huge; all scales of V are subnormal; every third scale of V is 0,
  * the others are as large as possible; scales of V are so small that weight * scale is subnormal, while
  * scale * element is not. */
@@ -77,7 +71,7 @@ void vary_scales(struct trial *trial, uint64_t key)
                 const bool groups = kv_step(p) > 1;
                 float *k = kv_scale(p, t, KV_K, at, 0);
                 float *v = kv_scale(p, t, KV_V, at, groups ? last : 0);
-                switch (adversary_kind(trial, b, g, scale_kinds(p))) {
+                switch (adversary_kind(trial, b, g, SCALE_KINDS)) {
                 case 0:
                     *k = j % 7 == 3 ? 1e30F : *k;
                     break;
@@ -159,19 +153,13 @@ void infinite_k_scales(struct trial *trial, uint64_t key)
     make_positive(trial);
     for (size_t b = 0; b < p->batch; b++)
         for (size_t g = 0; g < p->kv_heads && attn_sequence(p, t, b).kv_len; g++) {
-            const size_t kind = adversary_kind(trial, b, g, infinite_k_kinds(p));
+            const size_t kind = adversary_kind(trial, b, g, INFINITE_K_KINDS);
             const struct kv_place at = key_of(trial, b, g);
             const size_t end = own ? at.j + 1 : attn_sequence(p, t, b).kv_len;
             for (size_t j = own ? at.j : 0; kind == 2 && j < end; j++)
                 fill_row(trial, KV_K, (struct kv_place){b, g, j}, 1, 1);
             set_scale(trial, KV_K, at, scales[kind]);
         }
-}
-
-size_t infinite_k_kinds(const struct attn_problem *problem)
-{
-    (void)problem;
-    return 3;
 }
 
 /* The same for V: a scale is NaN or infinite, for elements of both signs and 0. */

@@ -11,12 +11,8 @@
 /* Makes another problem from a case; false where that is not possible.  adversary_shapes.c */
 typedef bool adversary_shape(struct problem_case *c);
 adversary_shape shape_more_queries, shape_some_more_queries, shape_narrow_window, shape_mask_blocks,
-    shape_short, shape_short_packed, shape_pages, shape_channel_scales, shape_head_scales,
-    shape_tensor_scales, shape_window, shape_top_left, shape_tree, shape_tall_tree,
-    shape_short_groups;
-/* adversary_index.c */
-adversary_shape shape_index, shape_index_blocks, shape_index_causal, shape_index_pages;
-adversary_shape shape_prefix, shape_prefixes;
+    shape_short, shape_short_packed, shape_pages, shape_window, shape_top_left, shape_causal,
+    shape_tree, shape_tall_tree, shape_short_groups, shape_prefix, shape_prefixes;
 
 #define ADVERSARY_COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -51,6 +47,9 @@ struct adversary_place {
     size_t b, g, number, n, count, kv_len;
 };
 typedef ptrdiff_t adversary_entry(const struct adversary_place *place);
+/* Gives the problem lists of so many keys for each `queries` queries, 0: for each, and at least enough queries
+ * and keys for them. */
+void adversary_add_lists(struct attn_problem *problem, size_t keys, size_t queries);
 void adversary_make_lists(struct trial *trial, adversary_entry *entry);
 adversary_entry list_front_padded, list_scattered, list_none_or_all, list_one, list_falling;
 
@@ -65,7 +64,7 @@ adversary_change raise_sinks, vary_sinks, vary_slopes, share_pages, share_prefix
 /* adversary_scales.c */
 adversary_change clear_scales, vary_scales, infinite_keys, infinite_k_scales, infinite_v_scales,
     fill_extremes, fill_bytes, fill_nibbles;
-adversary_kinds scale_kinds, infinite_k_kinds;
+enum { SCALE_KINDS = 4, INFINITE_K_KINDS = 3 };
 
 /* The context of a function of type patterns_score. */
 struct adversary_context {
@@ -136,7 +135,8 @@ adversary_change subnormal_v, subnormal_qk, large_v, nan_in_k, nan_in_v, minus_n
 
 /* adversary_weights.c */
 adversary_change fill_all_sizes, fill_fractions, jitter_queries;
-adversary_kinds size_kinds, fraction_kinds;
+adversary_kinds fraction_kinds;
+enum { SIZE_KINDS = 3 };
 adversary_shape shape_own_values, shape_fractions;
 
 #endif

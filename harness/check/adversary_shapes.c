@@ -103,24 +103,6 @@ bool shape_prefix(struct problem_case *c)
     return true;
 }
 
-bool shape_channel_scales(struct problem_case *c)
-{
-    c->input.scales = INPUT_SCALES_CHANNEL;
-    return true;
-}
-
-bool shape_head_scales(struct problem_case *c)
-{
-    c->input.scales = INPUT_SCALES_HEAD;
-    return true;
-}
-
-bool shape_tensor_scales(struct problem_case *c)
-{
-    c->input.scales = INPUT_SCALES_TENSOR;
-    return true;
-}
-
 /* The last group of a row has three elements in K and one in V, so that half of the last byte is unused. */
 bool shape_short_groups(struct problem_case *c)
 {
@@ -145,6 +127,14 @@ bool shape_top_left(struct problem_case *c)
     c->problem.q_len = c->problem.kv_len / 3 + 1;
     c->problem.mask &= ~(unsigned)ATTN_MASK_CAUSAL;
     c->problem.mask |= ATTN_MASK_CAUSAL_TOP_LEFT;
+    return true;
+}
+
+/* A causal mask, which hides some listed keys. */
+bool shape_causal(struct problem_case *c)
+{
+    c->problem.mask &= ~(unsigned)(ATTN_MASK_CAUSAL_TOP_LEFT | ATTN_MASK_TREE);
+    c->problem.mask |= ATTN_MASK_CAUSAL;
     return true;
 }
 

@@ -16,18 +16,12 @@ bool shape_own_values(struct problem_case *c)
 
 /* ---- sizes ----------------------------------------------------------------------------------- */
 
-enum { ALL_SIZES, SMALLEST_BEHIND, SMALLEST_BEFORE, SIZES };
+enum { ALL_SIZES, SMALLEST_BEHIND, SMALLEST_BEFORE }; /* of SIZE_KINDS */
 
 /* How many binades the smallest weight lies below the largest: above 2^-126, below which it may become 0. */
 static double most_binades(const struct trial *trial)
 {
     return (double)-adversary_range(trial)->smallest_exponent - 0.95;
-}
-
-size_t size_kinds(const struct attn_problem *p)
-{
-    (void)p;
-    return SIZES;
 }
 
 /* How many binades above 1 elements of V can lie. */
@@ -40,7 +34,7 @@ static double binades(const struct trial *trial)
  * the same, large number for all others. */
 static double drop(const struct adversary_context *c, struct kv_place at)
 {
-    const size_t kind = adversary_kind(c->trial, at.b, at.g, SIZES);
+    const size_t kind = adversary_kind(c->trial, at.b, at.g, SIZE_KINDS);
     const size_t top = kind == SMALLEST_BEFORE ? c->trial->problem.kv_len - 1 : 0;
     const double unit = random_unit(random_key(c->key, at.b), ((uint64_t)at.g << 40) + at.j);
     return kind == ALL_SIZES ? unit * binades(c->trial) : at.j == top ? 0 : most_binades(c->trial);
@@ -57,7 +51,7 @@ static void generate_values(const void *context, struct kv_place at, size_t firs
 {
     const struct adversary_context *c = context;
     const double down = drop(c, at), size = exp2(fmin(down, binades(c->trial)));
-    const bool all = adversary_kind(c->trial, at.b, at.g, SIZES) == ALL_SIZES;
+    const bool all = adversary_kind(c->trial, at.b, at.g, SIZE_KINDS) == ALL_SIZES;
     for (size_t d = 0; d < n; d++) {
         const uint64_t bits =
             random_bits(random_key(c->key, at.j), at.b << 32 | at.g << 16 | (first + d));
