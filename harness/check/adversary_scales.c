@@ -18,20 +18,17 @@ void clear_scales(struct trial *trial, uint64_t key)
     const struct attn_tensors *t = &trial->set.tensors;
     const bool groups = kv_step(p) > 1, channels = t->k_scale.stride[3] && !groups;
     (void)key;
-    for (size_t b = 0; b < p->batch; b++)
-        for (size_t g = 0; g < p->kv_heads; g++)
-            for (size_t j = 0; j < attn_sequence(p, t, b).kv_len; j++) {
-                const struct kv_place at = {b, g, j};
-                for (size_t d = 0; d < (channels ? p->qk_dim : 1); d++)
-                    if ((channels ? d : j) % 3 == 0)
-                        *kv_scale(p, t, KV_K, at, d) = 0;
-                for (size_t d = 0; groups && d < p->qk_dim; d += kv_step(p))
-                    if ((j + d / kv_step(p)) % 3 == 0)
-                        *kv_scale(p, t, KV_K, at, d) = 0;
-                for (size_t d = 0; d < (groups ? p->v_dim : 1); d += kv_step(p))
-                    if ((j + d / kv_step(p)) % 2 == 0)
-                        *kv_scale(p, t, KV_V, at, d) = 0;
-            }
+    for (struct kv_place at = {0}; kv_reaches(p, t, &at); at.j++) {
+        for (size_t d = 0; d < (channels ? p->qk_dim : 1); d++)
+            if ((channels ? d : at.j) % 3 == 0)
+                *kv_scale(p, t, KV_K, at, d) = 0;
+        for (size_t d = 0; groups && d < p->qk_dim; d += kv_step(p))
+            if ((at.j + d / kv_step(p)) % 3 == 0)
+                *kv_scale(p, t, KV_K, at, d) = 0;
+        for (size_t d = 0; d < (groups ? p->v_dim : 1); d += kv_step(p))
+            if ((at.j + d / kv_step(p)) % 2 == 0)
+                *kv_scale(p, t, KV_V, at, d) = 0;
+    }
 }
 
 /* The largest number of the type; for 4 bits, above a zero point of 8. */
@@ -63,29 +60,26 @@ void vary_scales(struct trial *trial, uint64_t key)
     const struct attn_tensors *t = &trial->set.tensors;
     const double largest = largest_of(p->kv_dtype);
     (void)key;
-    for (size_t b = 0; b < p->batch; b++)
-        for (size_t g = 0; g < p->kv_heads; g++)
-            for (size_t j = 0; j < attn_sequence(p, t, b).kv_len; j++) {
-                const struct kv_place at = {b, g, j};
-                const size_t d = p->v_dim - 1, last = d / kv_step(p) * kv_step(p);
-                const bool groups = kv_step(p) > 1;
-                float *k = kv_scale(p, t, KV_K, at, 0);
-                float *v = kv_scale(p, t, KV_V, at, groups ? last : 0);
-                switch (adversary_kind(trial, b, g, SCALE_KINDS)) {
-                case 0:
-                    *k = j % 7 == 3 ? 1e30F : *k;
-                    break;
-                case 1:
-                    *v = 1e-42F * (float)(1 + j % 3);
-                    break;
-                case 2:
-                    *v = j % 3 == 0 ? 0 : (float)(adversary_room(trial) / (2 * largest + 1));
-                    break;
-                default:
-                    if (!(p->options & ATTN_OPTION_SHARED_KV))
-                        fill_row(trial, KV_V, at, 0x1p-130F, largest);
-                }
-            }
+    for (struct kv_place at = {0}; kv_reaches(p, t, &at); at.j++) {
+        const size_t d = p->v_dim - 1, last = d / kv_step(p) * kv_step(p);
+        const bool groups = kv_step(p) > 1;
+        float *k = kv_scale(p, t, KV_K, at, 0);
+        float *v = kv_scale(p, t, KV_V, at, groups ? last : 0);
+        switch (adversary_kind(trial, at.b, at.g, SCALE_KINDS)) {
+        case 0:
+            *k = at.j % 7 == 3 ? 1e30F : *k;
+            break;
+        case 1:
+            *v = 1e-42F * (float)(1 + at.j % 3);
+            break;
+        case 2:
+            *v = at.j % 3 == 0 ? 0 : (float)(adversary_room(trial) / (2 * largest + 1));
+            break;
+        default:
+            if (!(p->options & ATTN_OPTION_SHARED_KV))
+                fill_row(trial, KV_V, at, 0x1p-130F, largest);
+        }
+    }
 }
 
 /* Makes all elements of Q positive. */
@@ -181,17 +175,14 @@ void fill_extremes(struct trial *trial, uint64_t key)
     const struct attn_problem *p = &trial->problem;
     const struct attn_tensors *t = &trial->set.tensors;
     uint64_t number = 0;
-    for (size_t b = 0; b < p->batch; b++)
-        for (size_t g = 0; g < p->kv_heads; g++)
-            for (size_t j = 0; j < attn_sequence(p, t, b).kv_len; j++) {
-                const struct attn_sequence s = attn_sequence(p, t, b);
-                int8_t *k = attn_kv_row(p, t, &t->k, &s, b, g, j);
-                int8_t *v = attn_kv_row(p, t, &t->v, &s, b, g, j);
-                for (size_t d = 0; d < p->qk_dim; d++)
-                    k[d] = random_bits(key, number++) & 1 ? -128 : 127;
-                for (size_t d = 0; v != k && d < p->v_dim; d++)
-                    v[d] = random_bits(key, number++) & 1 ? -128 : 127;
-            }
+    for (struct kv_place at = {0}; kv_reaches(p, t, &at); at.j++) {
+        int8_t *k = kv_row(p, t, KV_K, at);
+        int8_t *v = kv_row(p, t, KV_V, at);
+        for (size_t d = 0; d < p->qk_dim; d++)
+            k[d] = random_bits(key, number++) & 1 ? -128 : 127;
+        for (size_t d = 0; v != k && d < p->v_dim; d++)
+            v[d] = random_bits(key, number++) & 1 ? -128 : 127;
+    }
 }
 
 /* A byte that is a finite 8-bit float: of any size, subnormal, or the largest, by `kind`. */
@@ -214,21 +205,17 @@ void fill_bytes(struct trial *trial, uint64_t key)
     const bool e4m3 = p->kv_dtype == ATTN_F8E4M3;
     const float largest = e4m3 ? 448 : 57344, subnormal = e4m3 ? 7 * 0x1p-9F : 3 * 0x1p-16F;
     uint64_t number = 0;
-    for (size_t b = 0; b < p->batch; b++)
-        for (size_t g = 0; g < p->kv_heads; g++)
-            for (size_t j = 0; j < attn_sequence(p, t, b).kv_len; j++) {
-                const struct attn_sequence s = attn_sequence(p, t, b);
-                const struct kv_place at = {b, g, j};
-                const size_t kind = j % 3;
-                uint8_t *k = attn_kv_row(p, t, &t->k, &s, b, g, j);
-                uint8_t *v = attn_kv_row(p, t, &t->v, &s, b, g, j);
-                *kv_scale(p, t, KV_K, at, 0) = *kv_scale(p, t, KV_V, at, 0) =
-                    3 / (kind == 1 ? subnormal : largest);
-                for (size_t d = 0; d < p->qk_dim; d++)
-                    k[d] = byte_of(p->kv_dtype, kind, random_bits(key, number++));
-                for (size_t d = 0; v != k && d < p->v_dim; d++)
-                    v[d] = byte_of(p->kv_dtype, kind, random_bits(key, number++));
-            }
+    for (struct kv_place at = {0}; kv_reaches(p, t, &at); at.j++) {
+        const size_t kind = at.j % 3;
+        uint8_t *k = kv_row(p, t, KV_K, at);
+        uint8_t *v = kv_row(p, t, KV_V, at);
+        *kv_scale(p, t, KV_K, at, 0) = *kv_scale(p, t, KV_V, at, 0) =
+            3 / (kind == 1 ? subnormal : largest);
+        for (size_t d = 0; d < p->qk_dim; d++)
+            k[d] = byte_of(p->kv_dtype, kind, random_bits(key, number++));
+        for (size_t d = 0; v != k && d < p->v_dim; d++)
+            v[d] = byte_of(p->kv_dtype, kind, random_bits(key, number++));
+    }
 }
 
 /* Each row holds all 16 values in turn, beginning with another one.  Scales are 1/16 to 8/16 and differ
@@ -239,26 +226,20 @@ void fill_nibbles(struct trial *trial, uint64_t key)
     const struct attn_problem *p = &trial->problem;
     const struct attn_tensors *t = &trial->set.tensors;
     uint64_t number = 0;
-    for (size_t b = 0; b < p->batch; b++)
-        for (size_t g = 0; g < p->kv_heads; g++)
-            for (size_t j = 0; j < attn_sequence(p, t, b).kv_len; j++)
-                for (int n = KV_K; n <= (p->options & ATTN_OPTION_SHARED_KV ? KV_K : KV_V); n++) {
-                    const struct attn_sequence s = attn_sequence(p, t, b);
-                    const struct kv_place at = {b, g, j};
-                    const size_t dim = n == KV_K ? p->qk_dim : p->v_dim;
-                    void *row = attn_kv_row(p, t, n == KV_K ? &t->k : &t->v, &s, b, g, j);
-                    for (size_t d = 0; d < dim; d++)
-                        attn_set_nibble(row, d, (unsigned)random_bits(key, number++) & 15);
-                    for (size_t d = 0; d < dim; d += p->kv_group) {
-                        const uint64_t random = random_bits(key, number++);
-                        float *zero = kv_zero(p, t, (enum kv_operand)n, at, d);
-                        *kv_scale(p, t, (enum kv_operand)n, at, d) =
-                            0.0625F * (float)(1 + random % 8);
-                        if (zero)
-                            *zero = 0.25F * (float)(random >> 8 & 60) +
-                                    (random >> 20 & 1 ? 0.375F : 0.0F);
-                    }
-                    if (dim % 2) /* the unused half of the last byte */
-                        attn_set_nibble(row, dim, (unsigned)random_bits(key, number++) & 15);
-                }
+    for (struct kv_place at = {0}; kv_reaches(p, t, &at); at.j++)
+        for (int n = KV_K; n <= (p->options & ATTN_OPTION_SHARED_KV ? KV_K : KV_V); n++) {
+            const size_t dim = n == KV_K ? p->qk_dim : p->v_dim;
+            void *row = kv_row(p, t, (enum kv_operand)n, at);
+            for (size_t d = 0; d < dim; d++)
+                attn_set_nibble(row, d, (unsigned)random_bits(key, number++) & 15);
+            for (size_t d = 0; d < dim; d += p->kv_group) {
+                const uint64_t random = random_bits(key, number++);
+                float *zero = kv_zero(p, t, (enum kv_operand)n, at, d);
+                *kv_scale(p, t, (enum kv_operand)n, at, d) = 0.0625F * (float)(1 + random % 8);
+                if (zero)
+                    *zero = 0.25F * (float)(random >> 8 & 60) + (random >> 20 & 1 ? 0.375F : 0.0F);
+            }
+            if (dim % 2) /* the unused half of the last byte */
+                attn_set_nibble(row, dim, (unsigned)random_bits(key, number++) & 15);
+        }
 }

@@ -50,13 +50,9 @@ static double largest_value(const struct trial *trial)
     const bool shared = p->options & ATTN_OPTION_SHARED_KV;
     const size_t dims = shared ? p->qk_dim : p->v_dim;
     double most = 1;
-    for (size_t b = 0; b < p->batch; b++)
-        for (size_t g = 0; g < p->kv_heads; g++)
-            for (size_t j = 0; j < attn_sequence(p, t, b).kv_len; j++)
-                for (size_t d = 0; d < dims; d++) {
-                    const struct kv_place at = {b, g, j};
-                    most = fmax(most, fabs(kv_get(p, t, shared ? KV_K : KV_V, at, d)));
-                }
+    for (struct kv_place at = {0}; kv_reaches(p, t, &at); at.j++)
+        for (size_t d = 0; d < dims; d++)
+            most = fmax(most, fabs(kv_get(p, t, shared ? KV_K : KV_V, at, d)));
     return most;
 }
 

@@ -44,8 +44,8 @@ struct attn_tensors check_part(const struct attn_tensors *whole, size_t b, size_
     return part;
 }
 
-static void copy(const struct attn_tensor *to, const struct attn_tensor *from, size_t batch,
-                 size_t heads, size_t length, size_t dims)
+void check_copy_rows(const struct attn_tensor *to, const struct attn_tensor *from, size_t batch,
+                     size_t heads, size_t length, size_t dims)
 {
     for (size_t b = 0; b < batch; b++)
         for (size_t h = 0; h < heads; h++)
@@ -57,9 +57,9 @@ static void copy(const struct attn_tensor *to, const struct attn_tensor *from, s
 void check_part_copy(const struct attn_problem *p, const struct attn_tensors *to,
                      const struct attn_tensors *from)
 {
-    copy(&to->q, &from->q, p->batch, p->q_heads, p->q_len, p->qk_dim);
-    copy(&to->k, &from->k, p->batch, p->kv_heads, p->kv_len, p->qk_dim);
-    copy(&to->v, &from->v, p->batch, p->kv_heads, p->kv_len, p->v_dim);
+    check_copy_rows(&to->q, &from->q, p->batch, p->q_heads, p->q_len, p->qk_dim);
+    check_copy_rows(&to->k, &from->k, p->batch, p->kv_heads, p->kv_len, p->qk_dim);
+    check_copy_rows(&to->v, &from->v, p->batch, p->kv_heads, p->kv_len, p->v_dim);
 }
 
 /* ---- comparing ------------------------------------------------------------------------------- */
@@ -149,12 +149,8 @@ static bool check_unshared(struct trial *whole, const struct attn_tensors *resul
         memcpy(attn_row(&to->q, at.b, at.h, at.row), attn_row(&from->q, at.b, at.h, at.row),
                p->qk_dim * attn_dtype_size(p->dtype));
     }
-    for (size_t b = 0; b < p->batch; b++)
-        for (size_t g = 0; g < p->kv_heads; g++)
-            for (size_t j = 0; j < attn_sequence(p, from, b).kv_len; j++)
-                for (enum kv_operand operand = KV_K; operand <= KV_V; operand++)
-                    check_copy_key(whole, (struct kv_place){b, g, j}, &trial,
-                                   (struct kv_place){b, g, j}, operand);
+    for (struct kv_place at = {0}; kv_reaches(p, from, &at); at.j++)
+        check_copy_key(whole, at, &trial, at);
     tensors_seal(&trial.set, p);
     const bool right =
         check_trial_run(&trial) &&

@@ -4,6 +4,7 @@
  */
 #include <math.h>
 
+#include "invariant.h"
 #include "properties.h"
 #include "single.h"
 #include "problem/patterns.h"
@@ -111,17 +112,6 @@ static bool is_merged(struct trial *trials, const struct check_bounds *bounds,
     return true;
 }
 
-static void copy_queries(const struct trial *whole, struct trial *part)
-{
-    const struct attn_problem *p = &part->problem;
-    for (size_t b = 0; b < p->batch; b++)
-        for (size_t h = 0; h < p->q_heads; h++)
-            for (size_t i = 0; i < p->q_len; i++)
-                for (size_t d = 0; d < p->qk_dim; d++)
-                    tensors_set(&part->set.tensors.q, b, h, i, d,
-                                tensors_get(&whole->set.tensors.q, b, h, i, d));
-}
-
 /* Columns of a boolean mask or a bias. */
 static void copy_columns(const struct attn_tensor *from, const struct attn_tensor *to,
                          const size_t dims[4], size_t first)
@@ -151,14 +141,10 @@ static void fill_part(const struct trial *whole, struct trial *part, size_t firs
 {
     const struct attn_problem *p = &part->problem;
     const struct attn_tensors *from = &whole->set.tensors, *to = &part->set.tensors;
-    copy_queries(whole, part);
+    check_copy_rows(&to->q, &from->q, p->batch, p->q_heads, p->q_len, p->qk_dim);
     cut_lengths(whole, part, first);
-    for (size_t b = 0; b < p->batch; b++)
-        for (size_t g = 0; g < p->kv_heads; g++)
-            for (size_t j = 0; j < attn_sequence(p, to, b).kv_len; j++)
-                for (enum kv_operand operand = KV_K; operand <= KV_V; operand++)
-                    check_copy_key(whole, (struct kv_place){b, g, first + j}, part,
-                                   (struct kv_place){b, g, j}, operand);
+    for (struct kv_place at = {0}; kv_reaches(p, to, &at); at.j++)
+        check_copy_key(whole, (struct kv_place){at.b, at.g, first + at.j}, part, at);
     if (p->mask & ATTN_MASK_BOOL)
         copy_columns(&from->mask, &to->mask, part->set.shape.mask, first);
     if (p->mask & ATTN_MASK_BIAS)

@@ -70,8 +70,9 @@ bool check_look_at_rows(struct trial *trials, size_t count, uint64_t stream, che
 
 /* ---- identities ---------------------------------------------------------------------------- */
 
-void check_copy_key(const struct trial *from, struct kv_place at, struct trial *to,
-                    struct kv_place key, enum kv_operand operand)
+/* Copies an operand's elements of a key. */
+static void copy_elements(const struct trial *from, struct kv_place at, struct trial *to,
+                          struct kv_place key, enum kv_operand operand)
 {
     const struct attn_problem *p = &to->problem;
     const struct attn_tensors *s = &from->set.tensors, *t = &to->set.tensors;
@@ -83,6 +84,13 @@ void check_copy_key(const struct trial *from, struct kv_place at, struct trial *
             *kv_zero(p, t, operand, key, d) = *kv_zero(&from->problem, s, operand, at, d);
         kv_set(p, t, operand, key, d, kv_get(&from->problem, s, operand, at, d));
     }
+}
+
+void check_copy_key(const struct trial *from, struct kv_place at, struct trial *to,
+                    struct kv_place key)
+{
+    copy_elements(from, at, to, key, KV_K);
+    copy_elements(from, at, to, key, KV_V);
 }
 
 /* The new place of key j: reversed and rotated. */
@@ -109,9 +117,8 @@ static void permute(struct trial *trials)
     for (size_t b = 0; b < p->batch; b++)
         for (size_t g = 0; g < p->kv_heads; g++)
             for (size_t j = 0; j < p->kv_len; j++)
-                for (enum kv_operand operand = KV_K; operand <= KV_V; operand++)
-                    check_copy_key(s, (struct kv_place){b, g, j}, t,
-                                   (struct kv_place){b, g, moved(p, j)}, operand);
+                check_copy_key(s, (struct kv_place){b, g, j}, t,
+                               (struct kv_place){b, g, moved(p, j)});
     if (p->mask & ATTN_MASK_BOOL)
         permute_columns(p, &s->set.tensors.mask, &t->set.tensors.mask, s->set.shape.mask);
     if (p->mask & ATTN_MASK_BIAS)
@@ -126,11 +133,9 @@ static void set_all(struct trial *trials, enum kv_operand operand, set_element *
     const struct attn_problem *p = &trials[0].problem;
     const size_t n = operand == KV_K ? p->qk_dim : p->v_dim;
     uint64_t number = 0;
-    for (size_t b = 0; b < p->batch; b++)
-        for (size_t g = 0; g < p->kv_heads; g++)
-            for (size_t j = 0; j < attn_sequence(p, &trials[0].set.tensors, b).kv_len; j++)
-                for (size_t d = 0; d < n; d++)
-                    set(trials, (struct kv_place){b, g, j}, d, number++);
+    for (struct kv_place at = {0}; kv_reaches(p, &trials[0].set.tensors, &at); at.j++)
+        for (size_t d = 0; d < n; d++)
+            set(trials, at, d, number++);
 }
 
 static void set_in(struct trial *trial, enum kv_operand operand, struct kv_place at, size_t d,

@@ -43,8 +43,8 @@ bool check_hull(struct checker *checker, const struct attn_problem *small);
  * without. */
 void check_unplaced(struct attn_problem *problem);
 
-/* Copies a key of an operand, with its scale, to a key of another trial's. */
+/* Copies K and V of a key, with their scales, to a key of another trial's. */
 void check_copy_key(const struct trial *from, struct kv_place at, struct trial *to,
-                    struct kv_place key, enum kv_operand operand);
+                    struct kv_place key);
 
 #endif

@@ -8,6 +8,15 @@
 
 #include "prefix.h"
 
+bool kv_reaches(const struct attn_problem *p, const struct attn_tensors *t, struct kv_place *at)
+{
+    while (at->b < p->batch && at->j >= attn_sequence(p, t, at->b).kv_len) {
+        const bool last = at->g + 1 == p->kv_heads;
+        *at = (struct kv_place){at->b + last, last ? 0 : at->g + 1, 0};
+    }
+    return at->b < p->batch;
+}
+
 static const struct attn_tensor *tensor_of(const struct attn_tensors *t, enum kv_operand operand)
 {
     return operand == KV_K ? &t->k : &t->v;
@@ -18,13 +27,18 @@ static size_t dim_of(const struct attn_problem *p, enum kv_operand operand)
     return operand == KV_K ? p->qk_dim : p->v_dim;
 }
 
+void *kv_row(const struct attn_problem *p, const struct attn_tensors *t, enum kv_operand operand,
+             struct kv_place at)
+{
+    const struct attn_sequence sequence = attn_sequence(p, t, at.b);
+    return attn_kv_row(p, t, tensor_of(t, operand), &sequence, at.b, at.g, at.j);
+}
+
 /* A tensor whose data is the row of a key: element d is (0, 0, 0, d). */
 static struct attn_tensor row_of(const struct attn_problem *p, const struct attn_tensors *t,
                                  enum kv_operand operand, struct kv_place at)
 {
-    const struct attn_sequence sequence = attn_sequence(p, t, at.b);
-    const struct attn_tensor *kv = tensor_of(t, operand);
-    return (struct attn_tensor){attn_kv_row(p, t, kv, &sequence, at.b, at.g, at.j), kv->dtype, {0}};
+    return (struct attn_tensor){kv_row(p, t, operand, at), tensor_of(t, operand)->dtype, {0}};
 }
 
 float *kv_scale(const struct attn_problem *p, const struct attn_tensors *t, enum kv_operand operand,
@@ -278,8 +292,6 @@ void kv_fill(struct tensor_set *set, const struct attn_problem *p, enum kv_opera
                 if (j < attn_sequence(p, &set->tensors, b).kv_len)
                     fill_row(&f, at, token);
             }
-    for (size_t b = 0; shared && scaled && b < p->batch; b++)
-        for (size_t g = 0; g < p->kv_heads; g++)
-            for (size_t j = 0; j < attn_sequence(p, &set->tensors, b).kv_len; j++)
-                copy_scale(&f, (struct kv_place){b, g, j});
+    for (struct kv_place at = {0}; shared && scaled && kv_reaches(p, &set->tensors, &at); at.j++)
+        copy_scale(&f, at);
 }

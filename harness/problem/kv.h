@@ -14,6 +14,12 @@ struct kv_place {
     size_t b, g, j;
 };
 
+/* Whether there is a key at *at, which behind a head's last key becomes the next head's or sequence's first.
+ *
+ *   for (struct kv_place at = {0}; kv_reaches(problem, tensors, &at); at.j++) */
+bool kv_reaches(const struct attn_problem *problem, const struct attn_tensors *tensors,
+                struct kv_place *at);
+
 enum kv_operand { KV_K, KV_V };
 
 /* Whether elements are integers, whose scales hold NaN and infinity. */
@@ -39,6 +45,10 @@ static inline size_t kv_pages(const struct attn_problem *problem, size_t keys)
 {
     return keys ? (keys - 1) / problem->page_size + 1 : 0;
 }
+
+/* Where a key's row begins. */
+void *kv_row(const struct attn_problem *problem, const struct attn_tensors *tensors,
+             enum kv_operand operand, struct kv_place at);
 
 double kv_get(const struct attn_problem *problem, const struct attn_tensors *tensors,
               enum kv_operand operand, struct kv_place at, size_t d);
