@@ -47,8 +47,8 @@ struct adversary_place {
     size_t b, g, number, n, count, kv_len;
 };
 typedef ptrdiff_t adversary_entry(const struct adversary_place *place);
-/* Gives the problem lists of so many keys for each `queries` queries, 0: for each, and at least enough queries
- * and keys for them. */
+/* Gives the problem lists of so many keys for each `queries` queries, 0: for each, and at least enough
+ * queries and keys for them. */
 void adversary_add_lists(struct attn_problem *problem, size_t keys, size_t queries);
 void adversary_make_lists(struct trial *trial, adversary_entry *entry);
 adversary_entry list_front_padded, list_scattered, list_none_or_all, list_one, list_falling;

@@ -1,7 +1,7 @@
 /*
  * answer: sets states and reasons, and abandons actions.
  */
-#include "answer.h"
+#include "worker.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #ifndef HARNESS_WORKER_BACKEND_H
 #define HARNESS_WORKER_BACKEND_H
 
-#include "answer.h"
+#include "worker.h"
 #include "problem/tensors.h"
 
 struct bench_disturbance;

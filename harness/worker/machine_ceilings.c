@@ -3,7 +3,7 @@
  */
 #include <math.h>
 
-#include "answer.h"
+#include "worker.h"
 #include "base/number.h"
 #include "isa.h"
 #include "system/ceilings.h"

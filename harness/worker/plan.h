@@ -4,7 +4,7 @@
 #ifndef HARNESS_WORKER_PLAN_H
 #define HARNESS_WORKER_PLAN_H
 
-#include "answer.h"
+#include "worker.h"
 #include "problem/tensors.h"
 
 struct worker_plan {

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "base/refuse.h"
-#include "answer.h"
+#include "worker.h"
 #include "problem/capabilities.h"
 #include "problem/catalogue.h"
 #include "system/aftermath.h"

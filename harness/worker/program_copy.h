@@ -11,7 +11,7 @@
 #include "problem/exchange.h"
 #include "program_request.h"
 #include "system/process.h"
-#include "answer.h"
+#include "worker.h"
 
 #define PROGRAM_CPUS 1024
 #define PROGRAM_COPIES 4 /* most at once: each holds a library of hundreds of megabytes */

@@ -10,10 +10,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "answer.h"
 #include "base/clock.h"
 #include "base/number.h"
 #include "backend.h"
+#include "check/check.h"
+#include "experiments/experiment.h"
+#include "problem/tensors.h"
 #include "session/guest_file.h"
 #include "system/aftermath.h"
 #include "system/fault.h"
@@ -60,6 +62,51 @@ static bool share_progress(int fd)
     return true;
 }
 
+/* ---- actions --------------------------------------------------------------------------------- */
+
+/* Fills a case's operands and computes their reference, once for all workers. */
+static void prepare(struct worker *worker)
+{
+    const struct protocol_request *r = &worker->request;
+    char message[256] = "";
+    struct attn_work work;
+    const double start = clock_now();
+    worker_stage("filling operands");
+    if (!tensors_fill_file(&r->c, r->sets, r->files[PROTOCOL_OPERANDS], message, sizeof message)) {
+        worker_end(worker, CELL_SKIPPED, "operands: %s", message);
+        return;
+    }
+    if (tensors_file_work(r->files[PROTOCOL_OPERANDS], &work))
+        json_object_set_new(
+            worker->answer, "work",
+            json_pack("{s:f, s:f}", "useful_flops", work.flops, "compulsory_bytes", work.bytes));
+    worker_stage("computing the reference");
+    if (r->files[PROTOCOL_REFERENCE] >= 0 &&
+        !check_reference_create(&r->c, r->files[PROTOCOL_REFERENCE], message, sizeof message))
+        worker_end(worker, CELL_SKIPPED, "reference: %s", message);
+    json_object_set_new(worker->answer, "filled_s", number_json(clock_now() - start));
+}
+
+/* One step of an experiment. */
+static void experiment(struct worker *worker)
+{
+    const struct protocol_request *r = &worker->request;
+    const struct experiment *its = experiment_find(r->experiment);
+    const struct calculation *calculation = its ? its->calculation : NULL;
+    struct experiment_work work = {.threads = r->threads, .message = "out of memory"};
+    json_t *step = json_loads(r->step, 0, NULL), *rows = json_array();
+    worker_stage("computing");
+    if (!calculation || !step)
+        worker_end(worker, CELL_SKIPPED, "no experiment %s with such a step", r->experiment);
+    else if (calculation->compute(step, rows, &work))
+        json_object_set(worker->answer, "rows", rows);
+    else
+        worker_end(worker, CELL_SKIPPED, "%s", work.message);
+    experiment_free(&work);
+    json_decref(rows);
+    json_decref(step);
+}
+
 /* Describes a plug-in, or answers whether a kernel's library is installed. */
 static void describe(struct worker *worker)
 {
@@ -74,12 +121,12 @@ static const struct {
     bool kernel; /* needs a kernel */
     bool alone;  /* needs no machine */
 } actions[PROTOCOL_ACTION_COUNT] = {
-    [PROTOCOL_PREPARE] = {worker_prepare, false, false},
+    [PROTOCOL_PREPARE] = {prepare, false, false},
     [PROTOCOL_CHECK] = {worker_check, true, false},
     [PROTOCOL_MEASURE] = {worker_measure, true, false},
     [PROTOCOL_EVAL] = {worker_eval, true, false},
     [PROTOCOL_CEILINGS] = {worker_ceilings, false, false},
-    [PROTOCOL_EXPERIMENT] = {worker_experiment, false, false},
+    [PROTOCOL_EXPERIMENT] = {experiment, false, false},
     [PROTOCOL_DESCRIBE] = {describe, false, true},
 };
 

@@ -7,7 +7,7 @@
 #include "problem/capabilities.h"
 #include "problem/outputs.h"
 #include "problem/tensors.h"
-#include "answer.h"
+#include "worker.h"
 #include "backend.h"
 #include "plan.h"
 #include "base/number.h"

@@ -11,7 +11,7 @@
 #include "problem/operands_locate.h"
 #include "problem/tensors.h"
 #include "system/aftermath.h"
-#include "answer.h"
+#include "worker.h"
 #include "plan.h"
 
 /* ---- output ---------------------------------------------------------------------------------- */

@@ -11,7 +11,7 @@
 #include "base/stats.h"
 #include "bench/disturbance.h"
 #include "base/number.h"
-#include "answer.h"
+#include "worker.h"
 #include "backend.h"
 #include "plan.h"
 
