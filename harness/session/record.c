@@ -5,10 +5,14 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/build.h"
 #include "base/clock.h"
+#include "base/number.h"
 #include "base/progress.h"
+#include "base/random.h"
 #include "guests.h"
 #include "results/report.h"
 
@@ -26,10 +30,36 @@ bool record_create(struct record *record, const struct options *options, enum jo
     return record->journal || !options->output;
 }
 
+static json_t *settings(const struct session *s, bool alone)
+{
+    return json_pack("{s:I, s:f, s:b, s:I, s:o, s:s, s:s, s:b, s:s, s:f, s:b}", "seed",
+                     (json_int_t)s->seed, "seconds", s->seconds, "limited", (int)s->limited,
+                     "launches", (json_int_t)s->options->launches, "threads",
+                     integers_json(s->threads, s->thread_counts), "placement",
+                     machine_placements[s->options->placement], "memory",
+                     machine_memories[s->options->memory], "huge_pages",
+                     (int)s->options->huge_pages, "cache", s->options->cold ? "cold" : "warm",
+                     "timeout_s", s->options->timeout_s, "alone", (int)alone);
+}
+
+/* The session's first line. */
+static json_t *first_line(const struct session *session, json_t *command, bool alone)
+{
+    char now[32], id[32];
+    clock_utc(now);
+    snprintf(id, sizeof id, "%016llx",
+             (unsigned long long)random_key(session->seed, (uint64_t)getpid()));
+    return json_pack("{s:s, s:s, s:s, s:s, s:s*, s:O, s:o, s:o, s:o}", "schema", JOURNAL_SCHEMA,
+                     "type", "session", "id", id, "started", now, "experiment",
+                     session->options->experiment, "command", command, "machine",
+                     machine_describe(session->machine), "build", build_describe(), "settings",
+                     settings(session, alone));
+}
+
 bool record_begin(struct record *record, const struct session *session, json_t *command, bool alone)
 {
     record->started = clock_now();
-    return record_write(record, session_line(session, command, alone));
+    return record_write(record, first_line(session, command, alone));
 }
 
 /* Writes a line, if there is a journal; without one only lack of memory is an error. */
@@ -69,10 +99,24 @@ int record_worse(int a, int b)
     return a == EXIT_AS_ASKED || b == EXIT_KERNEL ? b : a;
 }
 
+double session_worked(const struct session_time *time)
+{
+    return time->preparing_s + time->checking_s + time->timing_s + time->probing_s;
+}
+
+/* The session's last line. */
+static json_t *last_line(bool complete, double wall_s, const struct session_time *time)
+{
+    return json_pack("{s:s, s:b, s:f, s:f, s:f, s:f, s:f, s:f}", "type", "end", "complete",
+                     (int)complete, "wall_s", wall_s, "preparing_s", time->preparing_s,
+                     "checking_s", time->checking_s, "timing_s", time->timing_s, "probing_s",
+                     time->probing_s, "overhead_s", wall_s - session_worked(time));
+}
+
 json_t *record_end(struct record *record, enum rounds_end end, const struct session_time *time,
                    int *code)
 {
-    json_t *line = session_end_line(end == ROUNDS_DONE, clock_now() - record->started, time);
+    json_t *line = last_line(end == ROUNDS_DONE, clock_now() - record->started, time);
     *code = end == ROUNDS_INTERRUPTED ? EXIT_INTERRUPTED
             : end == ROUNDS_STOPPED   ? EXIT_ENVIRONMENT
                                       : record_worse(*code, guests_code(true));

@@ -19,7 +19,8 @@ void record_init(struct record *record, const struct options *options);
 /* Creates the file of --output, if any.  False fills the message. */
 bool record_create(struct record *record, const struct options *options, enum journal_over over);
 
-/* Writes the session's first line.  False fills the message. */
+/* Writes the session's first line.  `command`: the arguments; `alone`: no other session measures on this
+ * machine.  False fills the message. */
 bool record_begin(struct record *record, const struct session *session, json_t *command,
                   bool alone);
 

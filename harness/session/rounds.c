@@ -17,7 +17,6 @@
 #include "session_needs.h"
 #include "base/random.h"
 #include "base/refuse.h"
-#include "share.h"
 #include "system/memory_file.h"
 #include "base/stats.h"
 

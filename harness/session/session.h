@@ -57,10 +57,6 @@ void session_cells_of(const struct session *session, size_t index, size_t *first
 /* A memory file with the machine's topology, so that workers need not discover it; -1: there is none. */
 int session_topology(const struct session *session);
 
-/* The session's first journal line.  `command`: the arguments; `alone`: no other session measures on this
- * machine. */
-json_t *session_line(const struct session *session, json_t *command, bool alone);
-
 /* Where a session's time went; the rest is the harness's overhead. */
 struct session_time {
     double preparing_s; /* operands, references, kernels' one-off work */
@@ -71,7 +67,5 @@ struct session_time {
 
 /* The sum of these times. */
 double session_worked(const struct session_time *time);
-
-json_t *session_end_line(bool complete, double wall_s, const struct session_time *time);
 
 #endif

@@ -11,7 +11,6 @@
 #include "base/stats.h"
 #include "guests.h"
 #include "problem/tensors.h"
-#include "share.h"
 
 /* Whether another program computes the cell. */
 static bool is_program(const struct cell *cell)
@@ -184,6 +183,19 @@ struct session_needs session_needs(const struct session *session)
 }
 
 /* ---- sharing the time ------------------------------------------------------------------------ */
+
+double share_level(double *needs, size_t count, double total)
+{
+    double level = 0;
+    stats_sort(needs, count);
+    for (size_t i = 0; i < count; i++) {
+        level = total / (double)(count - i);
+        if (needs[i] > level)
+            break;
+        total -= needs[i];
+    }
+    return level;
+}
 
 double session_share(const struct session *session, size_t first, size_t count, double left)
 {

@@ -45,6 +45,13 @@ double session_check_s(double flops, enum check_depth depth);
 /* Bytes that a cell needs in all processes; its kernel is not NULL. */
 double session_cell_bytes(const struct cell *cell);
 
+/*
+ * The max-min fair level: smaller needs are met in full, larger ones get this much each, and together they
+ * use up `total`.  If all needs can be met, what is left for the largest after all others.  Sorts the needs.
+ * 0 if there are none.
+ */
+double share_level(double *needs, size_t count, double total);
+
 /* Seconds for `count` cells from number `first` on, out of `left` seconds for them and all later cells.  Each
  * cell gets what an interval needs, or its max-min fair share if time is too short; remaining time is divided
  * in proportion to the needs. */

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "session/share.h"
+#include "session/session_needs.h"
 
 TEST(levels_share_what_fast_cells_leave)
 {
