@@ -62,6 +62,9 @@ elseif(NOT ATTNBENCH_OTHER_VARIANTS STREQUAL optimized AND NOT CMAKE_CROSSCOMPIL
   endif()
 endif()
 
+# Variants whose every path others have, so that a build that looks at code alone asks nothing new of them.
+set(ATTNBENCH_WITHOUT "" CACHE STRING "variants that are not built, such as flash/avx512;split_kv/avx512")
+
 # attn_isa_elsewhere(ISA OUT): whether it is known that this host cannot run it.
 function(attn_isa_elsewhere isa out)
   set(${out} FALSE PARENT_SCOPE)
@@ -174,7 +177,13 @@ function(attn_kernel name)
   if(arg_F64)
     set(f64 F64)
   endif()
-  attn_per_isa(attention ${source} ATTN_KERNEL attn_kernel_${name} ${arg_UNPARSED_ARGUMENTS}
+  set(isas ${arg_UNPARSED_ARGUMENTS})
+  foreach(variant IN LISTS ATTNBENCH_WITHOUT)
+    if(variant MATCHES "^${name}/(.+)$")
+      list(REMOVE_ITEM isas ${CMAKE_MATCH_1})
+    endif()
+  endforeach()
+  attn_per_isa(attention ${source} ATTN_KERNEL attn_kernel_${name} ${isas}
                ${f64} BUILT built DEFINE ${arg_DEFINE} INCLUDE ${arg_INCLUDE}
                LINK OpenMP::OpenMP_C ${arg_LINK})
   foreach(isa IN LISTS built)

@@ -152,7 +152,8 @@ static void with_products_of_pairs(void **state)
         {"sq=24,skv=128,d=64,dtype=bf16", 1, "flash"},
         {"sq=24,skv=512,d=64,dtype=bf16", 1, "split_kv"},
     };
-    if (!attn_isa_available(ATTN_ISA_AVX512_BF16) || !attn_find("flash", ATTN_ISA_AVX512_BF16))
+    if (!attn_isa_available(ATTN_ISA_AVX512_BF16) || !attn_find("flash", ATTN_ISA_AVX512_BF16) ||
+        !attn_find("flash", ATTN_ISA_AVX512))
         skip();
     setenv("ATTN_ISA_MASK", "baseline,avx2,avx512,avx512_bf16", 1); /* no matrix unit */
     assert_chosen(choices, COUNT(choices));
