@@ -49,7 +49,7 @@ class Rival:
         masks = importlib.import_module("rivals.masks")
         count = whole(request, "sets", 1, 1)
         sets = [file.operands(problem, n) for n in range(count)]
-        if not getattr(adapter, "LENGTHS", False):
+        if name not in getattr(adapter, "LENGTHS", ()):
             sets = [masks.complete(problem, s) for s in sets]
         operation = adapter.prepare(name, problem, sets, threads, cpus)
         operation.execute(0)

@@ -82,6 +82,19 @@ KERNELS = {
         ),
         kernel(
             "torch",
+            "torch_sequences",
+            "scaled_dot_product_attention for each sequence, whose pages it gathers first",
+            "SGLang, python/sglang/srt/layers/attention/torch_native_backend.py",
+            caps(
+                FLOATS,
+                ["causal"],
+                options=["window", "ragged", "packed", "paged"],
+                compute="bf16",
+                caveats=EMPTY,
+            ),
+        ),
+        kernel(
+            "torch",
             "torch_flex",
             "FlexAttention under torch.compile: C++ generated for the problem",
             "PyTorch, torch/nn/attention/flex_attention.py; Dong et al. 2024 (arXiv:2412.05496)",
@@ -114,7 +127,7 @@ KERNELS = {
                 ["f32"],
                 CAUSAL,
                 kv_dtypes=["i8", "i4"],
-                options=["window", "softcap"],
+                options=["window", "softcap", "ragged"],
                 caveats=VANISHES,
             ),
         ),
@@ -193,6 +206,7 @@ KERNELS = {
             caps(
                 FLOATS,
                 ["causal"],
+                kv_dtypes=["f8e4m3"],
                 options=["window", "alibi", "ragged", "packed", "paged"],
                 compute="bf16",
                 bound_factor=3 if truncates() else 0,

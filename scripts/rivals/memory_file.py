@@ -19,7 +19,7 @@ import numpy as np
 
 from rivals.problem import BadRequest, Problem
 
-# BF16, which NumPy has not, comes as its bits.
+# BF16 and the floats of 8 bits, which NumPy has not, come as their bits.
 DTYPES = {
     "F32": np.float32,
     "F16": np.float16,
@@ -28,8 +28,18 @@ DTYPES = {
     "I32": np.int32,
     "I8": np.int8,
     "U8": np.uint8,
+    "F8_E4M3": np.uint8,
+    "F8_E5M2": np.uint8,
 }
-FORMATS = {"f32": "F32", "f16": "F16", "bf16": "BF16", "i8": "I8", "i4": "U8"}
+FORMATS = {
+    "f32": "F32",
+    "f16": "F16",
+    "bf16": "BF16",
+    "i8": "I8",
+    "i4": "U8",
+    "f8e4m3": "F8_E4M3",
+    "f8e5m2": "F8_E5M2",
+}
 Shape = tuple[int | None, ...]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from rivals.memory_file import Operands
 from rivals.onnx_node import MICROSOFT, STANDARD, Node, bound, session_of
 from rivals.operation import Operation, aligned
 from rivals.problem import Problem, Unsupported
+
+LENGTHS = ("onnxruntime_gqa",)  # knows lengths itself: masks.complete() is not for it
 
 
 def mha(p: Problem, s: Operands, n: int, operation: Operation) -> Node:
@@ -82,7 +85,7 @@ def cached(p: Problem, s: Operands, n: int, operation: Operation) -> Node:
     The keys before the last Sq are the cache, which is bound as `past` and as `present`, as its
     documentation has it for generating text; the last Sq are the new ones, which every call
     appends.  Without a cache or with one query, (batch, KV head) may be its batch: then K and V
-    are taken where they lie.
+    are taken where they lie, and sequences may have lengths of their own.
     """
     past = p.kv_len - p.q_len
     if p.q_len == 1 or not past:
@@ -100,18 +103,39 @@ def cached(p: Problem, s: Operands, n: int, operation: Operation) -> Node:
     outputs = {"output": out.reshape(batch, p.q_len, -1)}
     for name, whole in (("key", s.k), ("value", s.v)):
         keys = operation.dense(n, whole).reshape(batch, kv_heads, p.kv_len, p.qk_dim)
-        new = operation.dense(n, by_position(keys[:, :, past:]))
+        if p.ragged:
+            new = operation.computed(n, partial(last_of_each, p, s, keys))
+        else:
+            new = operation.dense(n, by_position(keys[:, :, past:]))
         inputs[name] = new.reshape(batch, p.q_len, -1)
         if past:
             inputs[f"past_{name}"] = outputs[f"present_{name}"] = keys
         else:
             outputs[f"present_{name}"] = aligned(keys.shape, keys.dtype)
     inputs["seqlens_k"] = np.full(batch, p.kv_len - 1, np.int32)
+    if p.ragged:
+        inputs["seqlens_k"] = operation.computed(n, lambda: lengths(p, s) - 1)
+        operation.after[n].append(lambda _: zero_empty(s))
     inputs["total_sequence_length"] = np.array(p.kv_len, np.int32)
     order = ["query", "key", "value", "past_key", "past_value", "seqlens_k"]
     order = [name if name in inputs else "" for name in [*order, "total_sequence_length"]]
     attributes = attributes_of(p, kv_heads)
     return Node("GroupQueryAttention", MICROSOFT, inputs, outputs, attributes, order)
+
+
+def lengths(p: Problem, s: Operands) -> np.ndarray:
+    """Of (batch, KV head), at least 1: the operator has no empty sequences; zero_empty()."""
+    return np.repeat(np.clip(s.kv_lens, 1, p.kv_len), p.kv_heads).astype(np.int32)
+
+
+def last_of_each(p: Problem, s: Operands, keys: np.ndarray) -> np.ndarray:
+    """The new key of (batch, KV head), (B Hkv, 1, 1, D)."""
+    return keys[np.arange(len(keys)), :, lengths(p, s) - 1][:, None]
+
+
+def zero_empty(s: Operands) -> None:
+    """Results of sequences without keys."""
+    s.o[s.kv_lens <= 0] = 0
 
 
 Start = Callable[[str, Node], ort.InferenceSession]
@@ -227,6 +251,8 @@ def refuse(name: str, p: Problem) -> None:
         return
     if p.batch > 1 and 1 < p.q_len < p.kv_len and p.kv_dtype == p.dtype:
         raise Unsupported("GroupQueryAttention takes one sequence if it has a cache and new keys")
+    if p.ragged and (p.q_len > 1 or p.kv_dtype != p.dtype):
+        raise Unsupported("lengths of sequences with one query on a cache of floats only")
     if p.qk_dim % 8:
         raise Unsupported("GroupQueryAttention takes dimensions that are multiples of 8 only")
     if p.qk_dim != p.v_dim:

@@ -8,7 +8,6 @@ computes nothing of it.  Threads and their binding are GNU OpenMP's, as vLLM its
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -18,10 +17,12 @@ from rivals.adapters.torch import tensor
 from rivals.memory_file import Operands
 from rivals.operation import Operation
 from rivals.problem import Problem, Unsupported
+from rivals.sequences import Sequences
 
-LENGTHS = True  # knows slopes and lengths itself: masks.complete() is not for it
+LENGTHS = ("vllm", "vllm_mla")  # know lengths and slopes: masks.complete() is not for them
 
 HEADS = (32, 64, 80, 96, 112, 128, 160, 192, 224, 256, 512)  # that it is compiled for
+WIDENED = "its caches of 8-bit floats have one positive scale for K, one for V, and finite numbers"
 BLOCK = 128  # keys a block where the problem says nothing: what vLLM takes on CPUs
 
 
@@ -50,6 +51,10 @@ def refuse(p: Problem) -> None:
         raise Unsupported("no more queries than keys")
     if "window" in p.options and not p.causal:
         raise Unsupported("a window under a causal mask only")
+    if p.kv_dtype != p.dtype and library() == "_C_AVX2":
+        raise Unsupported("its code for AVX2 has no 8-bit floats")
+    if p.kv_dtype != p.dtype and (p.qk_dim % 32 or p.page_size % 32):
+        raise Unsupported("8-bit floats in heads and pages of a multiple of 32")
 
 
 def path(p: Problem, block: int) -> str:
@@ -57,66 +62,14 @@ def path(p: Problem, block: int) -> str:
 
     It only asks whether the CPU has tiles: in an engine PyTorch's products have requested them from
     Linux before, without which the first instruction on a tile is SIGILL.  Here nothing else would.
+    With 8-bit floats it would choose AMX, too, whose results are wrong in 0.32.0: V enters the
+    tiles 2^-120 times too small, and tiles take products below 2^-126 as 0.
     """
     if p.qk_dim % 32:
         return "vec16"
-    if p.dtype == "bf16" and block % 32 == 0 and torch.cpu._init_amx():
+    if p.dtype == p.kv_dtype == "bf16" and block % 32 == 0 and torch.cpu._init_amx():
         return "amx"
     return "vec" if block % 32 == 0 else "vec16"
-
-
-@dataclass
-class Sequences:
-    """Those that have queries which see a key, as the memory file says now.
-
-    vLLM never has other queries: these are not given to it, and their results are 0.
-    """
-
-    tokens: np.ndarray  # rows of all queries, one sequence behind the other
-    starts: np.ndarray  # (B + 1) first of each in `tokens`
-    keys: np.ndarray  # (B) lengths of keys
-    first: np.ndarray  # (B) first rows of keys, where these do not lie in pages
-    table: np.ndarray  # (B, blocks) block of each `block` keys
-
-    @staticmethod
-    def of(p: Problem, s: Operands, block: int, blocks: int) -> Sequences | None:
-        """None at `prepare`, where lengths and tables have no values yet."""
-        starts = np.arange(p.batch + 1) * p.q_len if s.cu_seqlens is None else s.cu_seqlens
-        keys, first = np.full(p.batch, p.kv_len), np.arange(p.batch) * p.kv_len
-        if s.kv_lens is not None:
-            keys = s.kv_lens
-        elif s.cu_seqlens_kv is not None:
-            keys, first = np.diff(s.cu_seqlens_kv), s.cu_seqlens_kv[:-1]
-        table = s.block_table
-        if table is None:
-            each = -(-p.kv_len // block)
-            table = np.arange(p.batch * each).reshape(p.batch, each)
-        queries = np.diff(starts)
-        rows = p.batch * p.q_len if s.cu_seqlens is None else s.q.shape[2]
-        if starts[0] or queries.min() < 0 or starts[-1] > rows:
-            return None
-        if keys.min() < 0 or keys.max() > p.kv_len or (first + keys).max() > rows_of(p, s):
-            return None
-        used = np.arange(table.shape[1]) < -(-keys // block)[:, None]
-        if (table[used] < 0).any() or (table[used] >= blocks).any():
-            return None
-        seeing = np.minimum(queries, keys) if p.causal else np.where(keys > 0, queries, 0)
-        some = seeing > 0
-        last = starts[1:][some]
-        tokens = [np.arange(end - n, end) for end, n in zip(last, seeing[some], strict=True)]
-        table = np.where(used, table, 0)[some]
-        return Sequences(
-            np.concatenate(tokens) if tokens else np.zeros(0, np.int64),
-            np.append(0, np.cumsum(seeing[some])),
-            keys[some],
-            first[some],
-            table,
-        )
-
-
-def rows_of(p: Problem, s: Operands) -> int:
-    """Rows of keys that there are, pages aside."""
-    return s.k.shape[2] if s.cu_seqlens_kv is not None else p.batch * p.kv_len
 
 
 def int32(numbers: np.ndarray) -> torch.Tensor:
@@ -125,17 +78,19 @@ def int32(numbers: np.ndarray) -> torch.Tensor:
 
 
 class Call:
-    """One set of operands in vLLM's layout, and the call on it."""
+    """One set of operands in vLLM's layout, and the call on it.
+
+    A cache of 8-bit floats has a scale for K and one for V, and vLLM writes finite numbers into it.
+    A check asks for others, too, and only their values say so: then the operator computes in f32,
+    to which K and V are widened before.  That is not timed.
+    """
 
     def __init__(self, p: Problem, s: Operands, n: int, operation: Operation) -> None:
-        """Allocates the cache; it is filled, and work is divided, before each request."""
-        self.problem, self.operands = p, s
+        """The cache is filled, and work is divided, before each request."""
+        self.problem, self.operands, self.operation = p, s, operation
         self.block = p.page_size or BLOCK
         self.path = path(p, self.block)
-        blocks = s.k.shape[0] if p.page_size else p.batch * -(-p.kv_len // self.block)
-        self.kind = tensor(s.q).dtype
-        shape = (blocks, p.kv_heads, 2 * self.block, p.qk_dim)
-        self.keys, self.values = torch.zeros(shape, dtype=self.kind).chunk(2, dim=2)
+        self.blocks = s.k.shape[0] if p.page_size else p.batch * -(-p.kv_len // self.block)
         by_token = (0, 2, 1, 3)  # (B, H, S, D) as (B, S, H, D)
         self.queries, self.results = (
             tensor(x.reshape(-1, *x.shape[2:]))
@@ -144,6 +99,7 @@ class Call:
                 operation.dense_result(n, s.o.transpose(by_token)),
             )
         )
+        self.cache: torch.Tensor | None = None
         self.arguments: tuple | None = None
         self.scattered: tuple[torch.Tensor, torch.Tensor] | None = None
         operation.before[n].append(self.refresh)
@@ -152,61 +108,88 @@ class Call:
     def refresh(self) -> None:
         """Writes keys and values into the cache and divides the work, as vLLM does for a step."""
         p, s = self.problem, self.operands
-        sequences = Sequences.of(p, s, self.block, self.keys.shape[0])
+        sequences = Sequences.of(p, s, self.block, self.blocks)
         self.arguments = self.scattered = None
         if sequences is None:
             return
+        rows = [self.rows(sequences, n) for n in range(len(sequences.keys))]
+        kind, path_taken, eighth = self.queries.dtype, self.path, (1.0, 1.0, "auto")
+        if p.kv_dtype != p.dtype:
+            found = float8(s, rows)
+            self.operation.untimed = "" if found else WIDENED
+            if found:
+                eighth = found
+            else:
+                kind, path_taken = torch.float32, "vec"
+                rows = [scaled(s, sequences, n, *rows[n]) for n in range(len(rows))]
         q, o = self.queries, self.results
-        if len(sequences.tokens) < len(q):
+        if len(sequences.tokens) < len(q) or kind != q.dtype:
             tokens = torch.from_numpy(sequences.tokens)
-            q = q[tokens].contiguous()
+            q = q[tokens].to(kind).contiguous()
             o = torch.empty_like(q)
             self.scattered = tokens, o
         if not len(sequences.tokens):
             return
-        self.fill(sequences)
+        keys, values = self.filled(sequences, rows, path_taken, kind, eighth)
         starts, lens, table = map(int32, (sequences.starts, sequences.keys, sequences.table))
         window = p.window_left + 1 if "window" in p.options and p.window_left >= 0 else -1
         work = operators().get_scheduler_metadata(
-            len(lens), p.q_heads, p.kv_heads, p.qk_dim, lens, self.kind, starts, p.causal, window,
-            self.path, True, None
+            len(lens), p.q_heads, p.kv_heads, p.qk_dim, lens, kind, starts, p.causal, window,
+            path_taken, True, None, eighth[2]
         )  # fmt: skip
         slopes = None if s.slopes is None else tensor(s.slopes).clone()
         sinks = None if s.sinks is None else tensor(s.sinks).clone()
         self.arguments = (
-            q, self.keys, self.values, o, starts, lens, p.scale, p.causal, slopes, window, table,
-            p.softcap, work, sinks, None
+            q, keys, values, o, starts, lens, p.scale, p.causal, slopes, window, table,
+            p.softcap, work, sinks, None, *eighth
         )  # fmt: skip
 
-    def fill(self, sequences: Sequences) -> None:
-        """Copies the keys of all sequences, and no others, into the cache, which was 0."""
+    def rows(self, sequences: Sequences, n: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """K and V of a sequence by token, (S, Hkv, D)."""
         p, s = self.problem, self.operands
-        flat = (s.k, s.v)
-        if not p.page_size:  # rows of all sequences, (B S, Hkv, D)
-            flat = tuple(x.transpose(0, 2, 1, 3).reshape(-1, *x.shape[1::2]) for x in flat)
-        for count, first, table in zip(
-            sequences.keys, sequences.first, sequences.table, strict=True
-        ):
-            j = np.arange(count)
-            page, row = table[j // self.block].astype(np.int64), j % self.block
-            if p.page_size:
-                k, v = (x[page, :, row] for x in flat)
-            else:
-                k, v = (x[first : first + count] for x in flat)
+        j = np.arange(sequences.keys[n])
+        if p.page_size:
+            page = sequences.table[n][j // self.block]
+            taken = (x[page, :, j % self.block] for x in (s.k, s.v))
+        else:
+            each = s.k.shape[2]  # packed keys have one batch
+            b, first = divmod(int(sequences.first[n]), each)
+            taken = (x[b, :, first : first + len(j)].transpose(1, 0, 2) for x in (s.k, s.v))
+        k, v = (tensor(np.ascontiguousarray(x)) for x in taken)
+        if p.kv_dtype == p.dtype:
+            return k, v
+        return tuple(x.view(torch.float8_e4m3fn).to(self.queries.dtype) for x in (k, v))
+
+    def filled(
+        self,
+        sequences: Sequences,
+        rows: list[tuple[torch.Tensor, torch.Tensor]],
+        path_taken: str,
+        kind: torch.dtype,
+        eighth: tuple[float, float, str],
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """The cache with the keys of all sequences, and no others; 0 elsewhere."""
+        p = self.problem
+        if eighth[2] != "auto":
+            kind = torch.uint8
+        if self.cache is None or self.cache.dtype != kind:
+            shape = (self.blocks, p.kv_heads, 2 * self.block, p.qk_dim)
+            self.cache = torch.zeros(shape, dtype=kind)
+        keys, values = self.cache.chunk(2, dim=2)
+        for (k, v), table in zip(rows, sequences.table, strict=True):
+            j = np.arange(len(k))
+            slots = table[j // self.block].astype(np.int64) * self.block + j % self.block
             operators().cpu_attn_reshape_and_cache(
-                *(tensor(np.ascontiguousarray(x)) for x in (k, v)),
-                self.keys,
-                self.values,
-                torch.from_numpy(page * self.block + row),
-                self.path,
+                k, v, keys, values, torch.from_numpy(slots), path_taken, 1.0, 1.0, eighth[2]
             )
+        return keys, values
 
     def scatter(self, _result: None) -> None:
         """Results of queries that see a key to their rows, 0 to the others."""
         if self.scattered:
             tokens, o = self.scattered
             self.results.zero_()
-            self.results[tokens] = o
+            self.results[tokens] = o.to(self.results.dtype)
 
     def __call__(self) -> None:
         """The call that is timed."""
@@ -214,41 +197,72 @@ class Call:
             operators().cpu_attention_with_kv_cache(*self.arguments)
 
 
+def float8(
+    s: Operands, rows: list[tuple[torch.Tensor, torch.Tensor]]
+) -> tuple[float, float, str] | None:
+    """Scales of K and V and the name of the type, if vLLM could have written such a cache."""
+    scales = []
+    for whole in (s.k_scale, s.v_scale):
+        one = float(whole.flat[0])
+        if not (whole == one).all() or not 0 < one < np.inf:
+            return None
+        scales.append(one)
+    if not all(torch.isfinite(x).all() for pair in rows for x in pair):
+        return None
+    return scales[0], scales[1], "fp8_e4m3"
+
+
+def scaled(
+    s: Operands, sequences: Sequences, n: int, k: torch.Tensor, v: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """What K and V of a sequence stand for, in f32; its keys index the scales, paged or not."""
+    made = []
+    for x, scale in ((k, s.k_scale), (v, s.v_scale)):
+        b, first = int(sequences.which[n]), 0
+        if s.cu_seqlens_kv is not None and s.kv_lens is None and s.block_table is None:
+            b, first = 0, int(sequences.first[n])
+        of = scale[b if scale.shape[0] > 1 else 0]
+        of = of[:, first : first + len(x)] if scale.shape[2] > 1 else of
+        made.append(x.float() * tensor(of).transpose(0, 1))
+    return made[0], made[1]
+
+
 class Latent:
     """One set of operands for the operator of latent attention, and the call on it.
 
-    Its cache has blocks of 16 keys: that is where they lie, unless lengths end within a block.
+    Keys are copied into a cache of 16 keys a block, as vLLM has one, and queries beside it: the
+    operator's code for AVX-512 reads in front of a tensor, where the memory file may end.
     """
 
-    BLOCK = 16
+    BLOCK, FRONT = 16, 1  # keys a block; blocks in front of what the operator gets
 
     def __init__(self, p: Problem, s: Operands, n: int, operation: Operation) -> None:
-        """Allocates a cache where the keys cannot be one; it is filled before each request."""
+        """Allocates the cache, which is filled before each request."""
         self.problem, self.operands = p, s
-        blocks = -(-p.kv_len // self.BLOCK)
-        keys = operation.dense(n, s.k).reshape(p.batch, p.kv_len, p.qk_dim)
-        if s.kv_lens is not None or p.kv_len % self.BLOCK:
-            self.keys = keys
-            keys = np.zeros((p.batch, blocks * self.BLOCK, p.qk_dim), keys.dtype)
-            operation.before[n].append(self.refresh)
-        self.cache = keys
+        blocks, kind = -(-p.kv_len // self.BLOCK), tensor(s.q).dtype
+        whole = torch.zeros((self.FRONT + p.batch * blocks, self.BLOCK, p.qk_dim), dtype=kind)
+        self.cache = whole[self.FRONT :].reshape(p.batch, blocks * self.BLOCK, p.qk_dim)
+        front = self.FRONT * self.BLOCK
+        self.queries = torch.zeros((front + p.batch * p.q_heads, p.qk_dim), dtype=kind)[front:]
         self.lens = torch.full((p.batch,), p.kv_len, dtype=torch.int32)
+        operation.before[n].append(self.refresh)
         self.arguments = (
             tensor(operation.dense_result(n, s.o).reshape(p.batch, p.q_heads, p.v_dim)),
-            tensor(operation.dense(n, s.q).reshape(p.batch, p.q_heads, p.qk_dim)),
-            tensor(keys.reshape(p.batch * blocks, self.BLOCK, p.qk_dim)),
+            self.queries.reshape(p.batch, p.q_heads, p.qk_dim),
+            whole[self.FRONT :],
             p.scale,
             torch.arange(p.batch * blocks, dtype=torch.int32).reshape(p.batch, blocks),
             self.lens,
         )
 
     def refresh(self) -> None:
-        """Copies the keys that sequences have; 0 stands behind them."""
-        self.cache[:] = 0
-        lens = self.operands.kv_lens
+        """Copies queries, and the keys that sequences have; 0 stands behind them."""
+        s = self.operands
+        self.queries.copy_(tensor(s.q).reshape(self.queries.shape))
+        self.cache.zero_()
         for b in range(self.problem.batch):
-            count = self.problem.kv_len if lens is None else int(lens[b])
-            self.cache[b, :count] = self.keys[b, :count]
+            count = self.problem.kv_len if s.kv_lens is None else int(s.kv_lens[b])
+            self.cache[b, :count] = tensor(s.k)[b, 0, :count]
             self.lens[b] = count
 
     def __call__(self) -> None:
