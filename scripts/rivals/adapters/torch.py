@@ -95,7 +95,7 @@ class PerSequence:
     """
 
     def __init__(self, p: Problem, s: Operands, n: int, operation: Operation) -> None:
-        """Lengths, offsets and pages are read before each request, as an engine does once a step."""
+        """Lengths, offsets and pages are read before each request, as an engine does each step."""
         self.problem, self.operands = p, s
         self.q, self.o = tensor(s.q), tensor(s.o)
         self.k, self.v = (
