@@ -126,7 +126,8 @@ class PerSequence:
         own = replace(p, q_len=count, kv_len=keys, options=p.options & {"window"})
         hidden = hidden_by_position(own, self.q.dtype)
         if least:
-            hidden["attn_mask"] = hidden["attn_mask"][:, least:].contiguous()
+            mask = hidden["attn_mask"][:, least:].contiguous()
+            hidden = {"attn_mask": mask} if mask.any() else {}
         if p.page_size:
             j = np.arange(least, keys)
             rows = found.table[b][j // p.page_size].astype(np.int64) * p.page_size

@@ -8,6 +8,8 @@ TOLERANCE = {"f32": 5e-6, "bf16": 3e-2, "f16": 4e-3}
 
 INT8 = {"b": 2, "hq": 4, "hkv": 2, "sq": 1, "skv": 40, "kv_dtype": "i8", "mask": ["causal"]}
 
+RAGGED = {"b": 3, "hq": 4, "hkv": 2, "sq": 1, "skv": 40, "options": ["ragged"]}
+
 LATENT = {"b": 4, "hq": 16, "hkv": 1, "sq": 1, "d": 576, "dv": 512, "options": ["shared_kv"]}
 
 CASES: dict[str, dict[str, Any]] = {
@@ -65,6 +67,18 @@ CASES: dict[str, dict[str, Any]] = {
     "tree, bool": {"b": 2, "hq": 2, "sq": 7, "skv": 20, "mask": ["tree", "bool"]},
     "latent": {**LATENT, "skv": 32},
     "latent bf16, sq < skv": {**LATENT, "skv": 41, "dtype": "bf16", "mask": ["causal"]},
+    "ragged": RAGGED,
+    "ragged chunks": {**RAGGED, "sq": 5, "mask": ["causal"]},
+    "e4m3, a scale": {**INT8, "kv_dtype": "f8e4m3", "d": 64, "scales": ""},
+    "e4m3 bf16, a scale": {
+        **INT8,
+        "kv_dtype": "f8e4m3",
+        "d": 64,
+        "sq": 5,
+        "dtype": "bf16",
+        "scales": "",
+    },
+    "e4m3, scales of keys": {**INT8, "kv_dtype": "f8e4m3", "d": 64, "scales": "bhs"},
     "int8, a scale": {**INT8, "scales": ""},
     "int8, scales of heads": {**INT8, "sq": 5, "scales": "h"},
     "int8, scales of keys": {**INT8, "scales": "bhs"},
@@ -80,11 +94,13 @@ CASES: dict[str, dict[str, Any]] = {
 REFUSED = {
     "torch": ["other dimension of v", "latent", "latent bf16, sq < skv"],
     "torch_math": [],
+    "torch_sequences": [name for name, case in CASES.items() if "options" not in case],
     "torch_flex": ["other dimension of v"],
     "onnxruntime_mha": [],
     "onnxruntime_gqa": [
         "plain",
         "blocks",
+        "ragged chunks",
         "batched causal, sq < skv",
         "causal, sq > skv",
         "top left, sq < skv",
@@ -114,14 +130,18 @@ REFUSED = {
 
 # What each computes in a check and does not time.
 UNTIMED = {
-    "onnxruntime_gqa": ["int8, scales of keys", "int8, scales as in a check", "int4, of keys"]
+    "onnxruntime_gqa": ["int8, scales of keys", "int8, scales as in a check", "int4, of keys"],
+    "vllm": ["e4m3, scales of keys"],
 }
 
 # The least dimension of a kernel that has not all.
 WIDE = {"vllm": 32}
 
 # What keeps a kernel busy that does not compute what the others are given.
-BUSY = {"vllm_mla": {**LATENT, "skv": 4096}}
+BUSY = {
+    "vllm_mla": {**LATENT, "skv": 4096},
+    "torch_sequences": {"b": 4, "hq": 4, "sq": 1024, "d": 64, "options": ["ragged"]},
+}
 
 # FlexAttention is compiled for each problem, which takes half a minute on a busy machine.
 FEW = {

@@ -17,7 +17,7 @@ import numpy as np
 
 WORKER = Path(__file__).parents[3] / "scripts" / "rivals" / "worker"
 DEADLINE = 280  # seconds for an answer; a broken program must not hang the tests
-FORMATS = {"f32": "F32", "bf16": "BF16", "f16": "F16", "i8": "I8", "i4": "U8"}
+FORMATS = {"f32": "F32", "bf16": "BF16", "f16": "F16", "i8": "I8", "i4": "U8", "f8e4m3": "F8_E4M3"}
 STORED = {
     "F32": np.float32,
     "F16": np.float16,
@@ -25,6 +25,7 @@ STORED = {
     "BOOL": np.bool_,
     "I8": np.int8,
     "U8": np.uint8,
+    "F8_E4M3": np.uint8,
     "I32": np.int32,
 }
 
@@ -107,6 +108,8 @@ class Tensors:
             every.append(("bias", "F32", (1, s["q_heads"], s["q_len"], s["kv_len"])))
         if "bool" in s["mask"]:
             every.append(("mask", "BOOL", (s["batch"], 1, s["q_len"], s["kv_len"])))
+        if "ragged" in s["options"]:
+            every.append(("kv_lens", "I32", (s["batch"],)))
         if "tree" in s["mask"]:
             every.append(("parents", "I32", (s["batch"], s["q_len"])))
         if "lse" in s["outputs"]:
@@ -168,10 +171,16 @@ class Tensors:
             elif view.dtype in (np.int8, np.uint8):
                 least = np.iinfo(view.dtype).min
                 view[...] = random.integers(least, least + 256, view.shape)
+                if self.shape["kv_dtype"] == "f8e4m3":
+                    view[view & 127 == 127] = 0  # NaN
+            elif name.startswith("kv_lens"):
+                view[...] = random.integers(
+                    self.shape["q_len"], self.shape["kv_len"] + 1, view.shape
+                )
             elif name.startswith("parents"):  # -1 is the cache
                 view[...] = [[random.integers(-1, i) for i in range(view.shape[1])] for _ in view]
             elif "_scale" in name:
-                view[...] = (1 + np.abs(numbers)) / (8 if self.shape["kv_group"] else 128)
+                view[...] = (1 + np.abs(numbers)) / (8 if self.shape["kv_group"] else 512)
             else:
                 view[...] = numbers
 
@@ -182,6 +191,8 @@ class Tensors:
         q, k = (to_floats(self.views[f"{x}.{n}"]) for x in "qk")
         shared = "shared_kv" in s["options"]
         v = k[..., : s["v_dim"]] if shared else to_floats(self.views[f"v.{n}"])
+        if s["kv_dtype"] == "f8e4m3":
+            k, v = (eighths(self.views[f"{x}.{n}"]) for x in "kv")
         if s["kv_group"]:
             k, v = halves(k), halves(v)
             of = [np.repeat(self.views[f"{x}_scale.{n}"], s["kv_group"], -1) for x in "kv"]
@@ -194,6 +205,10 @@ class Tensors:
         if "bias" in s["mask"]:
             scores = scores + to_floats(self.views[f"bias.{n}"])
         seen = visible(s)
+        if "ragged" in s["options"]:
+            of = [visible({**s, "kv_len": int(keys)}) for keys in self.views[f"kv_lens.{n}"]]
+            behind = [((0, 0), (0, s["kv_len"] - x.shape[1])) for x in of]
+            seen = np.stack([np.pad(*x) for x in zip(of, behind, strict=True)])[:, None]
         if "bool" in s["mask"]:
             seen = seen & self.views[f"mask.{n}"]
         if "tree" in s["mask"]:
@@ -222,6 +237,13 @@ def visible(s: dict[str, Any]) -> np.ndarray:
                 hidden |= s["window_right"] >= 0 and j > at + s["window_right"]
             seen[i, j] = not hidden
     return seen
+
+
+def eighths(stored: np.ndarray) -> np.ndarray:
+    """Numbers of OCP's e4m3: a sign, 4 bits of exponent (bias 7), 3 of mantissa; none is NaN."""
+    exponent, mantissa = (stored >> 3 & 15).astype(int), (stored & 7) / 8
+    size = np.where(exponent > 0, np.ldexp(1 + mantissa, exponent - 7), np.ldexp(mantissa, -6))
+    return np.where(stored & 128, -size, size)
 
 
 def halves(stored: np.ndarray) -> np.ndarray:

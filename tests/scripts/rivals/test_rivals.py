@@ -280,6 +280,7 @@ def test_describe() -> None:
     assert [k["name"] for k in answer["kernels"]] == [
         "torch",
         "torch_math",
+        "torch_sequences",
         "torch_flex",
         "onnxruntime_mha",
         "onnxruntime_gqa",
