@@ -14,7 +14,7 @@ KERNELS = (
     "flash", "split_kv", "gemm", "tiled", "online", "row_parallel", "naive", "torch", "onednn",
     "openvino", "onnxruntime_mha", "gemm_mkl", "jax", "ggml", "gemm_blis", "onednn_graph",
     "onnxruntime_gqa", "onnxruntime_attention", "torch_flex", "torch_math", "openvino_mask",
-    "numpy", "ring", "definition", "vllm", "vllm_mla",
+    "numpy", "ring", "definition", "vllm", "vllm_mla", "torch_sequences",
 )  # fmt: skip
 PLACES = {name: place for place, name in enumerate(KERNELS)}
 
