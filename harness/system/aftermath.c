@@ -21,8 +21,10 @@
 #include "fault.h"
 #include "float_env.h"
 
-#define MOST_CPUS 8192   /* most of any Linux configuration */
-#define GONE_AFTER_S 0.5 /* a joined thread may still be listed for a moment */
+#define MOST_CPUS 8192 /* most of any Linux configuration */
+/* A joined thread may still be listed, until it has run once more: for so much processor time of the waiting
+ * thread, of which the other gets as much, however busy the host is. */
+#define GONE_AFTER_S 0.5
 
 /* ---- which threads there are ----------------------------------------------------------------- */
 
@@ -112,7 +114,7 @@ static struct runtimes runtimes(void)
 static size_t left_behind(int threads)
 {
     static struct list fresh;
-    const double until = clock_now() + GONE_AFTER_S;
+    const double until = clock_thread() + GONE_AFTER_S;
     find(&fresh, &there);
     if (!fresh.count)
         return 0;
@@ -124,7 +126,7 @@ static size_t left_behind(int threads)
     }
     for (;;) {
         find(&fresh, &there);
-        if (!fresh.count || clock_now() > until)
+        if (!fresh.count || clock_thread() > until)
             return fresh.count;
         sched_yield();
     }
