@@ -7,9 +7,6 @@
 /* Monotonic time in seconds since an arbitrary start. */
 double clock_now(void);
 
-/* Processor time of the calling thread, seconds. */
-double clock_thread(void);
-
 /* Smallest step that clock_now() shows, seconds, measured. */
 double clock_resolution(void);
 

@@ -21,10 +21,8 @@
 #include "fault.h"
 #include "float_env.h"
 
-#define MOST_CPUS 8192 /* most of any Linux configuration */
-/* A joined thread may still be listed, until it has run once more: for so much processor time of the waiting
- * thread, of which the other gets as much, however busy the host is. */
-#define GONE_AFTER_S 0.5
+#define MOST_CPUS 8192   /* most of any Linux configuration */
+#define GONE_AFTER_S 0.5 /* a joined thread may still be listed for a moment */
 
 /* ---- which threads there are ----------------------------------------------------------------- */
 
@@ -56,7 +54,7 @@ static void add(struct list *list, pid_t id)
     list->ids[list->count++] = id;
 }
 
-/* Lists the threads that are not in `known`, or all if that is NULL. */
+/* Lists the threads that are not in `known`. */
 static void find(struct list *list, const struct list *known)
 {
     DIR *all = opendir("/proc/self/task");
@@ -64,11 +62,26 @@ static void find(struct list *list, const struct list *known)
     list->count = 0;
     while (all && (entry = readdir(all))) {
         const pid_t id = (pid_t)strtol(entry->d_name, NULL, 10);
-        if (id > 0 && !(known && holds(known, id)))
+        if (id > 0 && !holds(known, id))
             add(list, id);
     }
     if (all)
         closedir(all);
+}
+
+/* Lists all threads.  While one ends, Linux may leave out others that are listed after it, so that a listing is
+ * repeated until it has nothing new. */
+static void find_all(struct list *list)
+{
+    static struct list more;
+    size_t before;
+    list->count = 0;
+    do {
+        before = list->count;
+        find(&more, list);
+        for (size_t i = 0; i < more.count; i++)
+            add(list, more.ids[i]);
+    } while (list->count > before);
 }
 
 /* The file name in the path of an OpenMP runtime of GCC, LLVM or Intel, "libomp.so.5"; else NULL. */
@@ -114,7 +127,7 @@ static struct runtimes runtimes(void)
 static size_t left_behind(int threads)
 {
     static struct list fresh;
-    const double until = clock_thread() + GONE_AFTER_S;
+    const double until = clock_now() + GONE_AFTER_S;
     find(&fresh, &there);
     if (!fresh.count)
         return 0;
@@ -126,7 +139,7 @@ static size_t left_behind(int threads)
     }
     for (;;) {
         find(&fresh, &there);
-        if (!fresh.count || clock_thread() > until)
+        if (!fresh.count || clock_now() > until)
             return fresh.count;
         sched_yield();
     }
@@ -203,7 +216,7 @@ void aftermath_begin(int threads)
         float_env_reset();
         note_place();
     }
-    find(&there, NULL);
+    find_all(&there);
 }
 
 /* "leaves the floating-point environment changed: ... in thread 0" */
