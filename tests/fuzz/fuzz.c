@@ -29,7 +29,7 @@ void require_message(const char *message, size_t size)
 char *fuzz_text(const uint8_t *bytes, size_t size)
 {
     char *text = malloc(size + 1);
-    require(text, "memory");
+    require(text != NULL, "memory");
     if (size)
         memcpy(text, bytes, size);
     text[size] = 0;
