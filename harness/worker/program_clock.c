@@ -22,11 +22,13 @@
 #define AGAIN 3         /* further audits of AGAIN_S each before a clock is refused */
 #define AGAIN_S 0.5
 #define LEAST_S 1e-9 /* of a call, a few cycles; less means that none was made */
-#define SINGLES 3  /* single calls on other sets' operands; one if it takes longer than LONGEST_S */
-#define PAIRS 3    /* pairs of a request and one with more calls */
-#define LOOKED_S 2 /* single calls or pairs go on for so long until the clock agrees */
-#define BUSY_S 10  /* and for so much longer while the CPUs are busy */
-#define SINGLE_ROWS 16 /* rows checked of each single call */
+#define SINGLES 3 /* single calls on other sets' operands; one if it takes longer than LONGEST_S */
+#define PAIRS 3   /* pairs of a request and one with more calls */
+#define FEWER 4   /* on a busy machine, pairs with a FEWERth of the calls follow, */
+#define SHORTEST_S 0.01 /* unless a request is shorter already */
+#define LOOKED_S 2      /* single calls or pairs go on for so long until the clock agrees */
+#define BUSY_S 10       /* and single calls for so much longer while the CPUs are busy */
+#define SINGLE_ROWS 16  /* rows checked of each single call */
 
 /* Seconds that threads were ready to run without getting a CPU: this thread, the program's first one, and all
  * others, as the program may have started some, like mpiexec. */
@@ -188,27 +190,35 @@ static double single(struct program_clock *clock, size_t set, struct check_resul
     return time.wall_s;
 }
 
+/* Whether AUDIT_MORE times as many calls take longer, by the shortest of some pairs of requests: on a busy
+ * machine of all within LOOKED_S, even after some that agree; *few_s: the shorter request's time. */
+static bool time_grows(struct program_clock *clock, size_t calls, double *few_s, char *why,
+                       size_t why_size)
+{
+    const double start = clock_now(), waited = waited_s(clock);
+    double many_s = *few_s = INFINITY, passed = 0;
+    bool grows = false;
+    for (int n = 0; n < PAIRS || (passed < LOOKED_S && (!grows || is_busy(clock, waited, passed)));
+         n++) {
+        *few_s = fmin(*few_s, measure(clock, 0, calls).program_s);
+        many_s = fmin(many_s, measure(clock, 0, AUDIT_MORE * calls).program_s);
+        grows = audit_grows(*few_s, many_s, why, why_size);
+        passed = clock_now() - start;
+    }
+    return grows;
+}
+
 /* Verifies that all calls of a request are made, by the growth of the time with their number: there are more
- * calls than sets, so that results are overwritten and some calls could be left out.  The shortest times are
- * compared; on a busy machine, where interruptions may have lengthened either, more pairs are taken, even
- * after some that agree. */
+ * calls than sets, so that results are overwritten and some calls could be left out.  Interruptions may have
+ * lengthened every request, so those that do not grow are followed by shorter ones, which more often have
+ * none. */
 static void judge_growth(struct program_clock *clock, size_t calls)
 {
     char why[256];
-    double few = INFINITY, many = INFINITY;
-    bool grows = false;
-    const double start = clock_now(), waited = waited_s(clock);
-    double passed = 0;
-    for (size_t n = 0; n < PAIRS || (grows ? passed < LOOKED_S && is_busy(clock, waited, passed)
-                                           : has_patience(clock, start, waited));
-         n++) {
-        few = fmin(few, measure(clock, 0, calls).program_s);
-        many = fmin(many, measure(clock, 0, AUDIT_MORE * calls).program_s);
-        grows = audit_grows(few, many, why, sizeof why);
-        passed = clock_now() - start;
-    }
-    if (!grows)
-        worker_abandon(clock->worker, CELL_IMPLAUSIBLE, "%s", why);
+    double few_s;
+    for (; !time_grows(clock, calls, &few_s, why, sizeof why); calls /= FEWER)
+        if (few_s < SHORTEST_S || calls / FEWER <= clock->count)
+            worker_abandon(clock->worker, CELL_IMPLAUSIBLE, "%s", why);
 }
 
 void program_clock_judge(struct program_clock *clock, size_t calls, double per_call_s,
