@@ -58,6 +58,7 @@ kernels = [k.split("/")[0] for word in options.get("kernel", "flash").split(",")
 with open(options.get("output") or options["resume"], "a") as out:
     session = json.loads({session!r})
     session["build"].update(settings.get("build", {{}}))
+    session["machine"].update(settings.get("machine", {{}}))
     session["command"] = sys.argv[1:]
     session["resumed"] = "resume" in options
     out.write(json.dumps(session) + "\\n")

@@ -120,7 +120,8 @@ def prepare(options: argparse.Namespace, folder: Path) -> Prepared:
     first, second = pilot(out.plan, commands(options, out.plan.builds))
     leave_out_rivals(first, second)
     ran = [side for side in (first, second) if side.sessions]
-    reasons = incomparable(ran, options.allow)
+    # Both ran here, just now: if their machines differ, the builds describe this one differently.
+    reasons = incomparable(ran, [*options.allow, "machine"])
     if reasons:
         raise ToolError("; ".join(reasons), Exit.INCOMPARABLE)
     out.outcome.machine = ran[0].sessions[0].machine

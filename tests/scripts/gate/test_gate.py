@@ -428,6 +428,10 @@ def test_builds_of_other_flags_are_incomparable(gated) -> None:  # noqa: ANN001
     assert gated(None, "--allow", "build", build={"flags": "-O0"}).code == 0
 
 
+def test_builds_may_describe_this_machine_differently(gated) -> None:  # noqa: ANN001
+    assert gated(machine={"fingerprint": "of a later build"}).code == 0
+
+
 def test_missing_sides(tool: Tool, tmp_path: Path) -> None:
     program = fake.program(tmp_path / "base")
     outcome = tool(gate, "--base", "no-such-ref", "--new", program)
