@@ -164,36 +164,87 @@ static void merge_split(const struct schedule *s, size_t i, char *scratch, char 
         merge_row(&u, r, slots + slot * g->part_bytes, geometry_splits(g, &u.block.sequence));
 }
 
-/* A thread's work: tasks from one queue, then rows of units that were split. */
-static void execute_tasks(const struct schedule *s, char *scratch, char *own, char *slots)
+/* A task: its splits, merged if it has all of its units'. */
+static void execute_task(const struct schedule *s, size_t i, char *scratch, char *own, char *slots)
 {
     const size_t part = s->g->part_bytes;
+    const struct task task = schedule_task(s, i);
+    struct unit u[UNITS_ABREAST];
+    const int n = units_of_task(s, &task, scratch, u);
+    const size_t head_parts = geometry_units(s->g, &u->block.sequence) * s->g->splits;
+    if (task.whole)
+        execute_whole(u, n, schedule_shared(s, &task), own);
+    else
+        split(u, n, task.split, slots + task.slot * part, head_parts * part);
+}
+
+/* Weights over the keys of a task's split, after its rows are merged. */
+static void report_task(const struct schedule *s, size_t i, char *scratch, char *slots)
+{
+    const size_t part = s->g->part_bytes;
+    const struct task task = schedule_task(s, i);
+    struct unit u;
+    unit_of_task(&u, s, &task, scratch);
+    report(&u, task.split, slots + (i - task.split) * part, slots + i * part);
+}
+
+/* Rows to merge, and splits whose weights are asked for, after all tasks. */
+static size_t rows_to_merge(const struct schedule *s)
+{
+    return s->split_units * s->g->unit_rows;
+}
+
+static size_t splits_to_report(const struct schedule *s)
+{
+    return s->problem->outputs & ATTN_OUTPUT_WEIGHTS ? s->split_tasks : 0;
+}
+
+/* The thread's tiles, which the unit's products use: a caller's do not survive a call. */
+static void matrix_unit_begin(void)
+{
+#if MATRIX_UNIT
+    tiles_configure();
+#endif
+}
+
+static void matrix_unit_end(void)
+{
+#if MATRIX_UNIT
+    tiles_release();
+#endif
+}
+
+/* All tasks on this thread, without OpenMP, whose team and loops would cost a small problem a third of its
+ * time. */
+static void execute_alone(const struct schedule *s, char *scratch, char *own, char *slots)
+{
+    matrix_unit_begin();
+    for (size_t i = 0; i < s->tasks; i++)
+        execute_task(s, i, scratch, own, slots);
+    for (size_t i = 0; i < rows_to_merge(s); i++)
+        merge_split(s, i, scratch, slots);
+    for (size_t i = 0; i < splits_to_report(s); i++)
+        report_task(s, i, scratch, slots);
+    matrix_unit_end();
+}
+
+/* A thread's part of the team's work: tasks from one queue, then rows of units that were split. */
+static void execute_part(const struct schedule *s, char *scratch, char *own, char *slots)
+{
+    matrix_unit_begin();
 #pragma omp for schedule(dynamic) nowait
-    for (size_t i = 0; i < s->tasks; i++) {
-        const struct task task = schedule_task(s, i);
-        struct unit u[UNITS_ABREAST];
-        const int n = units_of_task(s, &task, scratch, u);
-        const size_t head_parts = geometry_units(s->g, &u->block.sequence) * s->g->splits;
-        if (task.whole)
-            execute_whole(u, n, schedule_shared(s, &task), own);
-        else
-            split(u, n, task.split, slots + task.slot * part, head_parts * part);
-    }
-    if (s->split_units == 0)
-        return;
+    for (size_t i = 0; i < s->tasks; i++)
+        execute_task(s, i, scratch, own, slots);
+    if (rows_to_merge(s)) {
 #pragma omp barrier
 #pragma omp for schedule(static)
-    for (size_t i = 0; i < s->split_units * s->g->unit_rows; i++)
-        merge_split(s, i, scratch, slots);
-    if (!(s->problem->outputs & ATTN_OUTPUT_WEIGHTS))
-        return;
-#pragma omp for schedule(dynamic)
-    for (size_t i = 0; i < s->split_tasks; i++) {
-        const struct task task = schedule_task(s, i);
-        struct unit u;
-        unit_of_task(&u, s, &task, scratch);
-        report(&u, task.split, slots + (i - task.split) * part, slots + i * part);
+        for (size_t i = 0; i < rows_to_merge(s); i++)
+            merge_split(s, i, scratch, slots);
+#pragma omp for schedule(dynamic) nowait
+        for (size_t i = 0; i < splits_to_report(s); i++)
+            report_task(s, i, scratch, slots);
     }
+    matrix_unit_end();
 }
 
 /* The workspace: each thread's scratch, then slots, those of threads first, then the table. */
@@ -201,22 +252,19 @@ static void execute(const struct attn_plan *plan, const struct attn_tensors *ten
 {
     const struct geometry g = geometry_of(&plan->problem, plan->threads);
     const size_t threads = (size_t)plan->threads, slot_bytes = g.splits * g.part_bytes;
-    char *const slots = (char *)plan->workspace + threads * g.thread_bytes;
+    char *const scratch = plan->workspace, *const own = scratch + threads * g.thread_bytes;
+    char *const slots = own + g.own * slot_bytes;
     const struct schedule schedule =
-        schedule_of(&g, &plan->problem, tensors, plan->threads, slots + g.slots * slot_bytes);
-    char *const split_slots = slots + g.own * slot_bytes;
-    /* A single task wakes no other thread. */
-#pragma omp parallel num_threads(plan->threads) if (schedule.tasks > 1)
+        schedule_of(&g, &plan->problem, tensors, plan->threads, own + g.slots * slot_bytes);
+    if (plan->threads == 1 || schedule.tasks == 1) {
+        execute_alone(&schedule, scratch, own, slots);
+        return;
+    }
+#pragma omp parallel num_threads(plan->threads)
     {
         const size_t thread = (size_t)omp_get_thread_num();
-#if MATRIX_UNIT /* a caller's tiles do not survive a call */
-        tiles_configure();
-#endif
-        execute_tasks(&schedule, (char *)plan->workspace + thread * g.thread_bytes,
-                      slots + thread * geometry_together(&g) * slot_bytes, split_slots);
-#if MATRIX_UNIT
-        tiles_release();
-#endif
+        execute_part(&schedule, scratch + thread * g.thread_bytes,
+                     own + thread * geometry_together(&g) * slot_bytes, slots);
     }
 }
 
