@@ -103,11 +103,11 @@ static void groups_listed(const struct unit *u, const struct axis *axis,
     g->zero_each = 1;
 }
 
-/* For 4 bits the axis with scales and zero points of rows [j, j + n) of a block, in `own`; else `axis`.  With
- * a list, those of K are copied for one group of keys at a time. */
-static const struct axis *nibbles_of_block(const struct unit *u, const struct cache *c,
-                                           const struct axis *axis, ptrdiff_t j, ptrdiff_t n,
-                                           struct axis *own)
+/* The axis with scales and zero points of rows [j, j + n) of a block of 4 bits, in `own`.  With a list, those
+ * of K are copied for one group of keys at a time. */
+VF_NOINLINE const struct axis *axis_of_nibbles(const struct unit *u, const struct cache *c,
+                                               const struct axis *axis, ptrdiff_t j, ptrdiff_t n,
+                                               struct axis *own)
 {
     static const float eight = 8;
     const struct attn_problem *p = u->block.problem;
@@ -115,8 +115,6 @@ static const struct axis *nibbles_of_block(const struct unit *u, const struct ca
     const struct attn_tensor *scale = is_k ? &u->t->k_scale : &u->t->v_scale;
     const struct attn_tensor *zero = is_k ? &u->t->k_zero : &u->t->v_zero;
     const bool zeros = p->options & ATTN_OPTION_ZERO_POINTS;
-    if (u->g->format != FORMAT_I4)
-        return axis;
     *own = *axis;
     own->groups = (struct groups){
         .zero = &eight,
@@ -140,6 +138,14 @@ static const struct axis *nibbles_of_block(const struct unit *u, const struct ca
         own->groups.zero_each = zero->stride[3];
     }
     return own;
+}
+
+/* The same for 4 bits; for other formats `axis`. */
+VF_INLINE const struct axis *nibbles_of_block(const struct unit *u, const struct cache *c,
+                                              const struct axis *axis, ptrdiff_t j, ptrdiff_t n,
+                                              struct axis *own)
+{
+    return u->g->format == FORMAT_I4 ? axis_of_nibbles(u, c, axis, j, n, own) : axis;
 }
 #endif
 
