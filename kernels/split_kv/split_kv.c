@@ -151,17 +151,28 @@ static void execute_whole(struct unit *u, int n, size_t shared, char *parts)
     }
 }
 
+/* The unit whose rows a thread merges: `index` of those that were split. */
+struct merging {
+    size_t index, slot;
+    struct unit u;
+};
+
+static const size_t no_unit = SIZE_MAX;
+
 /* Merges row i of the rows of units that were split. */
-static void merge_split(const struct schedule *s, size_t i, char *scratch, char *slots)
+static void merge_split(const struct schedule *s, size_t i, struct merging *m, char *scratch,
+                        char *slots)
 {
     const struct geometry *g = s->g;
-    size_t slot;
-    const struct task task = schedule_unit(s, i / g->unit_rows, &slot);
-    struct unit u;
-    unit_of_task(&u, s, &task, scratch);
+    if (m->index != i / g->unit_rows) {
+        m->index = i / g->unit_rows;
+        const struct task task = schedule_unit(s, m->index, &m->slot);
+        unit_of_task(&m->u, s, &task, scratch);
+    }
     const int r = (int)(i % g->unit_rows);
-    if (r < u.rows)
-        merge_row(&u, r, slots + slot * g->part_bytes, geometry_splits(g, &u.block.sequence));
+    if (r < m->u.rows)
+        merge_row(&m->u, r, slots + m->slot * g->part_bytes,
+                  geometry_splits(g, &m->u.block.sequence));
 }
 
 /* A task: its splits, merged if it has all of its units'. */
@@ -221,8 +232,10 @@ static void execute_alone(const struct schedule *s, char *scratch, char *own, ch
     matrix_unit_begin();
     for (size_t i = 0; i < s->tasks; i++)
         execute_task(s, i, scratch, own, slots);
+    struct merging merging;
+    merging.index = no_unit;
     for (size_t i = 0; i < rows_to_merge(s); i++)
-        merge_split(s, i, scratch, slots);
+        merge_split(s, i, &merging, scratch, slots);
     for (size_t i = 0; i < splits_to_report(s); i++)
         report_task(s, i, scratch, slots);
     matrix_unit_end();
@@ -236,10 +249,14 @@ static void execute_part(const struct schedule *s, char *scratch, char *own, cha
     for (size_t i = 0; i < s->tasks; i++)
         execute_task(s, i, scratch, own, slots);
     if (rows_to_merge(s)) {
+        struct merging merging;
+        merging.index = no_unit;
 #pragma omp barrier
 #pragma omp for schedule(static)
         for (size_t i = 0; i < rows_to_merge(s); i++)
-            merge_split(s, i, scratch, slots);
+            merge_split(s, i, &merging, scratch, slots);
+    }
+    if (splits_to_report(s)) {
 #pragma omp for schedule(dynamic) nowait
         for (size_t i = 0; i < splits_to_report(s); i++)
             report_task(s, i, scratch, slots);
