@@ -17,6 +17,8 @@ PATIENT = ["--timeout", str(HANGS)]
 CORES = len(os.sched_getaffinity(0))
 CAUSAL = "hq=4,hkv=2,s=75,d=24,dv=17,mask=causal"
 SHAPE = 2 * 75 * (24 + 17) * 4  # bytes of K and V of that
+# So few queries that ranks send partial results, not keys.
+FEW = "hq=4,hkv=2,sq=2,skv=301,d=24,dv=17,mask=causal"
 
 # Whether a rank can be made to see another host: none of this one's processes, and another name.
 FAR = WRONG and subprocess.run(
@@ -42,7 +44,7 @@ class Distributed(CommandTest):
 
     def cells(self, *words: str) -> dict[tuple[str, int], Row]:
         done = run(
-            "experiment", "distributed", "--problem", "h=2,s=64,d=16,mask=causal",
+            "experiment", "distributed", "--problem", FEW,
             *BRIEF, "--check", "case", "--threads", "2", "--placement", "none", *PATIENT,
             "--output", self.output, *words,
         )  # fmt: skip
@@ -61,7 +63,10 @@ class Distributed(CommandTest):
         self.assertEqual(found["ring_4", 2]["why"], "4 ranks cannot share 2 threads evenly")
         extra = found["ring_2", 2]["extra"]
         self.assertEqual((extra["ranks"], extra["hosts"]), (2, 1))
-        self.assertEqual(extra["sent_bytes"], 2 * 64 * 2 * 16 * 4)
+        self.assertEqual(extra["sent_bytes"], 4 * 2 * (17 + 1) * 4)  # partial results: O and LSE
+        alone = found["ring_1", 2]["extra"]
+        self.assertEqual((alone["ranks"], alone["sent_bytes"]), (1, 0))
+        self.assertNotIn("overlap", alone)
 
     def test_other_plugins_replace_those_beside_the_program(self) -> None:
         found = self.cells("--plugin", f"{RING} --ranks 2", "--kernel", "plugins", "--threads", "1")
@@ -108,12 +113,6 @@ class Ranks(Session):
         for name in ("latency_s", "link_gbytes_per_s", "waiting_s", "exchange_s", "peak_bytes"):
             self.assertGreater(extra[name], 0, name)
 
-    def test_one_rank_has_threads_and_sends_nothing(self) -> None:
-        done, row = self.session("--check", "case", ranks=1, threads="1", problem="h=1,s=16,d=8")
-        self.assertEqual(done.returncode, 0, done)
-        self.assertEqual((row["state"], row["extra"]["sent_bytes"]), ("ok", 0))
-        self.assertNotIn("overlap", row["extra"])
-
     def test_threads_are_shared_evenly(self) -> None:
         """A number of threads that cannot be is refused, and costs no other number."""
         words = ["--problem", "h=1,s=16,d=8", "--plugin", f"{RING} --ranks 2", *PATIENT]
@@ -134,24 +133,17 @@ class Ranks(Session):
         self.assertEqual(done.returncode, 2)
         self.assertIn("attnbench run --plugin", done.stderr)
 
-    def test_decode_sends_partial_results_in_a_tree(self) -> None:
+    def test_decode_is_computed_in_a_tree(self) -> None:
         """By split_kv, and by flash where there are more queries; each against the reference."""
-        few = "hq=4,hkv=2,sq=2,skv=301,d=24,dv=17,mask=causal"
         # two blocks of one split each, which need more memory than one of both
-        many = few.replace("sq=2", "sq=32").replace("skv=301", "skv=2001")
-        for ranks, problem, timed in (
-            (3, few, False),
-            (2, few, True),
-            (2, f"{many},dtype=bf16", False),  # so long that a busy host can make it implausible
-        ):
+        many = FEW.replace("sq=2", "sq=32").replace("skv=301", "skv=2001")
+        for ranks, problem in ((3, FEW), (2, FEW), (2, f"{many},dtype=bf16")):
             with self.subTest(problem, ranks=ranks):
                 self.output = str(self.directory / f"{problem}-{ranks}.jsonl")
-                done, row = self.session(problem=problem, ranks=ranks, timed=timed)
+                done, row = self.session(problem=problem, ranks=ranks, timed=False)
                 self.assertEqual(done.returncode, 0, done)
                 self.assertEqual(row["state"], "ok")
                 self.assertLess(row["check"]["error_over_bound"], 1)
-                if timed and ranks <= CORES:
-                    self.assertEqual(row["extra"]["sent_bytes"], 4 * 2 * (17 + 1) * 4)
 
     def test_a_host_file_that_mpi_does_not_read_is_named(self) -> None:
         hosts = self.directory / "some hosts"
@@ -192,7 +184,7 @@ class Lost(Session):
     def test_a_rank_that_dies_or_hangs_costs_its_cell(self) -> None:
         for name, state, says, more in (
             ("dies", "crashed", "the program ended .* while checking at threads=2: own", ()),
-            ("hangs", "timeout", "no answer within 15 s, while ", ("--timeout", "15")),
+            ("hangs", "timeout", "no answer within 5 s, while ", ("--timeout", "5")),
         ):
             with self.subTest(name):
                 self.output = str(self.directory / f"{name}.jsonl")
