@@ -1,13 +1,16 @@
 /*
- * testing: cmocka, behind the headers that it wants, the head of a test, and how many elements an array has.
+ * testing: cmocka, behind the headers that it wants, the head of a test, how many elements an array has, and whether
+ * this build has the sanitizers.
  */
 #ifndef TESTS_TESTING_H
 #define TESTS_TESTING_H
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -15,5 +18,18 @@
 #define TEST(name) static void name(void **state __attribute__((unused)))
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
+
+#ifdef __SANITIZE_ADDRESS__
+#define SANITIZED true
+#else
+#define SANITIZED false
+#endif
+
+/* Whether CI runs the sanitized build, and not the night, which draws more problems: what the released build has
+ * asked and runs no code that other sanitized tests do not run is left to the night. */
+static inline bool sanitized_in_ci(void)
+{
+    return SANITIZED && !getenv("ATTNBENCH_DRAWS");
+}
 
 #endif

@@ -8,12 +8,6 @@
 
 #define THREADS 2
 
-#ifdef __SANITIZE_ADDRESS__
-#define SANITIZED true
-#else
-#define SANITIZED false
-#endif
-
 static inline void assert_passes(const struct attn_kernel *kernel, const struct problem_case *c)
 {
     struct check_result result;

@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import unittest
 
-from command import PROGRAM, CommandTest, run
+from command import PROGRAM, SANITIZED_IN_CI, CommandTest, run
 
 COMMANDS = [line.split("\t")[0] for line in run("complete", "").stdout.splitlines()]
 
@@ -41,8 +41,8 @@ TRIES = {
 
 
 def shells() -> list[str]:
-    """Those that this host has."""
-    return [shell for shell in TRIES if shutil.which(shell)]
+    """Those that this host has; the program prints a script for each, and answers all of them alike."""
+    return [shell for shell in TRIES if shutil.which(shell)][: 1 if SANITIZED_IN_CI else None]
 
 
 def completed(shell: str, *words: str) -> list[str]:

@@ -50,12 +50,12 @@ class Programs(CommandTest):
     # ---- an honest one ---------------------------------------------------------------------------
 
     def test_it_is_checked_timed_and_named(self) -> None:
-        rows = self.session("honest.pl", kernel="naive,perl", problem=LEAST, depth="full")
+        rows = self.session("honest.pl", kernel="naive,perl", problem=LEAST)
         self.assertEqual(set(rows), {"naive", "perl"})
         row = rows["perl"]
         self.assertEqual((row["state"], row["threads"]), ("ok", 1))
         self.assertRegex(row["library"], r"^Perl v5\.")
-        self.assertGreater(row["check"]["rows"], 1000)
+        self.assertGreater(row["check"]["rows"], 0)
         self.assertGreater(row["check"]["verified_samples"], 0)
         self.assertLess(row["check"]["error_over_bound"], 0.5)
         self.assertGreater(row["time"]["median_s"], rows["naive"]["time"]["median_s"])
@@ -126,6 +126,7 @@ class Programs(CommandTest):
                 self.assertEqual(rows["perl"]["state"], "ok", rows)
                 self.assertGreater(rows["perl"]["check"]["rows"], 0 if number else 1000)
                 self.assertGreater(rows["perl"]["check"]["verified_samples"], 0)
+                self.assertLess(rows["perl"]["check"]["error_over_bound"], 0.5)
 
     def test_operands_that_it_misreads_fail_it(self) -> None:
         shape = "b=3,hq=2,hkv=1,sq=4,skv=6,d=2"
@@ -226,10 +227,9 @@ class Programs(CommandTest):
     # ---- cheats ----------------------------------------------------------------------------------
 
     def test_cheats_are_caught(self) -> None:
+        """One of each state; worker/in_program has the other clocks."""
         for program, state, why in (
             ("says_nanosecond.sh", "implausible", "the program says 1e-09 s for "),
-            ("says_half.sh", "implausible", "without round trips and copying"),
-            ("skips_calls.pl", "implausible", "the program says "),
             ("keeps_results.pl", "failed", "got "),
         ):
             with self.subTest(program):

@@ -12,11 +12,22 @@ import subprocess
 import time
 import unittest
 
-from command import BESIDE, EMULATED, HANGS, HOST, cells, launches, lines, on_a_core, run
+from command import (
+    BESIDE,
+    EMULATED,
+    HANGS,
+    HOST,
+    SANITIZED_IN_CI,
+    cells,
+    launches,
+    lines,
+    on_a_core,
+    run,
+)
 from sessions import Sessions, children_of, hears_interrupts, threads_of
 
 # ATTNBENCH_KILLS=600 ATTNBENCH_SEED=7 ctest --preset release -R commands/resume: more than CI
-KILLS = int(os.environ.get("ATTNBENCH_KILLS", "21"))
+KILLS = int(os.environ.get("ATTNBENCH_KILLS", "6" if SANITIZED_IN_CI else "21"))
 
 
 class Killed(Sessions):
