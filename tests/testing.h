@@ -1,6 +1,6 @@
 /*
- * testing: cmocka, behind the headers that it wants, the head of a test, how many elements an array has, and whether
- * this build has the sanitizers.
+ * testing: cmocka, behind the headers that it wants, the head of a test, how many elements an array has, and which
+ * build this is.
  */
 #ifndef TESTS_TESTING_H
 #define TESTS_TESTING_H
@@ -23,6 +23,12 @@
 #define SANITIZED true
 #else
 #define SANITIZED false
+#endif
+
+#ifdef __clang__
+#define CLANG true
+#else
+#define CLANG false
 #endif
 
 /* Whether CI runs the sanitized build, and not the night, which draws more problems: what the released build has
