@@ -23,8 +23,8 @@ HOST = os.environ["ATTNBENCH_HOST"]
 BASELINE = os.environ["ATTNBENCH_BASELINE"]
 EMULATED = os.environ["ATTNBENCH_EMULATED"] == "1"
 SANITIZED = os.environ.get("ATTNBENCH_SANITIZED") == "ON"
-# CI runs the sanitized build, and not the night, which draws more problems: what the released build has asked and
-# runs no code that other sanitized tests do not run is left to the night.
+# CI runs the sanitized build, and not the night, which draws more problems: what the released build
+# has asked and runs no code that other sanitized tests do not run is left to the night.
 SANITIZED_IN_CI = SANITIZED and "ATTNBENCH_DRAWS" not in os.environ
 DATA = pathlib.Path(__file__).parents[1] / "data"
 SCHEMA = pathlib.Path(__file__).parents[2] / "results" / "schema.json"

@@ -41,7 +41,7 @@ TRIES = {
 
 
 def shells() -> list[str]:
-    """Those that this host has; the program prints a script for each, and answers all of them alike."""
+    """Those that this host has; the program answers all of them alike."""
     return [shell for shell in TRIES if shutil.which(shell)][: 1 if SANITIZED_IN_CI else None]
 
 
