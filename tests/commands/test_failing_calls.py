@@ -9,8 +9,8 @@ and repeats nothing.
 Its workers compute nothing: they say what those of another session said (tests/faults/answers.sh).
 
 The first call of each place fails; of memory, which has most of them, in a test of its own,
-commands/failing_calls/memory, where it also runs out for good from every seventh on.  ATTNBENCH_FAIL
-names kinds, or a later call from each of their places:
+commands/failing_calls/memory, where it also runs out for good from every seventh on.
+ATTNBENCH_FAIL names kinds, or a later call from each of their places:
 
     ATTNBENCH_FAIL=memory:2,write:3 ctest --preset release -R failing_calls -V
 """
