@@ -53,6 +53,11 @@ void tested_skip_unless_ran(void)
     }
 }
 
+bool tested_is_fast(void)
+{
+    return strcmp(tested->name, "flash") == 0 || strcmp(tested->name, "split_kv") == 0;
+}
+
 void tested_type(struct attn_problem *problem)
 {
     static const enum attn_dtype types[] = {ATTN_F32, ATTN_BF16, ATTN_F16};

@@ -21,6 +21,9 @@ int tested_choose(int argc, char **argv);
 int tested_start(void **state);
 void tested_skip_unless_ran(void);
 
+/* Whether it is of one of the two fast kernels, flash and split_kv, and not a textbook kernel or another library. */
+bool tested_is_fast(void);
+
 /* A problem becomes one in a type that the variant has, f32 first. */
 void tested_type(struct attn_problem *problem);
 
