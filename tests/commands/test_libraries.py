@@ -85,10 +85,10 @@ class Blas(CommandTest):
         asked = ("--problem", TINY, "--kernel", "gemm,naive", "--blas", "mkl,blis")
         rows = {row["kernel"]: row for row in self.cells_of("run", *asked)}
         self.assertEqual(set(rows), {"gemm_blis", "gemm_mkl", "naive"})
-        # With the instructions that they use.
+        # In their own words, which name the instructions that they use or the processor.
         called = {
             "gemm_blis": r"^BLIS \S+ \w+",
-            "gemm_mkl": r"Math Kernel Library .*, .*(Extensions|SSE)",
+            "gemm_mkl": r"Math Kernel Library .*, .*(Extensions|SSE|processor)",
         }
         for kernel, library in called.items():
             row = rows[kernel]
