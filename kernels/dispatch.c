@@ -5,11 +5,12 @@
  * Four kernels are the fastest somewhere.  With enough query rows per KV head flash is: a row costs
  * it the least.  With fewer rows than lanes it computes lanes that are not used, and with fewer
  * tiles than threads some threads idle.  Then split_kv is the fastest: it pays for the rows there
- * are, and splits the keys.  Where few rows meet few keys, both take longer to set up than
- * row_parallel takes in all.
+ * are, and splits the keys.  Where few rows of several heads meet few keys, both take longer to set
+ * up than row_parallel takes in all.
  *
  * The constants are crossings measured on AMD Zen 4 (2 cores, GCC 12.2; 2026-11-21, those of up to 32 rows
- * 2026-11-25): float32 and bf16, D = 64 and 128, 1 to 64 rows, 1 to 8192 keys, 1 and 2 threads.
+ * 2026-11-25, those of one head with up to 16 rows 2026-11-29): float32 and bf16, D = 64 and 128, 1 to 64
+ * rows, 1 to 8192 keys, 1 and 2 threads.
  * best_measured.c of tests/ compares the choices with committed results.
  */
 #include "wisdom.h"
@@ -57,19 +58,28 @@ static double lanes_of(const struct shape *s)
 /* A loop over the definition needs nothing set up: one query and key take it 0.1 us, flash 0.9. */
 static bool minute(const struct shape *s)
 {
-    return s->work <= 2048;
+    return s->work <= 1024;
+}
+
+/* One head of so few keys is one task of split_kv, which then runs without OpenMP: in 0.3 us, where
+ * row_parallel takes 0.5. */
+static bool alone(const struct shape *s)
+{
+    return s->heads <= 1 && s->keys <= 512;
 }
 
 /* So few keys that vectors of 16 lanes are mostly set up and summed. */
 static bool few(const struct shape *s)
 {
-    return s->rows * s->keys <= 32;
+    return !alone(s) && s->rows * s->keys <= 32;
 }
 
 /* Rows one by one, each with an output row of its own and no more scratch, until their multiplications cost
  * more than split_kv takes to set up a call, and a head with one tile (three rows are two). */
 static bool small(const struct shape *s)
 {
+    if (alone(s))
+        return false;
     if (s->rows <= 1)
         return s->keys <= 512;
     const double tiles = s->rows > 2 && s->rows < 4 ? 2 : 1;
@@ -138,9 +148,9 @@ static bool starved_units(const struct shape *s)
 }
 
 /*
- * The cost of split_kv is its rows, with 28 keys more (40 in bf16) for its set-up, divided by the threads
- * that its units of 128 rows and splits of 512 keys keep busy; that of flash is divided by the threads that
- * its tiles keep busy.
+ * The cost of split_kv is its rows, with 28 keys more (40 in bf16) for its set-up, or 16 (28) of 64 elements
+ * without OpenMP, divided by the threads that its units of 128 rows and splits of 512 keys keep busy; that of
+ * flash is divided by the threads that its tiles keep busy.
  */
 static bool starved(const struct shape *s)
 {
@@ -150,7 +160,10 @@ static bool starved(const struct shape *s)
     if (s->split_kv_in_tiles) /* lists of keys, for which flash has no tiles */
         return true;
     const double flash = flash_rows(s, &tiles);
-    const double start = s->flash && s->flash->isa == ATTN_ISA_AVX512_BF16 ? 40 : 28;
+    const bool pairs = s->flash && s->flash->isa == ATTN_ISA_AVX512_BF16;
+    const double start = alone(s) && s->rows <= 16 ? (pairs ? 28 : 16) * 64 / s->dims
+                         : pairs                   ? 40
+                                                   : 28;
     const double split_kv = s->rows * (1 + start / s->keys);
     const double split_kv_parts = parts(s->rows, 128) * parts(s->keys, 512);
     return s->rows <= 1 || split_kv * least(s->threads, s->heads * tiles) <

@@ -64,7 +64,8 @@ static void on_every_host(void **state)
         /* next to nothing */
         {"s=1,d=64", 1, "naive"},
         {"s=2,d=64", 2, "naive"},
-        {"s=2,d=512", 1, "row_parallel"},
+        {"s=2,d=512", 1, "split_kv"},
+        {"h=8,s=2,d=64", 1, "row_parallel"},
         {"h=8,sq=1,skv=64,d=64", 1, "row_parallel"},
         /* what the first choice cannot do */
         {"s=1024,d=64,outputs=o+weights", 1, "flash"},
@@ -88,13 +89,17 @@ static void with_wide_vectors(void **state)
         {"hq=16,hkv=8,sq=1,skv=30,d=64", 1, "row_parallel"},
         {"hq=16,hkv=8,sq=1,skv=31,d=64", 1, "split_kv"},
         {"hq=24,hkv=8,sq=1,skv=31,d=64", 1, "row_parallel"}, /* two tiles */
-        {"hq=2,hkv=1,sq=1,skv=48,d=64", 1, "row_parallel"},
-        {"hq=2,hkv=1,sq=1,skv=49,d=64", 1, "split_kv"},
+        {"hq=2,hkv=1,sq=1,skv=16,d=64", 1, "split_kv"},
+        {"hq=4,hkv=1,sq=1,skv=8,d=64", 1, "flash"},
+        {"hq=4,hkv=1,sq=1,skv=16,d=64", 1, "split_kv"},
+        {"sq=1,skv=64,d=64", 1, "split_kv"},
+        {"sq=8,skv=48,d=64", 1, "flash"},
+        {"sq=8,skv=80,d=64", 1, "split_kv"},
         {"hq=16,hkv=8,sq=1,skv=17,d=128", 2, "split_kv"},
         {"hq=32,hkv=1,sq=1,skv=8192,d=128", 1, "flash"},
         {"hq=32,hkv=1,sq=1,skv=8192,d=128", 2, "split_kv"},
         {"hq=64,hkv=1,sq=1,skv=8192,d=128", 2, "flash"},
-        {"s=5,d=64", 1, "row_parallel"},
+        {"s=5,d=64", 1, "flash"},
         {"s=8,d=64", 1, "flash"},
     };
     if (!attn_isa_available(ATTN_ISA_AVX512) || !attn_find("flash", ATTN_ISA_AVX512))
