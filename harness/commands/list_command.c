@@ -55,7 +55,8 @@ static void print_host(void)
     if (built & 1u << ATTN_ISA_AVX512_2FMA)
         report_wrapped(
             6, "  avx512_2fma is avx512 ordered for two 512-bit multiply-add units (flash) "
-               "and for prefetchers (split_kv) that Intel's processors are assumed to have");
+               "and for prefetchers (split_kv) that Intel's processors are assumed to have; on "
+               "Zen 4 flash takes 1.01 to 1.06 times as long with it, one head 0.98 to 1.00");
     if (built & 1u << ATTN_ISA_AMX)
         report_wrapped(6, "  what amx leaves to other variants: attnbench list --matrix");
     for (int isa = 0; isa < ATTN_ISA_COUNT; isa++)

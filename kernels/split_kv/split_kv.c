@@ -113,8 +113,11 @@ static int units_of_task(const struct schedule *s, const struct task *task, char
                          struct unit *u)
 {
     struct task one = *task;
-    for (size_t i = 0; i < task->heads; i++, one.head++)
+    unit_of_task(u, s, &one, scratch);
+    for (size_t i = 1; i < task->heads; i++) {
+        one.head++;
         unit_of_task(&u[i], s, &one, scratch + i * s->g->unit_bytes);
+    }
     one.head = task->head;
     for (size_t i = 1; i < task->sequences; i++) {
         one.b++;
