@@ -68,10 +68,8 @@ static void load_q(const struct unit *u, int row, int rows, float *q)
         for (ptrdiff_t x = 0; x < g->qk.steps; x++) {
             vf step[2];
             load_k(g->format, x < g->qk.full ? 0 : g->qk.tail, from + x * VF_BYTES, step);
-            float *to = q + (x * rows + h) * w * VF_LANES;
-            vf_store(to, step[0]); /* (in a loop both would go through memory) */
-            if (w > 1)
-                vf_store(to + VF_LANES, step[1]);
+            for (int i = 0; i < w; i++)
+                vf_store(q + ((x * rows + h) * w + i) * VF_LANES, step[i]);
         }
     }
 }
