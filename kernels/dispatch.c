@@ -93,11 +93,12 @@ static bool of_f32_in_16(enum attn_isa isa)
 }
 
 /*
- * Where half of a vector of 16 lanes would be empty, or one tile is all there is for several threads,
- * flash wastes less in vectors of 8.  A processor that multiplies twice as fast in wide vectors loses by it
- * from 9 rows on: in vectors of 8, flash takes 1.3 to 2.0 times as long with 17 to 24 rows, 1.2 to 1.5 times
- * with 25 to 32 and two threads, and with 8 rows of D = 64 0.95 (Intel Xeon with AMX, GCC 12.2,
- * 2026-11-27, one head, D = 64 and 128; few-rows.jsonl in results/intel-amx-2core).
+ * Where half of a vector of 16 lanes would be empty, flash wastes less in vectors of 8.  A processor that
+ * multiplies twice as fast in wide vectors loses by it from 9 rows on: in vectors of 8, flash takes 1.3 to 2.0
+ * times as long with 17 to 24 rows, and with 8 rows of D = 64 0.95 (Intel Xeon with AMX, GCC 12.2, 2026-11-27,
+ * one head, D = 64 and 128; few-rows.jsonl in results/intel-amx-2core).  With 25 to 32 rows two threads have a
+ * tile each in vectors of 8, and gain nothing: 1.3 and 0.97 times the time of one thread with D = 64 and 128 on
+ * Zen 4 (dispatch-tiny.jsonl in results/amd-zen4-2core).
  */
 static bool narrow(const struct shape *s)
 {
@@ -105,9 +106,7 @@ static bool narrow(const struct shape *s)
         return false;
     if (s->rows <= 8)
         return true;
-    return s->flash->isa != ATTN_ISA_AVX512_2FMA &&
-           ((s->rows > 16 && s->rows <= 24) ||
-            (s->rows > 24 && s->rows <= 32 && s->threads > s->heads));
+    return s->flash->isa != ATTN_ISA_AVX512_2FMA && s->rows > 16 && s->rows <= 24;
 }
 
 /*
