@@ -24,8 +24,9 @@
 #define LEAST_S 1e-9 /* of a call, a few cycles; less means that none was made */
 #define SINGLES 3 /* single calls on other sets' operands; one if it takes longer than LONGEST_S */
 #define PAIRS 3   /* pairs of a request and one with more calls */
-#define FEWER 4   /* on a busy machine, pairs with a FEWERth of the calls follow, */
-#define SHORTEST_S 0.01 /* unless a request is shorter already */
+#define FEWER 4   /* pairs with a FEWERth of the calls follow those that do not grow, */
+#define SHORTEST_S 0.01 /* unless a request takes less */
+#define DIFFERS 2       /* times as long may a call take in these */
 #define LOOKED_S 2      /* single calls or pairs go on for so long until the clock agrees */
 #define BUSY_S 10       /* and single calls for so much longer while the CPUs are busy */
 #define SINGLE_ROWS 16  /* rows checked of each single call */
@@ -211,14 +212,19 @@ static bool time_grows(struct program_clock *clock, size_t calls, double *few_s,
 /* Verifies that all calls of a request are made, by the growth of the time with their number: there are more
  * calls than sets, so that results are overwritten and some calls could be left out.  Interruptions may have
  * lengthened every request, so those that do not grow are followed by shorter ones, which more often have
- * none. */
-static void judge_growth(struct program_clock *clock, size_t calls)
+ * none.  A program that leaves calls out of long requests alone says less a call for these, per_call_s. */
+static void judge_growth(struct program_clock *clock, size_t calls, double per_call_s)
 {
     char why[256];
     double few_s;
+    const size_t asked = calls;
     for (; !time_grows(clock, calls, &few_s, why, sizeof why); calls /= FEWER)
         if (few_s < SHORTEST_S || calls / FEWER <= clock->count)
             worker_abandon(clock->worker, CELL_IMPLAUSIBLE, "%s", why);
+    if (calls < asked && few_s > DIFFERS * per_call_s * (double)calls)
+        worker_abandon(clock->worker, CELL_IMPLAUSIBLE,
+                       "the program says %.3g s a call for %zu calls, but %.3g s for %zu",
+                       per_call_s, asked, few_s / (double)calls, calls);
 }
 
 void program_clock_judge(struct program_clock *clock, size_t calls, double per_call_s,
@@ -229,7 +235,7 @@ void program_clock_judge(struct program_clock *clock, size_t calls, double per_c
     bool agrees = false;
     judge(clock, calls);
     if (calls > clock->count)
-        judge_growth(clock, calls);
+        judge_growth(clock, calls, per_call_s);
     program_copy_stays(clock->worker, clock->copy);
     const double start = clock_now(), waited = waited_s(clock);
     for (size_t n = 0; n < SINGLES || (!agrees && has_patience(clock, start, waited)); n++) {

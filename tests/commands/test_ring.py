@@ -184,7 +184,7 @@ class Lost(Session):
     def test_a_rank_that_dies_or_hangs_costs_its_cell(self) -> None:
         for name, state, says, more in (
             ("dies", "crashed", "the program ended .* while checking at threads=2: own", ()),
-            ("hangs", "timeout", "no answer within 5 s, while ", ("--timeout", "5")),
+            ("hangs", "timeout", "no answer within 5 s, while checking", ("--timeout", "5")),
         ):
             with self.subTest(name):
                 self.output = str(self.directory / f"{name}.jsonl")
