@@ -24,6 +24,7 @@ struct shape {
     double threads;
     const struct attn_kernel *flash; /* its preferred variant, NULL where none will do */
     bool split_kv_in_tiles;          /* that of split_kv uses a matrix unit */
+    bool alone; /* one head of so few keys that it is one task of split_kv, which needs no OpenMP */
 };
 
 static double least(double a, double b)
@@ -55,30 +56,23 @@ static double lanes_of(const struct shape *s)
     }
 }
 
-/* A loop over the definition needs nothing set up: one query and key take it 0.1 us, flash 0.9. */
+/* A loop over the definition needs nothing set up: one query and key take it 0.1 us, split_kv 0.25. */
 static bool minute(const struct shape *s)
 {
     return s->work <= 1024;
 }
 
-/* One head of so few keys is one task of split_kv, which then runs without OpenMP: in 0.3 us, where
- * row_parallel takes 0.5. */
-static bool alone(const struct shape *s)
-{
-    return s->heads <= 1 && s->keys <= 512;
-}
-
 /* So few keys that vectors of 16 lanes are mostly set up and summed. */
 static bool few(const struct shape *s)
 {
-    return !alone(s) && s->rows * s->keys <= 32;
+    return !s->alone && s->rows * s->keys <= 32;
 }
 
 /* Rows one by one, each with an output row of its own and no more scratch, until their multiplications cost
  * more than split_kv takes to set up a call, and a head with one tile (three rows are two). */
 static bool small(const struct shape *s)
 {
-    if (alone(s))
+    if (s->alone) /* 0.3 us in split_kv, 0.5 in row_parallel */
         return false;
     if (s->rows <= 1)
         return s->keys <= 512;
@@ -97,8 +91,8 @@ static bool of_f32_in_16(enum attn_isa isa)
  * multiplies twice as fast in wide vectors loses by it from 9 rows on: in vectors of 8, flash takes 1.3 to 2.0
  * times as long with 17 to 24 rows, and with 8 rows of D = 64 0.95 (Intel Xeon with AMX, GCC 12.2, 2026-11-27,
  * one head, D = 64 and 128; few-rows.jsonl in results/intel-amx-2core).  With 25 to 32 rows two threads have a
- * tile each in vectors of 8, and gain nothing: 1.3 and 0.97 times the time of one thread with D = 64 and 128 on
- * Zen 4 (dispatch-tiny.jsonl in results/amd-zen4-2core).
+ * tile each in vectors of 8, and take 1.3 (D = 64) and 0.97 (D = 128) times as long as one thread with one tile
+ * in vectors of 16 (Zen 4; dispatch-tiny.jsonl in results/amd-zen4-2core).
  */
 static bool narrow(const struct shape *s)
 {
@@ -160,7 +154,7 @@ static bool starved(const struct shape *s)
         return true;
     const double flash = flash_rows(s, &tiles);
     const bool pairs = s->flash && s->flash->isa == ATTN_ISA_AVX512_BF16;
-    const double start = alone(s) && s->rows <= 16 ? (pairs ? 28 : 16) * 64 / s->dims
+    const double start = s->alone && s->rows <= 16 ? (pairs ? 28 : 16) * 64 / s->dims
                          : pairs                   ? 40
                                                    : 28;
     const double split_kv = s->rows * (1 + start / s->keys);
@@ -214,6 +208,8 @@ static struct shape shape_of(const struct attn_problem *p, int threads)
         .threads = threads > 1 ? threads : 1,
         .flash = preferred("flash", false, p),
         .split_kv_in_tiles = split_kv && split_kv->isa == ATTN_ISA_AMX,
+        .alone =
+            split_kv && shape.heads <= 1 && p->kv_len <= 512 && !(p->options & ATTN_OPTION_INDEX),
     };
 }
 

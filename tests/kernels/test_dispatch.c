@@ -66,6 +66,9 @@ static void on_every_host(void **state)
         {"s=2,d=64", 2, "naive"},
         {"s=2,d=512", 1, "split_kv"},
         {"h=8,s=2,d=64", 1, "row_parallel"},
+        {"sq=1,skv=64,d=64", 1, "split_kv"},
+        {"sq=1,skv=64,d=64,dtype=f64", 1, "row_parallel"}, /* which split_kv does not have */
+        {"sq=1,skv=8192,d=64,window=16:0", 1, "row_parallel"},
         {"h=8,sq=1,skv=64,d=64", 1, "row_parallel"},
         /* what the first choice cannot do */
         {"s=1024,d=64,outputs=o+weights", 1, "flash"},
@@ -92,7 +95,6 @@ static void with_wide_vectors(void **state)
         {"hq=2,hkv=1,sq=1,skv=16,d=64", 1, "split_kv"},
         {"hq=4,hkv=1,sq=1,skv=8,d=64", 1, "flash"},
         {"hq=4,hkv=1,sq=1,skv=16,d=64", 1, "split_kv"},
-        {"sq=1,skv=64,d=64", 1, "split_kv"},
         {"sq=8,skv=48,d=64", 1, "flash"},
         {"sq=8,skv=80,d=64", 1, "split_kv"},
         {"hq=16,hkv=8,sq=1,skv=17,d=128", 2, "split_kv"},
