@@ -56,7 +56,8 @@ static void print_host(void)
         report_wrapped(
             6, "  avx512_2fma is avx512 ordered for two 512-bit multiply-add units (flash) "
                "and for prefetchers (split_kv) that Intel's processors are assumed to have; on "
-               "Zen 4 flash takes 1.01 to 1.06 times as long with it, one head 0.98 to 1.00");
+               "Zen 4 flash takes 1.01 to 1.06 times as long with it, one head 0.98 to 1.00, one "
+               "row of split_kv from memory up to 1.6");
     if (built & 1u << ATTN_ISA_AMX)
         report_wrapped(6, "  what amx leaves to other variants: attnbench list --matrix");
     for (int isa = 0; isa < ATTN_ISA_COUNT; isa++)

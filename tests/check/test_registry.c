@@ -104,14 +104,14 @@ static void latent_heads_pass(void **state)
 
 /* ---- in full -------------------------------------------------------------------------------------
  *
- * The first variant of a kernel on every kind of problem; others compute the same on other vectors, and are asked
- * on fewer kinds.
+ * The first variant of a kernel, as released, on every kind of problem; others compute the same on other vectors,
+ * and are asked on fewer kinds.
  */
 
 enum kind {
-    MOST_OPTIONS, /* of every variant; in Clang's build, of other kernels' first variants */
-    USUAL,        /* of flash and split_kv; at night of every variant */
-    RARE          /* of the first variant alone */
+    MOST_OPTIONS, /* of every variant; in Clang's build of flash, split_kv and first variants */
+    USUAL, /* of flash, split_kv and, unless sanitized, first variants; at night of every one */
+    RARE   /* of first variants, unless sanitized */
 };
 
 static bool is_first(const struct attn_kernel *kernel)
