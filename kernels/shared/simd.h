@@ -317,9 +317,14 @@ static inline real vf_hsum(vf v)
  */
 #define VF_MERGE_STAY(t, h) ((t) % (2 * (h)) < (h) ? (t) : VF_LANES + (t))
 #define VF_MERGE_SWAP(t, h) ((t) % (2 * (h)) < (h) ? (t) + (h) : VF_LANES + (t) - (h))
-#define VF_MERGE(join, a, b, h)                                    \
-    join(__builtin_shufflevector(a, b, VF_EACH(VF_MERGE_STAY, h)), \
-         __builtin_shufflevector(a, b, VF_EACH(VF_MERGE_SWAP, h)))
+#if defined __AVX512F__ /* GCC 12 would make a shuffle of the blend at distance 8 */
+#define VF_MERGE_UPPER(h) ((h) == 8 ? 0xff00 : (h) == 4 ? 0xf0f0 : (h) == 2 ? 0xcccc : 0xaaaa)
+#define VF_MERGE_BLEND(a, b, h) ((vf)VF_OF_TYPE(_mm512_mask_mov_)(a, (VF_MASK)VF_MERGE_UPPER(h), b))
+#else
+#define VF_MERGE_BLEND(a, b, h) __builtin_shufflevector(a, b, VF_EACH(VF_MERGE_STAY, h))
+#endif
+#define VF_MERGE(join, a, b, h) \
+    join(VF_MERGE_BLEND(a, b, h), __builtin_shufflevector(a, b, VF_EACH(VF_MERGE_SWAP, h)))
 
 /* Overwrites v.  Loops are unrolled, so that an array in registers stays there. */
 VF_INLINE vf vf_join_each(vf v[VF_LANES], vf (*join)(vf a, vf b))
