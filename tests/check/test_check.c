@@ -15,8 +15,8 @@
 #include "passes.h"
 #include "problem/filled_tensors.h"
 
-extern const struct attn_kernel wrong_honest, wrong_honest_bf16, wrong_honest_f64,
-    wrong_cached_by_plan, wrong_nan_leaks, wrong_masked_rows_are_nan,
+extern const struct attn_kernel wrong_honest, wrong_honest_bf16, wrong_honest_bf16_cache,
+    wrong_honest_f64, wrong_cached_by_plan, wrong_nan_leaks, wrong_masked_rows_are_nan,
     wrong_starts_at_minus_infinity, wrong_starts_at_minus_1e30, wrong_flushes_subnormals,
     wrong_nan_vanishes;
 
@@ -76,6 +76,7 @@ static void honest_kernels_pass_in_other_types_and_on_other_inputs(void **state)
         {&wrong_honest_f64, SMALL_CACHE ",dtype=f64,ragged=1,page=16,mask=causal,kv_dtype=i8",
          "uniform+lens:0:37"},
         {&wrong_honest_bf16, "h=2,sq=20,skv=45,d=12,dtype=bf16,mask=causal", "normal:1"},
+        {&wrong_honest_bf16_cache, "hq=4,hkv=1,sq=5,skv=45,d=12,dtype=bf16,kv_dtype=i8", "normal"},
         {&wrong_honest, CACHE ",mask=bool+bias+causal,softcap=2,sinks=1,alibi=1",
          "normal+mask:elements:0.5:full+bias:full"},
         {&wrong_honest, CACHE ",ragged=1,page=16,mask=causal,kv_dtype=i8", "uniform+lens:0:37"},
