@@ -47,9 +47,11 @@ static bool has_avx512(void)
            __builtin_cpu_supports("avx512vl");
 }
 
+/* Cooper Lake, which has products of bf16 without AVX512_VBMI, takes avx512. */
 static bool has_avx512_bf16(void)
 {
-    return has_avx512() && __builtin_cpu_supports("avx512bf16");
+    return has_avx512() && __builtin_cpu_supports("avx512bf16") &&
+           __builtin_cpu_supports("avx512vbmi");
 }
 
 /* Clang 14 does not know its name. */
@@ -159,10 +161,10 @@ static unsigned long long saved_state(void)
 static const char *amx_lacks(void)
 {
     enum { REQ_XCOMP_PERM = 0x1023, TILE_DATA = 18 }; /* of <asm/prctl.h> since Linux 5.16 */
-    const unsigned vbmi = 1u << 1, bf16_tile_int8 = 1u << 22 | 1u << 24 | 1u << 25;
+    const unsigned bf16_tile_int8 = 1u << 22 | 1u << 24 | 1u << 25;
     const unsigned long long tile_state = 3ull << 17;
     unsigned a, b, c, d;
-    if (!has_avx512_bf16() || !__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(c & vbmi))
+    if (!has_avx512_bf16() || !__get_cpuid_count(7, 0, &a, &b, &c, &d))
         return "x86-64-v4 with AVX512_BF16 and AVX512_VBMI";
     if ((d & bf16_tile_int8) != bf16_tile_int8)
         return AMX_NEEDS;
@@ -197,7 +199,8 @@ static const struct {
     [ATTN_ISA_BASELINE] = {"baseline", "any processor of this architecture", always},
     [ATTN_ISA_AVX2] = {"avx2", "x86-64-v3: AVX2, FMA, F16C", has_avx2},
     [ATTN_ISA_AVX512] = {"avx512", "x86-64-v4: AVX-512 F, BW, CD, DQ, VL", has_avx512},
-    [ATTN_ISA_AVX512_BF16] = {"avx512_bf16", "x86-64-v4 and AVX512_BF16", has_avx512_bf16},
+    [ATTN_ISA_AVX512_BF16] = {"avx512_bf16", "x86-64-v4, AVX512_BF16 and AVX512_VBMI",
+                              has_avx512_bf16},
     [ATTN_ISA_AMX] = {"amx", AMX_NEEDS, has_amx},
     [ATTN_ISA_NEON] = {"neon", "AArch64 Advanced SIMD", has_neon},
     [ATTN_ISA_SVE] = {"sve", "AArch64 SVE", has_sve},

@@ -3,14 +3,16 @@
  * multiplied.
  *
  * A step is what is loaded of a row of K or V at once: VF_BYTES bytes, or half of that where
- * elements have 8 bits, a quarter of 4.  Its
+ * elements have 8 bits and widen to f32, a quarter of 4.  Its
  * elements widen to one vector (f32) or two.  bf16 widens by a shift and a mask, so its two vectors
  * hold the even and the odd elements; Q is laid out to match and O is put in order again when it is
- * stored (split_merge.h).
+ * stored (split_merge.h).  Where pairs of bf16 are multiplied, elements of 8 bits become bf16, too
+ * (byte_pairs.h).
  */
 #ifndef ATTN_SPLIT_KV_FORMAT_H
 #define ATTN_SPLIT_KV_FORMAT_H
 
+#include "shared/bytes_as_bf16.h"
 #include "shared/simd16.h"
 #include "shared/simd_bf16.h"
 #include "shared/simd_f16.h"
@@ -43,37 +45,52 @@ static inline enum format format_of(enum attn_dtype kv_dtype)
 /* Whether elements have 8 bits, and scales, which scores and weights take. */
 #define FORMAT_SCALED(format) ((format) >= FORMAT_I8 && (format) != FORMAT_I4)
 
+/* Whether a matrix unit multiplies (panels.h). */
+#if defined __AMX_BF16__ || defined ATTN_TILES_EMULATED
+#define MATRIX_UNIT 1
+#else
+#define MATRIX_UNIT 0
+#endif
+
+/* Whether K and V of 8 bits are converted to bf16 and multiplied in pairs (byte_pairs.h). */
+#if BF16_PAIRS && defined __AVX512VBMI__ && !MATRIX_UNIT
+#define BYTE_PAIRS 1
+#else
+#define BYTE_PAIRS 0
+#endif
+#define FORMAT_BYTE_PAIRS(format) (BYTE_PAIRS && FORMAT_SCALED(format))
+
 /* Bytes of a step. */
-#define FORMAT_STEP(format) \
-    ((format) == FORMAT_I4 ? VF_LANES : FORMAT_SCALED(format) ? VF_BYTES / 2 : VF_BYTES)
+#define FORMAT_STEP(format)                                               \
+    ((format) == FORMAT_I4                                 ? VF_LANES     \
+     : FORMAT_SCALED(format) && !FORMAT_BYTE_PAIRS(format) ? VF_BYTES / 2 \
+                                                           : VF_BYTES)
 
 /* Whether a line is fetched beside step x: in avx512 one for each that is read, in avx2 and baseline, as
  * they were measured, two and four; in neon one. */
 #if VF_FACTOR_IN_LANE
 #define FORMAT_FETCHES(format, x) ((x) % (64 / FORMAT_STEP(format)) == 0)
 #else
-#define FORMAT_FETCHES(format, x) (!FORMAT_SCALED(format) || (x) % 2 == 0)
+#define FORMAT_FETCHES(format, x) ((x) % (VF_BYTES / FORMAT_STEP(format)) == 0)
 #endif
 
-/* Vectors that a step widens to. */
-#define FORMAT_VECTORS(format) ((format) == FORMAT_F32 ? 1 : 2)
+/* Vectors of O in a step. */
+#define FORMAT_VECTORS(format) ((format) == FORMAT_F32 ? 1 : FORMAT_BYTE_PAIRS(format) ? 4 : 2)
 
-/* Whether K and V are multiplied in pairs (simd_bf16.h). */
-#if BF16_PAIRS
-#define FORMAT_PAIRS(format) ((format) == FORMAT_BF16)
-#else
-#define FORMAT_PAIRS(format) 0
-#endif
+/* Whether K and V are multiplied in pairs (simd_bf16.h), as they lie or after a conversion. */
+#define FORMAT_BF16_PAIRS(format) (BF16_PAIRS && (format) == FORMAT_BF16)
+#define FORMAT_PAIRS(format) (FORMAT_BF16_PAIRS(format) || FORMAT_BYTE_PAIRS(format))
 
 /* Whether K is multiplied as it lies. */
 #if F16_PRODUCTS
 #define FORMAT_AS_IT_LIES(format) ((format) == FORMAT_F16)
 #else
-#define FORMAT_AS_IT_LIES(format) FORMAT_PAIRS(format)
+#define FORMAT_AS_IT_LIES(format) FORMAT_BF16_PAIRS(format)
 #endif
 
 /* Vectors of K and of Q in a step. */
-#define FORMAT_K_VECTORS(format) (FORMAT_AS_IT_LIES(format) ? 1 : FORMAT_VECTORS(format))
+#define FORMAT_K_VECTORS(format) \
+    (FORMAT_AS_IT_LIES(format) ? 1 : FORMAT_BYTE_PAIRS(format) ? 2 : FORMAT_VECTORS(format))
 
 /* Scales and zero points of a block's rows of 4 bits. */
 struct groups {
@@ -162,9 +179,19 @@ VF_INLINE void widen_step(const enum format format, int tail, const char *p, vf 
     }
 }
 
+#if BYTE_PAIRS
+#include "byte_pairs.h"
+#endif
+
 /* A step of K as it is multiplied. */
 VF_INLINE void load_k(const enum format format, int tail, const char *p, vf x[2])
 {
+#if BYTE_PAIRS
+    if (FORMAT_BYTE_PAIRS(format)) {
+        load_k_of_bytes(format, tail, p, x);
+        return;
+    }
+#endif
     if (!FORMAT_AS_IT_LIES(format))
         widen_step(format, tail, p, x);
     else if (tail)

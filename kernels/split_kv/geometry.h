@@ -281,7 +281,7 @@ static inline bool geometry_streams(const struct geometry *g, const struct attn_
     const double least = g->format == FORMAT_F32 ? NEAR_BYTES : FAR_BYTES;
     return !ALWAYS_FETCHES &&
            (rows == 1 ? g->format == FORMAT_BF16
-                      : rows == 2 && (g->format == FORMAT_F32 || FORMAT_PAIRS(g->format)) &&
+                      : rows == 2 && (g->format == FORMAT_F32 || FORMAT_BF16_PAIRS(g->format)) &&
                             geometry_kv_bytes(g, p, p->batch) > least) &&
            p->layout == ATTN_BHSD && !(p->options & (ATTN_OPTION_PAGED | ATTN_OPTION_SHARED_KV)) &&
            g->v.tail == 0 && (n & (n - 1)) == 0 &&
@@ -292,7 +292,7 @@ static inline bool geometry_streams(const struct geometry *g, const struct attn_
  * fetch the next one (without these 0.91 to 0.97 of the time, with four rows 1.0 to 1.1). */
 static inline bool geometry_near(const struct geometry *g, const struct attn_problem *p)
 {
-    return g->unit_rows == 2 && (g->format == FORMAT_F32 || FORMAT_PAIRS(g->format)) &&
+    return g->unit_rows == 2 && (g->format == FORMAT_F32 || FORMAT_BF16_PAIRS(g->format)) &&
            geometry_kv_bytes(g, p, p->batch) <= NEAR_BYTES;
 }
 
@@ -301,7 +301,7 @@ static inline bool geometry_near(const struct geometry *g, const struct attn_pro
  * is widened (1.09). */
 static inline bool geometry_apart(const struct geometry *g, const struct attn_problem *p)
 {
-    return (g->format == FORMAT_F32 || FORMAT_PAIRS(g->format)) && g->qk.bytes >= 256 &&
+    return (g->format == FORMAT_F32 || FORMAT_BF16_PAIRS(g->format)) && g->qk.bytes >= 256 &&
            geometry_kv_bytes(g, p, p->batch) > FAR_BYTES;
 }
 
@@ -378,6 +378,10 @@ static inline struct geometry geometry_of(const struct attn_problem *p, int thre
     g.q_floats = axis_floats(&g.qk, g.format);
     g.o_floats = axis_floats(&g.v, g.format);
     g.row_room = g.unit_rows;
+#if BYTE_PAIRS
+    if (FORMAT_BYTE_PAIRS(format))
+        g.q_floats = g.qk.steps * FORMAT_K_VECTORS(format) * VF_LANES * Q_PARTS;
+#endif
 #if MATRIX_UNIT
     g.row_room = attn_round_up(g.unit_rows, TILE_ROWS);
     g.block_keys = BLOCK_KEYS;

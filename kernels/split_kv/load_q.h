@@ -9,6 +9,35 @@
 
 /* ---- Q -------------------------------------------------------------------------------------- */
 
+#if BYTE_PAIRS
+/* A row of Q, in bf16, in the order of load_k_of_bytes(); times the scales of K's channels, if any, in
+ * parts. */
+VF_NOINLINE void load_q_for_byte_pairs(const struct unit *u, const char *from, int rows, float *q)
+{
+    enum { RUN = 8, STEP = VF_BYTES }; /* dimensions; those of a run are neighbours */
+    const size_t dim = (size_t)u->g->qk.dim, all = (size_t)u->g->qk.steps * STEP;
+    const size_t part_floats = all * (size_t)rows / 2;
+    const float *scale = u->scaling.channels ? attn_row_f32(&u->t->k_scale, u->block.b, u->block.g,
+                                                            u->block.sequence.kv_first)
+                                             : NULL;
+    for (size_t d = 0; d < all; d += RUN) {
+        const size_t n = d < dim ? geometry_minimum(dim - d, RUN) : 0;
+        const size_t vector = d / STEP * 2 * (size_t)rows + d / RUN % 2;
+        float *const to = q + vector * VF_LANES + d % STEP / (2 * RUN) * (RUN / 2);
+        if (n == RUN && !scale) {
+            memcpy(to, from + d * sizeof(uint16_t), RUN * sizeof(uint16_t));
+            continue;
+        }
+        uint16_t x[Q_PARTS][RUN] = {{0}};
+        memcpy(x[0], from + d * sizeof *x[0], n * sizeof *x[0]);
+        for (size_t i = 0; scale && i < n; i++)
+            split_product(x[0][i], scale[d + i], &x[0][i], RUN);
+        for (int part = 0; part < parts_of_queries(u); part++)
+            memcpy(to + (size_t)part * part_floats, x[part], sizeof x[part]);
+    }
+}
+#endif
+
 /* A row of Q for keys of 8 bits, with elements in memory order, times the scales of K's channels, if any. */
 VF_NOINLINE void load_q_for_bytes(const struct unit *u, const char *from, int rows, float *q)
 {
@@ -61,6 +90,12 @@ static void load_q(const struct unit *u, int row, int rows, float *q)
             load_q_for_nibbles(u, from, rows, q + h * w * VF_LANES);
             continue;
         }
+#if BYTE_PAIRS
+        if (FORMAT_SCALED(g->format)) {
+            load_q_for_byte_pairs(u, from, rows, q + h * w * VF_LANES);
+            continue;
+        }
+#endif
         if (FORMAT_SCALED(g->format)) {
             load_q_for_bytes(u, from, rows, q + h * w * VF_LANES);
             continue;

@@ -35,11 +35,6 @@ struct queries {
     int parts; /* each of `steps` */
 };
 
-static int parts_of_queries(const struct unit *u)
-{
-    return u->scaling.channels ? Q_PARTS : 1;
-}
-
 /* From tile i on. */
 static struct queries queries_from(const struct unit *u, int i)
 {

@@ -11,11 +11,28 @@
 
 #include "unit.h"
 
+/* Lane i of the result is lane i / rows of x; rows is 1, 2, 4 or 8. */
+static inline vf spread_lanes(vf x, int rows)
+{
+#define SPREAD_FROM(lane, rows) ((lane) / (rows))
+#define SPREAD_BY(rows) __builtin_shufflevector(x, x, VF_EACH(SPREAD_FROM, rows))
+    return rows == 1 ? x : rows == 2 ? SPREAD_BY(2) : rows == 4 ? SPREAD_BY(4) : SPREAD_BY(8);
+}
+
 /* to[key][row] = unit * x[key] for each of `rows` rows and keys [0, n), 0 for keys [n, keys).  Each store is
  * a whole vector, whose surplus lanes the next one overwrites. */
 static inline void spread(const float *x, ptrdiff_t stride, float unit, int n, int keys, int rows,
                           float *to)
 {
+    const int each = VF_LANES / rows; /* keys of a vector */
+    if (stride == 1 && rows <= LANE_ROWS && each > 1) {
+        for (int key = 0; key < keys; key += each) {
+            const int left = key < n ? n - key : 0;
+            const vf some = vf_load_partial(x + key, (size_t)(left < each ? left : each));
+            vf_store(to + key * rows, spread_lanes(some * unit, rows));
+        }
+        return;
+    }
     for (int key = 0; key < n; key++)
         vf_store(to + key * rows, vf_set1(x[key * stride] * unit));
     for (int key = n; key < keys; key++)

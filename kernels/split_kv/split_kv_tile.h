@@ -14,12 +14,6 @@
 #include "shared/exp2.h"
 #include "shared/softcap.h"
 
-#if defined __AMX_BF16__ || defined ATTN_TILES_EMULATED
-#define MATRIX_UNIT 1 /* multiplies (panels.h) */
-#else
-#define MATRIX_UNIT 0
-#endif
-
 #define GROUP_KEYS 16 /* keys whose scores are compared with the running maximum at once */
 #define LANE_ROWS 8   /* query rows of the highest tile with 16 lanes */
 #if MATRIX_UNIT

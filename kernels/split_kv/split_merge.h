@@ -57,6 +57,17 @@ static void store_o(const struct unit *u, int r, const float *sum, float inverse
         store_pairs(dtype, to, dim, sum, inverse);
         return;
     }
+#if BYTE_PAIRS
+    if (FORMAT_SCALED(u->g->format)) {
+        for (size_t d = 0; d < dim; d += VF_LANES) {
+            float x[VF_LANES];
+            o_of_bytes(sum, d, x);
+            vf_store_elements(dtype, to + d * element, vf_load(x) * inverse,
+                              geometry_minimum(dim - d, VF_LANES));
+        }
+        return;
+    }
+#endif
     if (!MATRIX_UNIT && u->g->format != FORMAT_BF16) {
         for (size_t d = 0; d < dim; d += VF_LANES)
             vf_store_elements(dtype, to + d * element, vf_load(sum + d) * unit * inverse,

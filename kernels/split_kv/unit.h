@@ -9,9 +9,9 @@
 #include "shared/softmax.h"
 #include "mask_bits.h"
 
-/* The factor by which 8-bit elements are read too small: vectors divide f8e4m3 by 256 (simd16.h), a matrix
- * unit all of them to bfloat16 of at most 1 (tile_bytes.h). */
-#if MATRIX_UNIT
+/* The factor by which 8-bit elements are read too small: vectors of f32 divide f8e4m3 by 256 (simd16.h); as
+ * bfloat16 they are at most 1 (bytes_as_bf16.h). */
+#if MATRIX_UNIT || BYTE_PAIRS
 #define SCALING_UNIT(problem) bytes_unit((problem)->kv_dtype)
 #define VALUES_UNIT(problem) SCALING_UNIT(problem) /* also of weights with V's scales */
 #else
@@ -86,6 +86,9 @@ static struct scaling scaling_of(const struct geometry *g, const struct keys *ke
     const bool channels = scaled && keys->tensors->k_scale.stride[3] != 0;
     struct scaling s = {
         .keys = scaled && !channels, .values = scaled, .channels = channels, .k = unit, .v = unit};
+#if BYTE_PAIRS
+    s.v = 1; /* VALUES_UNIT is in the weights */
+#endif
 #if MATRIX_UNIT
     if (scaled)
         scaling_of_sums(&s, keys);
@@ -195,6 +198,14 @@ static struct attn_range unit_look(struct unit *u, ptrdiff_t first, ptrdiff_t la
     u->infinite = unit_infinite(u, any.lo, any.hi);
     return u->list ? (struct attn_range){first, last} : any;
 }
+
+#if MATRIX_UNIT || BYTE_PAIRS
+/* Parts of the queries (bytes_as_bf16.h). */
+static int parts_of_queries(const struct unit *u)
+{
+    return u->scaling.channels ? Q_PARTS : 1;
+}
+#endif
 
 /* ---- tiles ---------------------------------------------------------------------------------- */
 

@@ -30,6 +30,16 @@ static void ready_weights(const struct unit *u, struct tile *t, const struct blo
 
 /* ---- values --------------------------------------------------------------------------------- */
 
+/* Whether one of n floats of 8 bits is infinite or NaN. */
+static bool bytes_not_finite(enum format format, const char *p, ptrdiff_t n)
+{
+    const unsigned least = format == FORMAT_F8E4M3 ? 0x7f : 0x7c; /* without the sign */
+    unsigned found = 0;
+    for (ptrdiff_t i = 0; i < n; i++)
+        found |= ((unsigned)p[i] & 0x7f) >= least;
+    return found;
+}
+
 /* Keys among the first n of v whose values are not all finite. */
 static uint64_t not_finite(enum format format, const struct axis *axis, struct rows v, int n)
 {
@@ -45,12 +55,19 @@ static uint64_t not_finite(enum format format, const struct axis *axis, struct r
         }
         return bits;
     }
-    for (int key = 0; key < n && format != FORMAT_I8; key++) {
+    if (format == FORMAT_I8)
+        return 0;
+    for (int key = 0; key < n; key++) {
+        const char *row = v.data + key * v.stride;
         vf zero = {0};
+        if (FORMAT_SCALED(format)) {
+            bits |= (uint64_t)bytes_not_finite(format, row, axis->bytes) << key;
+            continue;
+        }
         for (ptrdiff_t x = 0; x < axis->steps; x++) {
             vf step[2] = {{0}};
-            widen_step(format, x < axis->full ? 0 : axis->tail,
-                       v.data + key * v.stride + x * FORMAT_STEP(format), step);
+            widen_step(format, x < axis->full ? 0 : axis->tail, row + x * FORMAT_STEP(format),
+                       step);
             zero += step[0] * vf_set1(0) + step[1] * vf_set1(0);
         }
         bits |= (uint64_t) !(vf_hsum(zero) == 0) << key;

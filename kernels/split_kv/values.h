@@ -9,7 +9,8 @@
  * On avx512_bf16 a lane of 32 bits holds the weights, or values, of two adjacent keys, and vdpbf16ps
  * multiplies and adds both: half the multiply-adds of widened values, with P rounded to bf16.  Values of two
  * keys are interleaved when they are loaded, even elements in one vector and odd ones in the other, which
- * costs as many instructions as widening.
+ * costs as many instructions as widening.  Values of 8 bits become bf16 when they are interleaved
+ * (byte_pairs.h).
  */
 #ifndef ATTN_SPLIT_KV_VALUES_H
 #define ATTN_SPLIT_KV_VALUES_H
@@ -118,11 +119,27 @@ VF_INLINE vi load_v(int tail, const char *p)
     return v;
 }
 
-/* a[r rows][c steps][even, odd] += the weights p of two keys times their values at v and w; either may be
- * NULL, with weights of 0. */
-VF_INLINE void pair_step(const int r, const int c, int tail, vf *a, const float *p, const char *v,
-                         const char *w, struct cursor *cursor)
+/* A step of the values of two keys, each lane with one of both: in bf16 the even and the odd ones. */
+VF_INLINE void join_values(const enum format format, vi first, vi second, vi x[4])
 {
+#if BYTE_PAIRS
+    if (FORMAT_BYTE_PAIRS(format)) {
+        join_bytes(format, first, second, x);
+        return;
+    }
+#else
+    (void)format;
+#endif
+    x[0] = (first & 0xffff) | second << 16;
+    x[1] = (vi)((vu)first >> 16) | (second & (int32_t)0xffff0000);
+}
+
+/* a[r rows][c steps][vectors of a step] += the weights p of two keys times their values at v and w; either
+ * may be NULL, with weights of 0. */
+VF_INLINE void pair_step(const enum format format, const int r, const int c, int tail, vf *a,
+                         const float *p, const char *v, const char *w, struct cursor *cursor)
+{
+    const int n = FORMAT_VECTORS(format);
     vi pj[LANE_ROWS];
 #pragma GCC unroll 8
     for (int h = 0; h < r; h++)
@@ -131,39 +148,39 @@ VF_INLINE void pair_step(const int r, const int c, int tail, vf *a, const float 
     for (int x = 0; x < c; x++) {
         const vi first = v ? load_v(tail, v + x * VF_BYTES) : (vi){0};
         const vi second = w ? load_v(tail, w + x * VF_BYTES) : (vi){0};
-        const vi even = (first & 0xffff) | second << 16;
-        const vi odd = (vi)((vu)first >> 16) | (second & (int32_t)0xffff0000);
+        vi both[4];
+        join_values(format, first, second, both);
         fetch_next(cursor);
         fetch_next(cursor);
 #pragma GCC unroll 8
-        for (int h = 0; h < r; h++) {
-            a[(h * c + x) * 2] = bf16_dot(pj[h], even, a[(h * c + x) * 2]);
-            a[(h * c + x) * 2 + 1] = bf16_dot(pj[h], odd, a[(h * c + x) * 2 + 1]);
-        }
+        for (int h = 0; h < r; h++)
+#pragma GCC unroll 4
+            for (int u = 0; u < n; u++)
+                a[(h * c + x) * n + u] = bf16_dot(pj[h], both[u], a[(h * c + x) * n + u]);
     }
 }
 
 /* o[r rows][c steps] += P V over keys [from, to) of a block; `tail` as above. */
-VF_INLINE void add_pairs_of_values(const int r, const int c, int tail, float *o, ptrdiff_t o_stride,
-                                   const float *p, ptrdiff_t p_stride, struct rows v, int from,
-                                   int to, struct cursor *cursor)
+VF_INLINE void add_pairs_of_values(const enum format format, const int r, const int c, int tail,
+                                   float *o, ptrdiff_t o_stride, const float *p, ptrdiff_t p_stride,
+                                   struct rows v, int from, int to, struct cursor *cursor)
 {
-    const int n = 2 * c;
+    const int n = FORMAT_VECTORS(format) * c;
     vf a[16];
     load_sums(r, n, a, o, o_stride);
     const char *at = v.data + from * v.stride;
     p += from / 2 * p_stride;
     if (from % 2) {
-        pair_step(r, c, tail, a, p, NULL, at, cursor);
+        pair_step(format, r, c, tail, a, p, NULL, at, cursor);
         at += v.stride;
         p += p_stride;
         from++;
     }
 #pragma GCC unroll 1
     for (; from + 1 < to; from += 2, p += p_stride, at += 2 * v.stride)
-        pair_step(r, c, tail, a, p, at, at + v.stride, cursor);
+        pair_step(format, r, c, tail, a, p, at, at + v.stride, cursor);
     if (from < to)
-        pair_step(r, c, tail, a, p, at, NULL, cursor);
+        pair_step(format, r, c, tail, a, p, at, NULL, cursor);
     store_sums(r, n, a, o, o_stride);
 }
 
@@ -197,7 +214,7 @@ VF_INLINE void add_steps(const enum format format, const int r, const int c, int
     v.data += x * FORMAT_STEP(format);
 #if BF16_PAIRS
     if (FORMAT_PAIRS(format)) {
-        add_pairs_of_values(r, c, tail, o, o_stride, p, p_stride, v, from, to, cursor);
+        add_pairs_of_values(format, r, c, tail, o, o_stride, p, p_stride, v, from, to, cursor);
         return;
     }
 #endif

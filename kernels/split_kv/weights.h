@@ -171,9 +171,19 @@ static void weights(const struct unit *u, struct tile *t, struct rows k, ptrdiff
         for (int i = 0; i < n; i++)
             s[i] = vf_load(t->p + P_AT(t, j + i));
 #else
-        arithmetic->dots[u->reading](
-            s, t->q, (struct rows){k.data + j * k.stride, k.stride},
-            nibbles_of_block(u, &u->k, &u->g->qk, first + j, n_keys - j, &own), next);
+        const struct rows group = {k.data + j * k.stride, k.stride};
+        const struct axis *axis =
+            nibbles_of_block(u, &u->k, &u->g->qk, first + j, n_keys - j, &own);
+        arithmetic->dots[u->reading](s, t->q, group, axis, next);
+#if BYTE_PAIRS
+        for (int part = 1; part < parts_of_queries(u); part++) { /* the largest last */
+            vf more[GROUP_KEYS * MOST_ROWS / VF_LANES];
+            arithmetic->dots[u->reading](more, t->q + part * t->rows * (u->g->q_floats / Q_PARTS),
+                                         group, axis, next);
+            for (int i = 0; i < n; i++)
+                s[i] += more[i];
+        }
+#endif
 #endif
         if (terms)
             weigh_natural(t, s, n, j, terms, seen);

@@ -1,0 +1,109 @@
+/*
+ * bytes_as_bf16.h: elements of 8 bits as bfloat16, which represents int8 and both kinds of 8-bit floats
+ * exactly, and queries times scales; for kernel files only.
+ *
+ * The bits of a magnitude index two tables of 128 bytes, with the lower and the upper halves of the bfloat16.
+ *
+ * A weight times a scale may be as small as a scale, and products of bfloat16 take it for 0 below 2^-126.
+ * Times a value of up to 57344 the error would exceed the bound.  So values are divided by bytes_unit(), a
+ * power of two that bounds their type, and weights or results are multiplied by it.
+ *
+ * Scales of K's channels multiply the queries, which rounds within the bound (reference.c).  The 24 bits of
+ * the product are split into three bfloat16 of 8 bits each, exactly, and scores are the sum of their products
+ * with K, the smallest part first.  Sums of the first two parts are below 2^-7 of the third's, so that their
+ * rounding is negligible.  All parts have the sign of the whole and none is 0, since 0 times an infinite key
+ * is NaN, but the score is infinite.
+ */
+#ifndef ATTN_BYTES_AS_BF16_H
+#define ATTN_BYTES_AS_BF16_H
+
+#include <math.h>
+#include <stdint.h>
+
+#include "element.h"
+
+/* ---- elements -------------------------------------------------------------------------------- */
+
+/* The exponent of the power of two that elements are divided by; no number of the type is larger.  With that
+ * of int8, -128 and 0 have the same lower half, so that 7 bits index both. */
+#define BYTES_LOG2_I8 8
+#define BYTES_LOG2_F8E4M3 9
+#define BYTES_LOG2_F8E5M2 16
+
+/* That power; 1 for types without scales. */
+static inline float bytes_unit(enum attn_dtype dtype)
+{
+    return dtype == ATTN_I8       ? 1 << BYTES_LOG2_I8
+           : dtype == ATTN_F8E4M3 ? 1 << BYTES_LOG2_F8E4M3
+           : dtype == ATTN_F8E5M2 ? 1 << BYTES_LOG2_F8E5M2
+                                  : 1;
+}
+
+/* Halves of the bfloat16 of each magnitude. */
+struct byte_table {
+    uint8_t low[128], high[128];
+};
+
+/* The bfloat16 n 2^s, where n has at most 8 significant bits. */
+#define BYTE_LEADING(n) ((unsigned)__builtin_clz((n) | 1u))
+#define BYTE_BITS(n, s)                                          \
+    ((n) ? (31u - BYTE_LEADING(n) + 127u + (unsigned)(s)) << 7 | \
+               ((n) << BYTE_LEADING(n) >> 24 & 0x7fu)            \
+         : 0u)
+
+/* Magnitude i of each type divided by 2^log2.  Floats are integers times the smallest of their type. */
+#define BYTE_INTEGER(i, bits, e) \
+    ((e) ? ((1u << (bits)) + (i) % (1u << (bits))) << ((e) ? (e)-1u : 0u) : (i))
+#define BYTE_I8(i, log2) BYTE_BITS((unsigned)(i), -(log2))
+#define BYTE_F8E4M3(i, log2) \
+    ((i) == 127 ? 0x7fc0u : BYTE_BITS(BYTE_INTEGER((unsigned)(i), 3, (i) / 8u), -9 - (log2)))
+#define BYTE_F8E5M2(i, log2) \
+    ((i) > 124    ? 0x7fc0u  \
+     : (i) == 124 ? 0x7f80u  \
+                  : BYTE_BITS(BYTE_INTEGER((unsigned)(i), 2, (i) / 4u), -16 - (log2)))
+
+#define BYTE_4(half, F, i, s) half(F(i, s)), half(F(i + 1, s)), half(F(i + 2, s)), half(F(i + 3, s))
+#define BYTE_16(half, F, i, s)                                                   \
+    BYTE_4(half, F, i, s), BYTE_4(half, F, i + 4, s), BYTE_4(half, F, i + 8, s), \
+        BYTE_4(half, F, i + 12, s)
+#define BYTE_128(half, F, s)                                                       \
+    BYTE_16(half, F, 0, s), BYTE_16(half, F, 16, s), BYTE_16(half, F, 32, s),      \
+        BYTE_16(half, F, 48, s), BYTE_16(half, F, 64, s), BYTE_16(half, F, 80, s), \
+        BYTE_16(half, F, 96, s), BYTE_16(half, F, 112, s)
+#define BYTE_LOW(bits) ((bits)&0xffu)
+#define BYTE_HIGH(bits) ((bits) >> 8)
+#define BYTE_TABLE(F, s)              \
+    {                                 \
+        {BYTE_128(BYTE_LOW, F, s)},   \
+        {                             \
+            BYTE_128(BYTE_HIGH, F, s) \
+        }                             \
+    }
+
+/* ---- queries times scales ---------------------------------------------------------------------- */
+
+enum { Q_PARTS = 3 };
+
+/* The largest bfloat16 that is smaller than x in magnitude, with x's sign; 0 for 0. */
+static inline uint16_t part_below(float x)
+{
+    const uint32_t bits = attn_float_bits(x), size = bits & 0x7fffffff;
+    return (uint16_t)((bits - (size != 0)) >> 16);
+}
+
+/* An element of a query times the scale of its channel as three parts `apart` elements apart, the largest
+ * last. */
+static inline void split_product(uint16_t q, float scale, uint16_t *to, size_t apart)
+{
+    const float x = attn_bf16_to_f32(q) * scale;
+    const uint16_t large = part_below(x);
+    const float rest = x - attn_bf16_to_f32(large);
+    const uint16_t middle = part_below(rest);
+    const uint16_t small = attn_f32_to_bf16(rest - attn_bf16_to_f32(middle));
+    const bool finite = isfinite(x);
+    to[0] = finite ? small : attn_f32_to_bf16(x);
+    to[apart] = finite ? middle : to[0];
+    to[2 * apart] = finite ? large : to[0];
+}
+
+#endif
