@@ -16,14 +16,15 @@ WRONG(honest_bf16, WEIGHTS, "weights are rounded to bf16, and it says so",
     round_weights_to_bf16(w);
 }
 
-/* With caches of 8 bits. */
+/* With caches of 8 bits; in 8 bits whatever the exponent. */
 WRONG_OPTION(honest_bf16_cache, WEIGHTS, "weights times scales are rounded to bf16, and it says so",
              .caps.compute = ATTN_BF16)
 {
     for (ptrdiff_t j = w->seen.lo; j < w->seen.hi; j++) {
-        const real scale = value_scale(w, j);
-        if (scale != 0 && isfinite(scale))
-            w->scores[j] = attn_bf16_to_f32(attn_f32_to_bf16(w->scores[j] * scale)) / scale;
+        int exponent;
+        const double x = frexp((double)w->scores[j] * (double)value_scale(w, j), &exponent);
+        if (x != 0 && isfinite(x))
+            w->scores[j] *= attn_bf16_to_f32(attn_f32_to_bf16((float)x)) / (float)x;
     }
 }
 
