@@ -2,9 +2,8 @@
  * byte_pairs.h: part of kernel split_kv: K and V of 8 bits as pairs of bf16.
  *
  * A step is 64 elements.  Their bits without the sign index the tables of bytes_as_bf16.h, whose lower and
- * upper halves are interleaved: 5 instructions for 64 elements of K, 12 for two keys' 64 elements of V each;
- * int8 takes 3 more for a vector.  Widened to f32 the same take 16 (floats) or 8 for 64 elements, and twice the
- * multiply-adds.
+ * upper halves are interleaved: 5 instructions for 64 elements of K, and 12 for 64 elements of V of two keys,
+ * in int8 8 and 18.  Widened to float32, 64 elements take 16 (floats) or 8, and twice the multiply-adds.
  *
  * Interleaving works within 128 bits: of K the first vector of a step has the first eight of each 16
  * elements, the second the others; of V the four vectors have four of each 16 each.
