@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "adversary.h"
-#include "invariant.h"
 #include "properties.h"
 #include "trial.h"
 

@@ -4,7 +4,6 @@
  */
 #include <math.h>
 
-#include "invariant.h"
 #include "properties.h"
 #include "single.h"
 #include "problem/patterns.h"

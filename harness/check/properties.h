@@ -39,6 +39,21 @@ bool check_identities(struct checker *checker, const struct attn_problem *small)
 bool check_split(struct checker *checker, const struct attn_problem *small);
 bool check_hull(struct checker *checker, const struct attn_problem *small);
 
+/* Checks that a sequence's results are bitwise the same in every call, on every thread count, alone and in
+ * a batch, and whatever its neighbours hold (invariant.c). */
+bool check_invariant(struct checker *checker, const struct attn_problem *problem);
+
+/* The operands and results from sequence b and query i on; not for packed or paged ones. */
+struct attn_tensors check_part(const struct attn_tensors *whole, size_t b, size_t i);
+
+/* Copies rows of `dims` elements between tensors of one type. */
+void check_copy_rows(const struct attn_tensor *to, const struct attn_tensor *from, size_t batch,
+                     size_t heads, size_t length, size_t dims);
+
+/* Copies Q, K and V to the operands of `problem`, which may be a part of the problem that they come from. */
+void check_part_copy(const struct attn_problem *problem, const struct attn_tensors *to,
+                     const struct attn_tensors *from);
+
 /* Removes masks and options that depend on positions (causal, window, ALiBi): some identities hold only
  * without. */
 void check_unplaced(struct attn_problem *problem);

@@ -6,7 +6,7 @@
 
 #include "base/random.h"
 #include "kept.h"
-#include "problem/prefix.h"
+#include "problem/clause.h"
 #include "properties.h"
 
 #define REPEATS 3

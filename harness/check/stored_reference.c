@@ -18,7 +18,6 @@
 #include <unistd.h>
 
 #include "compare.h"
-#include "problem/case_text.h"
 #include "reference.h"
 
 struct header {

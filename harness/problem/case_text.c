@@ -1,7 +1,7 @@
 /*
  * case_text: parses and names cases.
  */
-#include "case_text.h"
+#include "cases.h"
 
 #include <ctype.h>
 #include <stdarg.h>

@@ -11,7 +11,6 @@
 
 #include "base/alloc.h"
 #include "base/refuse.h"
-#include "case_text.h"
 #include "sweep.h"
 
 #define CASES_MAX 4096 /* keeps the quadratic search for duplicates fast */

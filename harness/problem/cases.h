@@ -10,6 +10,7 @@
 #ifndef HARNESS_PROBLEM_CASES_H
 #define HARNESS_PROBLEM_CASES_H
 
+#include "base/scan.h"
 #include "parse.h"
 
 /* A forward pass of a model, or of one token: cases, each computed by a number of layers. */
@@ -68,6 +69,28 @@ void cases_free(struct case_list *list);
  * written, and message names the folders searched. */
 #define CASES_PATH 4096
 bool cases_find_file(const char *path, char found[CASES_PATH], char *message, size_t message_size);
+
+/* ---- the text of one case, `problem [input=...]` (case_text.c) -------------------------------- */
+
+/* Parses problem and input and leaves the name alone; error->position counts from text.at. */
+bool case_text_read(struct piece text, struct problem_case *c, struct parse_error *error);
+
+/* The problem of such a text, which ends at the first blank that does not follow a comma; *rest: the
+ * remainder. */
+struct piece case_text_problem(struct piece *rest);
+
+/* Whether two cases compute the same from the same input, whatever their names. */
+bool case_text_same(const struct problem_case *a, const struct problem_case *b);
+
+/* Names a case after its problem and input, h8-s1024-d64-causal, truncated if too long for a table; `number`,
+ * from 2 on, distinguishes cases of the same name. */
+void case_text_name(struct problem_case *c, size_t number);
+
+/* The same for several cases: names that would be truncated to the same text lose their middle instead, so
+ * that they differ.  They stay equal if the cases differ only in properties that names do not contain. */
+void case_text_name_apart(struct problem_case *c, struct problem_case *others, size_t count);
+
+/* ---- built-in suites ---------------------------------------------------------------------------- */
 
 /* Built-in suites: name, one-line description, text; the last one has a NULL name. */
 struct suite {

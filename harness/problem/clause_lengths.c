@@ -6,7 +6,6 @@
 
 #include "clause.h"
 #include "lengths.h"
-#include "parse_runs.h"
 
 /* LO:HI or LO:HI:MEAN */
 static bool read_lengths(struct piece value, struct input_lengths *lengths, const char **why)

@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "index.h"
+#include "clause.h"
 #include "kv.h"
 #include "safetensors.h"
 #include "system/memory_file.h"

@@ -5,12 +5,11 @@
  * or as fit: each drawn by itself, or in runs of neighbours, as if blocks of keys were chosen.  Remaining
  * entries are -1.
  */
-#include "index.h"
+#include "clause.h"
 
 #include <stdio.h>
 
 #include "base/random.h"
-#include "clause.h"
 
 #define STREAM_INDEX UINT64_C(0x696e6478) /* apart from other random numbers of an input */
 #define ROUNDS 4 /* of the Feistel network: enough for an order that looks random */

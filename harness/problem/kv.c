@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "prefix.h"
+#include "clause.h"
 
 bool kv_reaches(const struct attn_problem *p, const struct attn_tensors *t, struct kv_place *at)
 {

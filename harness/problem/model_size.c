@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/refuse.h"
-#include "parse_runs.h"
+#include "clause.h"
 
 /* ---- a batch --------------------------------------------------------------------------------- */
 

@@ -1,13 +1,12 @@
 /*
  * operands_complete: determines options from the tensors present, then types, then sizes.
  */
-#include "operands_complete.h"
+#include "operands_file.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/refuse.h"
-#include "operands_locate.h"
 
 /* The problem to complete. */
 struct completion {

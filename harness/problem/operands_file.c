@@ -7,7 +7,6 @@
 
 #include "base/refuse.h"
 #include "base/scan.h"
-#include "operands_locate.h"
 #include "tensors_view.h"
 
 bool operands_file_has_more(const struct attn_problem *p)

@@ -1,26 +1,8 @@
 /*
  * operands_file: the operands of a problem from a safetensors file.
  *
- * Tensors are called PREFIXname, with the names of struct attn_tensors, and are read if the problem needs
- * them:
- *
- *     q k v                    real numbers (k and v: i8, f8e4m3 or f8e5m2 if kv_dtype is):
- *                              (B, H, S, D), or (B, S, H * D); packed: (H, rows, D) or
- *                              (1, H, rows, D); paged: (pages, Hkv, page_size, D)
- *     bias mask                real numbers; bool, or u8 of 0 and 1: up to four dimensions that
- *                              broadcast to (B, Hq, Sq, Skv) as in NumPy.  A mask of real numbers is
- *                              the bias if there is no other
- *     parents                  i32 or i64: (B, Sq); packed (rows)
- *     indices                  i32 or i64: (B, Hkv, lists, COUNT); packed (Hkv, lists, COUNT) or
- *                              (1, Hkv, lists, COUNT)
- *     sinks slopes             real numbers: (Hq)
- *     kv_lens                  i32 or i64: (B)
- *     cu_seqlens(_kv)          i32 or i64: (B + 1)
- *     block_table              i32 or i64: (B, pages of a sequence, or more)
- *     k_scale v_scale          real numbers: one, (B, Hkv, Skv), or four dimensions that broadcast to
- *                              (B, Hkv, Skv, D), the last 1 in v_scale; keys packed: B is 1
- *
- * Real numbers are converted to the problem's types, biases and scales to f32.
+ * Tensors are called PREFIXname, with the names of struct attn_tensors; docs/eval.md lists their types and
+ * shapes.  Real numbers are converted to the problem's types, biases and scales to f32.
  */
 #ifndef HARNESS_PROBLEM_OPERANDS_FILE_H
 #define HARNESS_PROBLEM_OPERANDS_FILE_H
@@ -45,6 +27,29 @@ bool operands_file_shape(const struct operands_file *file, const struct attn_pro
 bool operands_file_load(const struct operands_file *file, struct tensor_set *set,
                         const struct attn_problem *problem, const struct tensors_layout *layout,
                         char *message, size_t message_size);
+
+/* The tensor with an operand's name after the file's prefix; NULL: there is none. */
+const struct safetensor *operands_named(const struct operands_file *file, enum operand_id id);
+
+/* An operand's dimensions, in the order of the strides of struct attn_tensor, and its strides in the file, in
+ * elements. Shared dimensions are 1, except the last of a bias or a mask. */
+struct operands_source {
+    const struct safetensor *tensor;
+    size_t dims[4], stride[4];
+};
+
+/* Finds an operand (operands_locate.c).  False fills message: its tensor is missing, or has a type or shape
+ * that does not fit the problem or the known part of `shape`, the rows of k. */
+bool operands_locate(const struct operands_file *file, const struct attn_problem *problem,
+                     enum operand_id id, const struct tensors_shape *shape,
+                     struct operands_source *source, char *message, size_t message_size);
+
+/* Completes the problem of a valid text, NULL: attention without mask and options, by the tensors of the file
+ * (operands_complete.c): they determine options and sizes; sq and skv of packed and paged problems are bounds,
+ * which may be larger in the text.  False fills message: a tensor that the text or another tensor requires is
+ * missing, or two are incompatible. */
+bool operands_complete(const struct operands_file *file, const char *text,
+                       struct attn_problem *problem, char *message, size_t message_size);
 
 /* Reads the mask of a case with the clause mask:file. */
 bool operands_file_mask(struct tensor_set *set, const struct problem_case *c, char *message,

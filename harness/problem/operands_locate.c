@@ -1,7 +1,7 @@
 /*
  * operands_locate: accepts the types and shapes that a file may have for an operand.
  */
-#include "operands_locate.h"
+#include "operands_file.h"
 
 #include <stdio.h>
 #include <string.h>

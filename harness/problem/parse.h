@@ -12,50 +12,11 @@
  * defaults, floats as the shortest text that parses to the same float.  Printing and parsing a problem gives
  * the same struct, parsing and printing a canonical text the same text.
  *
- * An input is the content of a case's operands.  It begins with Q, K and V:
- *
- *     normal[:SEED]      N(0, 1); SEED is 1 by default
- *     uniform[:SEED]     U(-1, 1)
- *     needle:J           one dominant key at J, V one-hot there
- *     negative           every logit is -30
- *     sink               key 0 scores 15 more than the others
- *     file:PATH:PREFIX   safetensors PREFIXq, PREFIXk, PREFIXv of (B, H, S, D), and other operands
- *                        that the problem needs (operands_file.h); the last colon ends PATH, PREFIX may
- *                        be empty; UTF-8, no control characters
- *
- * Clauses about other operands follow, except for a file, in any order, each at most once and only if it
- * applies to the problem:
- *
- *     +lens:LO:HI[:MEAN]       keys of a sequence, LO to HI, evenly spread or with mean MEAN;
- *                              default: 1 to skv
- *     +lens:A,B,...            keys of each sequence in turn
- *     +batch:[N]qQ[sS],...     N sequences (1) of Q queries on S keys (Q), then the next ones, instead of
- *                              lens, qlens and decode; units as in 16k
- *     +qlens:LO:HI[:MEAN]      queries of a packed sequence, likewise; default: 1 to sq.  If keys are
- *                              packed, too, and sq = skv, a sequence has as many queries as keys,
- *                              unless lens and qlens are both given, or decode
- *     +decode:N                N packed sequences have one query, the others sq
- *     +mask:elements:P         of mask=bool: the fraction P of all elements is visible; the same pattern
- *                              for all sequences and heads, or, followed by :full, one for each;
- *                              default: mask:elements:0.5
- *     +mask:blocks:N:P         the same in blocks of N queries and N keys
- *     +mask:file:PATH          the tensor `mask` of a safetensors file, in a shape of operands_file.h;
- *                              at most 100 bytes, without : and +
- *     +bias:keys|full|causal   of mask=bias: one row for all queries, heads and sequences; a matrix for
- *                              each sequence and head; 0 and -inf as for mask=causal.  Default: a matrix
- *                              for each head.  Elements are N(0, 1)
- *     +scales:token|channel|head|tensor   of a kv_dtype of 8 bits: scales for each key (the default);
- *                              for each dimension of K, each key of V; for each KV head; one for K, one
- *                              for V.  i4: likewise for each group, not channel
- *     +tree:LxMx...            of mask=tree: L drafts follow the cache, M each of these and so on, sq in
- *                              all, breadth first; or tree:-1,0,0,..., each draft's parent, -1 the cache;
- *                              the same tree for all sequences.  Default: each parent is drawn
- *     +index:blocks:N          of keys=index: lists of whole runs of N keys, which begin at multiples of N.
- *                              Default: each key is drawn
- *     +prefix:N                of paged problems: all sequences share the pages of their first N keys,
- *                              whole pages; no sequence has fewer keys
- *
- * The seed determines only the order of the sequences' lengths.
+ * An input is the content of a case's operands: how Q, K and V are made, as in `normal:SEED`, and, except for
+ * a file, clauses about other operands, `+lens:LO:HI`, in any order, each at most once and only if it applies
+ * to the problem.  docs/problems.md lists both.  In `file:PATH:PREFIX` the last colon ends PATH, and PREFIX may
+ * be empty; both are UTF-8 without control characters.  The seed determines only the order of the sequences'
+ * lengths.
  */
 #ifndef HARNESS_PROBLEM_PARSE_H
 #define HARNESS_PROBLEM_PARSE_H

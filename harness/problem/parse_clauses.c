@@ -6,8 +6,6 @@
 #include <stdio.h>
 
 #include "operands.h"
-#include "parse_runs.h"
-#include "prefix.h"
 
 static const struct entry {
     const struct clause *clause;

@@ -1,7 +1,7 @@
 /*
  * parse_runs: parses and prints sequences one by one, as serving engines describe batches.
  */
-#include "parse_runs.h"
+#include "clause.h"
 
 #include <string.h>
 

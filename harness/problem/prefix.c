@@ -4,11 +4,10 @@
  * All sequences begin with the same pages, like requests to a server with the same system prompt; the
  * shortest sequence limits how many these are.
  */
-#include "prefix.h"
+#include "clause.h"
 
 #include <stdio.h>
 
-#include "clause.h"
 #include "lengths.h"
 
 const char *prefix_misfit(const struct input *input, const struct attn_problem *p)

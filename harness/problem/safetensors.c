@@ -14,7 +14,6 @@
 
 #include <jansson.h>
 
-#include "safetensors_types.h"
 #include "base/named_pipe.h"
 #include "base/refuse.h"
 

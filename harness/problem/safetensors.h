@@ -63,4 +63,16 @@ bool safetensors_write(const char *path, const struct safetensor *tensors, size_
 /* Whether safetensors_write() could write there; changes nothing.  False fills message. */
 bool safetensors_writable(const char *path, char *message, size_t message_size);
 
+/* ---- element types of the format; for safetensors*.c only -------------------------------------- */
+
+struct safetensors_type {
+    const char *format;
+    size_t size;           /* bytes */
+    enum attn_dtype dtype; /* ATTN_DTYPE_COUNT: not a type of attention.h */
+};
+
+/* The type by its name in files, or by dtype; NULL: there is none. */
+const struct safetensors_type *safetensors_type_named(const char *format);
+const struct safetensors_type *safetensors_type_of(enum attn_dtype dtype);
+
 #endif

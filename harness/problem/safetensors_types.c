@@ -1,7 +1,7 @@
 /*
  * safetensors_types: element types, shapes and elements.
  */
-#include "safetensors_types.h"
+#include "safetensors.h"
 
 #include <assert.h>
 #include <ctype.h>

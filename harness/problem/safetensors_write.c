@@ -12,7 +12,7 @@
 
 #include <jansson.h>
 
-#include "safetensors_types.h"
+#include "safetensors.h"
 #include "system/lines.h"
 
 /* Alignment of the data in bytes: a cache line, and the widest vector.  Spaces pad the header. */

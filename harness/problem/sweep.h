@@ -14,7 +14,6 @@
 #define HARNESS_PROBLEM_SWEEP_H
 
 #include "cases.h"
-#include "base/scan.h"
 
 #define SWEEP_MOST ((size_t)512) /* cases of a text, and values of a list */
 #define SWEEP_VALUE 64           /* bytes of one value */

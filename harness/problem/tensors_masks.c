@@ -6,9 +6,8 @@
 #include <math.h>
 
 #include "base/random.h"
-#include "index.h"
+#include "clause.h"
 #include "tensors_view.h"
-#include "tree.h"
 
 enum {
     STREAM_MASK = 1000,

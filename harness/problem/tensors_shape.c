@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "base/refuse.h"
+#include "clause.h"
 #include "kv.h"
 #include "lengths.h"
 #include "operands_file.h"
-#include "prefix.h"
 #include "tensors_view.h"
 
 /* Number of pages that no table names, to catch kernels that ignore the table. */

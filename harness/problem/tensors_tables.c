@@ -7,10 +7,10 @@
 
 #include "base/random.h"
 #include "base/refuse.h"
+#include "clause.h"
 #include "element.h"
 #include "kv.h"
 #include "lengths.h"
-#include "prefix.h"
 #include "tensors_view.h"
 
 /* ---- lengths and tables -------------------------------------------------------------------- */

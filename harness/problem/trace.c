@@ -12,7 +12,7 @@
 
 #include "base/named_pipe.h"
 #include "base/refuse.h"
-#include "parse_runs.h"
+#include "clause.h"
 
 #define USUAL_REQUESTS 32
 #define MOST_TOKENS ((uint64_t)1 << 32)

@@ -4,13 +4,12 @@
  * A tree is the same for all sequences: children of a draft by level, breadth first (4x3x2), or each draft's
  * parent.  A sequence with fewer queries has its first drafts, which are a tree, too.
  */
-#include "tree.h"
+#include "clause.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/random.h"
-#include "clause.h"
 
 #define MOST_DRAFTS 65536
 #define STREAM_PARENTS UINT64_C(0x74726565) /* apart from other random numbers of an input */

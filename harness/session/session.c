@@ -11,7 +11,6 @@
 
 #include "base/clock.h"
 #include "base/refuse.h"
-#include "problem/batch_cases.h"
 #include "problem/draw.h"
 #include "problem/model_cases.h"
 #include "system/memory_file.h"

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "problem/operands_file.h"
-#include "problem/operands_locate.h"
 #include "problem/tensors.h"
 #include "system/aftermath.h"
 #include "worker.h"
