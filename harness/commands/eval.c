@@ -128,23 +128,22 @@ static bool writes_over(const struct protocol_request *request, char *message, s
 }
 
 /* Completes the problem from an open file; returns EXIT_AS_ASKED, or another code and its message. */
-static int complete(const struct operands_file *file, const char *text, struct attn_problem *p,
-                    char *message, size_t size)
+static int complete(const struct operands_file *file, const char *text, struct attn_problem *p)
 {
     const char *why;
     char differs[2 * PARSE_TEXT];
     struct tensors_shape shape;
-    if (!operands_complete(file, text, p, message, size))
+    if (!operands_complete(file, text, p))
         return EXIT_ENVIRONMENT;
     if (text && !parse_agrees_with_file(text, p, differs, sizeof differs)) {
-        snprintf(message, size, "--problem %s in %s", differs, file->path);
+        snprintf(file->message, file->message_size, "--problem %s in %s", differs, file->path);
         return EXIT_USAGE;
     }
     if (!attn_problem_valid(p, &why)) {
-        snprintf(message, size, "%s: %s", file->path, why);
+        snprintf(file->message, file->message_size, "%s: %s", file->path, why);
         return EXIT_ENVIRONMENT;
     }
-    return operands_file_shape(file, p, &shape, message, size) ? EXIT_AS_ASKED : EXIT_ENVIRONMENT;
+    return operands_file_shape(file, p, &shape) ? EXIT_AS_ASKED : EXIT_ENVIRONMENT;
 }
 
 /* ---- likely mistakes of a user --------------------------------------------------------------- */
@@ -203,10 +202,9 @@ static int read_problem(const struct options *options, struct protocol_request *
     if (!cases_find_file(r->path_in, found, message, size))
         return EXIT_ENVIRONMENT;
     struct safetensors *opened = safetensors_open(r->path_in, message, size);
-    const struct operands_file file = {opened, r->path_in, r->c.input.prefix};
+    const struct operands_file file = {opened, r->path_in, r->c.input.prefix, message, size};
     const char *text = options->problem_count ? options->problems[0] : NULL;
-    const int code =
-        opened ? complete(&file, text, &r->c.problem, message, size) : EXIT_ENVIRONMENT;
+    const int code = opened ? complete(&file, text, &r->c.problem) : EXIT_ENVIRONMENT;
     if (code == EXIT_AS_ASKED)
         note(&file, text, &r->c.problem);
     safetensors_close(opened);

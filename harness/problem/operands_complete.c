@@ -6,16 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/refuse.h"
-
 /* The problem to complete. */
 struct completion {
     const struct operands_file *file;
     const char *text;
     struct attn_problem *p;
     const struct safetensor *t[OPERANDS]; /* NULL: the file has none */
-    char *message;
-    size_t message_size;
 };
 
 /* Refuses a tensor: "NAME is TYPE (SHAPE)", and why that is wrong. */
@@ -23,14 +19,13 @@ static bool refuse_tensor(const struct completion *c, enum operand_id which, con
 {
     char shape[SAFETENSORS_SHAPE_TEXT];
     safetensors_print_shape(c->t[which], shape);
-    return refuse_file(c->message, c->message_size, c->file->path, "%s is %s%s", c->t[which]->name,
-                       shape, what);
+    return operands_refuse(c->file, "%s is %s%s", c->t[which]->name, shape, what);
 }
 
 static bool refuse_missing(const struct completion *c, enum operand_id which, const char *needs)
 {
-    return refuse_file(c->message, c->message_size, c->file->path, "no tensor %s%s%s",
-                       c->file->prefix, operand_table[which].name, needs);
+    return operands_refuse(c->file, "no tensor %s%s%s", c->file->prefix, operand_table[which].name,
+                           needs);
 }
 
 /* ---- options ------------------------------------------------------------------------------- */
@@ -150,9 +145,8 @@ static bool ends_with_rows(const struct completion *c, enum operand_id which, si
         return refuse_tensor(c, which, ", not i32 or i64 of one element a sequence and one more");
     const size_t last = t->shape[0] - 1;
     const double end = safetensors_get(t, last);
-    return end == (double)rows ||
-           refuse_file(c->message, c->message_size, c->file->path,
-                       "%s[%zu] is %.0f, there are %zu rows", t->name, last, end, rows);
+    return end == (double)rows || operands_refuse(c->file, "%s[%zu] is %.0f, there are %zu rows",
+                                                  t->name, last, end, rows);
 }
 
 /* Reads sizes of packed sequences: (H, rows, D) or (1, H, rows, D). */
@@ -288,9 +282,9 @@ static bool masks_reach_all(const struct completion *c)
 }
 
 bool operands_complete(const struct operands_file *file, const char *text,
-                       struct attn_problem *problem, char *message, size_t message_size)
+                       struct attn_problem *problem)
 {
-    struct completion c = {file, text, problem, {NULL}, message, message_size};
+    struct completion c = {file, text, problem, {NULL}};
     for (enum operand_id n = 0; n < OPERANDS; n++)
         c.t[n] = operands_named(file, n);
     return complete_options(&c) && complete_masks(&c) && complete_types(&c) && go_together(&c) &&

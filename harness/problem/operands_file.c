@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-#include "base/refuse.h"
 #include "base/scan.h"
 #include "tensors_view.h"
 
@@ -37,14 +36,14 @@ static void note(const struct attn_problem *p, enum operand_id id,
 }
 
 bool operands_file_shape(const struct operands_file *file, const struct attn_problem *p,
-                         struct tensors_shape *shape, char *message, size_t message_size)
+                         struct tensors_shape *shape)
 {
     *shape = (struct tensors_shape){.bias_dtype = attn_statistics_dtype(p)};
     for (enum operand_id id = 0; id < OPERANDS; id++) {
         struct operands_source source;
         if (!operands_has(p, id))
             continue;
-        if (!operands_locate(file, p, id, shape, &source, message, message_size))
+        if (!operands_locate(file, p, id, shape, &source))
             return false;
         note(p, id, &source, shape);
     }
@@ -74,7 +73,7 @@ static const struct scan_synonym synonyms[] = {
 #define SHORTEST 4 /* letters of a possible misspelling: wq and x are other tensors */
 
 /* False fills message: the name of a tensor that is not read is a synonym or misspelling of an operand's. */
-static bool none_is_misnamed(const struct operands_file *file, char *message, size_t message_size)
+static bool none_is_misnamed(const struct operands_file *file)
 {
     const size_t before = strlen(file->prefix);
     for (size_t i = 0; i < safetensors_count(file->file); i++) {
@@ -88,16 +87,15 @@ static bool none_is_misnamed(const struct operands_file *file, char *message, si
                 scan_offer(&choice, operand_table[id].name);
         scan_offer_synonyms(&choice, synonyms);
         if (choice.nearest && strcmp(choice.nearest, rest) != 0)
-            return refuse(message, message_size, "%s: nothing reads %s; did you mean '%s%s'?",
-                          file->path, name, file->prefix, choice.nearest);
+            return operands_refuse(file, "nothing reads %s; did you mean '%s%s'?", name,
+                                   file->prefix, choice.nearest);
     }
     return true;
 }
 
 /* False fills message: the problem does not use an operand of the file, such as a mask, which is meant to be
  * applied. */
-static bool all_are_used(const struct operands_file *file, const struct attn_problem *p,
-                         char *message, size_t message_size)
+static bool all_are_used(const struct operands_file *file, const struct attn_problem *p)
 {
     for (enum operand_id id = 0; id < OPERANDS; id++) {
         const struct safetensor *t = operand_table[id].asked ? operands_named(file, id) : NULL;
@@ -107,9 +105,8 @@ static bool all_are_used(const struct operands_file *file, const struct attn_pro
             continue;
         char shape[SAFETENSORS_SHAPE_TEXT];
         safetensors_print_shape(t, shape);
-        return refuse(message, message_size,
-                      "%s: %s is %s, which the problem does not use; %s does", file->path, t->name,
-                      shape, operand_table[id].asked);
+        return operands_refuse(file, "%s is %s, which the problem does not use; %s does", t->name,
+                               shape, operand_table[id].asked);
     }
     return true;
 }
@@ -125,8 +122,7 @@ static const char *wrong_for(enum attn_dtype dtype, double x)
 }
 
 static bool copy_row(const struct operands_file *file, const struct tensors_view *view,
-                     const struct operands_source *from, size_t b, size_t h, size_t i,
-                     char *message, size_t message_size)
+                     const struct operands_source *from, size_t b, size_t h, size_t i)
 {
     size_t at = b * from->stride[0] + h * from->stride[1] + i * from->stride[2];
     for (size_t d = 0; d < from->dims[3]; d++, at += from->stride[3]) {
@@ -137,8 +133,8 @@ static bool copy_row(const struct operands_file *file, const struct tensors_view
         }
         const char *wrong = wrong_for(view->dtype, x);
         if (wrong)
-            return refuse(message, message_size, "%s: %s element %zu is %.0f, %s", file->path,
-                          from->tensor->name, at, x, wrong);
+            return operands_refuse(file, "%s element %zu is %.0f, %s", from->tensor->name, at, x,
+                                   wrong);
         if (view->dtype == ATTN_I32)
             ((int32_t *)attn_row(view->t, b, h, i))[view->dense == 3 ? d : 0] = (int32_t)x;
         else
@@ -148,19 +144,19 @@ static bool copy_row(const struct operands_file *file, const struct tensors_view
 }
 
 static bool copy(const struct operands_file *file, const struct tensors_view *view,
-                 const struct operands_source *from, char *message, size_t message_size)
+                 const struct operands_source *from)
 {
     for (size_t b = 0; b < from->dims[0]; b++)
         for (size_t h = 0; h < from->dims[1]; h++)
             for (size_t i = 0; i < from->dims[2]; i++)
-                if (!copy_row(file, view, from, b, h, i, message, message_size))
+                if (!copy_row(file, view, from, b, h, i))
                     return false;
     return true;
 }
 
 /* Whether the operands read are valid; of the results only types and strides matter. */
 static bool are_valid(const struct operands_file *file, const struct tensor_set *set,
-                      const struct attn_problem *p, char *message, size_t message_size)
+                      const struct attn_problem *p)
 {
     char what[256];
     struct attn_tensors all = set->tensors;
@@ -169,39 +165,36 @@ static bool are_valid(const struct operands_file *file, const struct tensor_set 
     for (size_t n = 0; n < count; n++)
         if (!results[n].t->data)
             tensors_point(&results[n], set->tensors.q.data, 0);
-    if (attn_tensors_valid(p, &all, what, sizeof what))
-        return true;
-    return refuse(message, message_size, "%s: %s%s", file->path, file->prefix, what);
+    return attn_tensors_valid(p, &all, what, sizeof what) ||
+           operands_refuse(file, "%s%s", file->prefix, what);
 }
 
 /* Reads into a set that was allocated for the file's shape; does not seal it. */
 static bool read_operands(const struct operands_file *file, struct tensor_set *set,
-                          const struct attn_problem *p, char *message, size_t message_size)
+                          const struct attn_problem *p)
 {
     struct tensors_view views[TENSORS_OPERANDS];
     const size_t count = tensors_operands(&set->tensors, p, &set->shape, views);
-    if (!all_are_used(file, p, message, message_size) ||
-        !none_is_misnamed(file, message, message_size))
+    if (!all_are_used(file, p) || !none_is_misnamed(file))
         return false;
     for (size_t n = 0; n < count; n++) {
         struct operands_source source;
-        if (!operands_locate(file, p, views[n].id, &set->shape, &source, message, message_size) ||
-            !copy(file, &views[n], &source, message, message_size))
+        if (!operands_locate(file, p, views[n].id, &set->shape, &source) ||
+            !copy(file, &views[n], &source))
             return false;
     }
-    return are_valid(file, set, p, message, message_size);
+    return are_valid(file, set, p);
 }
 
 bool operands_file_load(const struct operands_file *file, struct tensor_set *set,
-                        const struct attn_problem *p, const struct tensors_layout *layout,
-                        char *message, size_t message_size)
+                        const struct attn_problem *p, const struct tensors_layout *layout)
 {
     struct tensors_shape shape;
     *set = (struct tensor_set){0};
-    if (!operands_file_shape(file, p, &shape, message, message_size) ||
-        !tensors_alloc_shape(set, p, &shape, layout, message, message_size))
+    if (!operands_file_shape(file, p, &shape) ||
+        !tensors_alloc_shape(set, p, &shape, layout, file->message, file->message_size))
         return false;
-    const bool read = read_operands(file, set, p, message, message_size);
+    const bool read = read_operands(file, set, p);
     if (!read)
         tensors_free(set);
     return read;
@@ -209,32 +202,33 @@ bool operands_file_load(const struct operands_file *file, struct tensor_set *set
 
 /* ---- cases --------------------------------------------------------------------------------- */
 
-static struct safetensors *open_input(const struct input *input, char path[CASES_PATH],
-                                      char *message, size_t message_size)
+/* Opens the file that an input names; to be closed even if this fails. */
+static bool open_input(const struct input *input, char path[CASES_PATH], struct operands_file *file,
+                       char *message, size_t message_size)
 {
-    return cases_find_file(input->path, path, message, message_size)
-               ? safetensors_open(path, message, message_size)
-               : NULL;
+    *file = (struct operands_file){NULL, path, input->prefix, message, message_size};
+    if (cases_find_file(input->path, path, message, message_size))
+        file->file = safetensors_open(path, message, message_size);
+    return file->file;
 }
 
 bool operands_file_opens(const struct input *input, char *message, size_t message_size)
 {
     char path[CASES_PATH];
-    if (!*input->path)
-        return true;
-    struct safetensors *opened = open_input(input, path, message, message_size);
-    safetensors_close(opened);
-    return opened;
+    struct operands_file file = {NULL};
+    const bool ok = !*input->path || open_input(input, path, &file, message, message_size);
+    safetensors_close(file.file);
+    return ok;
 }
 
 bool operands_file_shape_of(const struct problem_case *c, struct tensors_shape *shape,
                             char *message, size_t message_size)
 {
     char path[CASES_PATH];
-    struct safetensors *opened = open_input(&c->input, path, message, message_size);
-    const struct operands_file file = {opened, path, c->input.prefix};
-    const bool ok = opened && operands_file_shape(&file, &c->problem, shape, message, message_size);
-    safetensors_close(opened);
+    struct operands_file file;
+    const bool ok = open_input(&c->input, path, &file, message, message_size) &&
+                    operands_file_shape(&file, &c->problem, shape);
+    safetensors_close(file.file);
     return ok;
 }
 
@@ -242,48 +236,37 @@ bool operands_file_fill(struct tensor_set *set, const struct problem_case *c, ch
                         size_t message_size)
 {
     char path[CASES_PATH];
-    struct safetensors *opened = open_input(&c->input, path, message, message_size);
-    const struct operands_file file = {opened, path, c->input.prefix};
-    const bool ok = opened && read_operands(&file, set, &c->problem, message, message_size);
-    safetensors_close(opened);
+    struct operands_file file;
+    const bool ok = open_input(&c->input, path, &file, message, message_size) &&
+                    read_operands(&file, set, &c->problem);
+    safetensors_close(file.file);
     return ok;
 }
 
-/* Copies a mask to one that may be larger in the first two dimensions. */
-static bool copy_mask(const struct operands_file *file, struct tensor_set *set,
-                      const struct operands_source *from, char *message, size_t message_size)
+/* Reads a mask, which the file may have once for all sequences or heads. */
+static bool read_mask(const struct operands_file *file, struct tensor_set *set,
+                      const struct attn_problem *p)
 {
+    struct tensors_view view = tensors_operand(p, &set->shape, OPERAND_MASK);
     const size_t *dims = set->shape.mask;
-    if (from->dims[0] > dims[0] || from->dims[1] > dims[1])
-        return refuse(message, message_size,
-                      "%s: mask differs between heads or sequences: "
-                      "mask:file:PATH:full",
-                      file->path);
-    for (size_t b = 0; b < dims[0]; b++)
-        for (size_t h = 0; h < dims[1]; h++)
-            for (size_t i = 0; i < dims[2]; i++)
-                for (size_t j = 0; j < dims[3]; j++) {
-                    const size_t index[4] = {b, h, i, j};
-                    size_t at = 0;
-                    for (int d = 0; d < 4; d++)
-                        at += from->dims[d] > 1 ? index[d] * from->stride[d] : 0;
-                    tensors_set(&set->tensors.mask, b, h, i, j,
-                                safetensors_get(from->tensor, at) != 0);
-                }
-    return true;
+    struct operands_source source;
+    view.t = &set->tensors.mask;
+    if (!operands_locate(file, p, OPERAND_MASK, &set->shape, &source))
+        return false;
+    if (source.dims[0] > dims[0] || source.dims[1] > dims[1])
+        return operands_refuse(file,
+                               "mask differs between heads or sequences: mask:file:PATH:full");
+    memcpy(source.dims, dims, sizeof source.dims); /* strides of what it has once are 0 */
+    return copy(file, &view, &source);
 }
 
 bool operands_file_mask(struct tensor_set *set, const struct problem_case *c, char *message,
                         size_t message_size)
 {
     char path[CASES_PATH];
-    struct operands_source source;
-    struct safetensors *opened = open_input(&c->input, path, message, message_size);
-    const struct operands_file file = {opened, path, ""};
-    const bool ok = opened &&
-                    operands_locate(&file, &c->problem, OPERAND_MASK, &set->shape, &source, message,
-                                    message_size) &&
-                    copy_mask(&file, set, &source, message, message_size);
-    safetensors_close(opened);
+    struct operands_file file;
+    const bool ok = open_input(&c->input, path, &file, message, message_size) &&
+                    read_mask(&file, set, &c->problem);
+    safetensors_close(file.file);
     return ok;
 }

@@ -10,23 +10,28 @@
 #include "safetensors.h"
 #include "tensors.h"
 
-/* An open file, and the prefix of names in it. */
+/* An open file, the prefix of names in it, and where refusals go. */
 struct operands_file {
-    const struct safetensors *file;
+    struct safetensors *file;
     const char *path; /* for messages */
     const char *prefix;
+    char *message;
+    size_t message_size;
 };
+
+/* Refuses something in the file, and is false, for the caller to return. */
+#define operands_refuse(of, ...) \
+    refuse_file((of)->message, (of)->message_size, (of)->path, __VA_ARGS__)
 
 /* The sizes of the file's operands for a problem.  False fills message with the tensor that is missing or has
  * a wrong type or shape. */
 bool operands_file_shape(const struct operands_file *file, const struct attn_problem *problem,
-                         struct tensors_shape *shape, char *message, size_t message_size);
+                         struct tensors_shape *shape);
 
 /* Allocates a set and reads the operands into it.  False, also for invalid lengths, offsets or pages
  * (attn_tensors_valid()), fills message and leaves nothing allocated. */
 bool operands_file_load(const struct operands_file *file, struct tensor_set *set,
-                        const struct attn_problem *problem, const struct tensors_layout *layout,
-                        char *message, size_t message_size);
+                        const struct attn_problem *problem, const struct tensors_layout *layout);
 
 /* The tensor with an operand's name after the file's prefix; NULL: there is none. */
 const struct safetensor *operands_named(const struct operands_file *file, enum operand_id id);
@@ -42,14 +47,14 @@ struct operands_source {
  * that does not fit the problem or the known part of `shape`, the rows of k. */
 bool operands_locate(const struct operands_file *file, const struct attn_problem *problem,
                      enum operand_id id, const struct tensors_shape *shape,
-                     struct operands_source *source, char *message, size_t message_size);
+                     struct operands_source *source);
 
 /* Completes the problem of a valid text, NULL: attention without mask and options, by the tensors of the file
  * (operands_complete.c): they determine options and sizes; sq and skv of packed and paged problems are bounds,
  * which may be larger in the text.  False fills message: a tensor that the text or another tensor requires is
  * missing, or two are incompatible. */
 bool operands_complete(const struct operands_file *file, const char *text,
-                       struct attn_problem *problem, char *message, size_t message_size);
+                       struct attn_problem *problem);
 
 /* Reads the mask of a case with the clause mask:file. */
 bool operands_file_mask(struct tensor_set *set, const struct problem_case *c, char *message,

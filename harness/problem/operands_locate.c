@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/refuse.h"
 #include "kv.h"
 #include "tensors_view.h"
 
@@ -211,20 +210,19 @@ static const struct safetensor *find(const struct operands_file *file, enum oper
 
 bool operands_locate(const struct operands_file *file, const struct attn_problem *p,
                      enum operand_id id, const struct tensors_shape *shape,
-                     struct operands_source *source, char *message, size_t message_size)
+                     struct operands_source *source)
 {
     char text[SAFETENSORS_SHAPE_TEXT];
     struct tensors_shape least = *shape; /* a page table has entries for all keys, and maybe more */
     least.table_cols = p->page_size ? kv_pages(p, p->kv_len) : 0;
     struct search search = {p, shape, tensors_operand(p, &least, id), find(file, id), ""};
     if (!search.t)
-        return refuse(message, message_size, "%s: no tensor %s%s", file->path, file->prefix,
-                      operand_table[id].name);
+        return operands_refuse(file, "no tensor %s%s", file->prefix, operand_table[id].name);
     const bool found = locate[operand_table[id].kind](&search, source);
     source->tensor = search.t;
     if (found)
         return true;
     safetensors_print_shape(search.t, text);
-    return refuse(message, message_size, "%s: %s is %s, the problem needs %s", file->path,
-                  search.t->name, text, search.needed);
+    return operands_refuse(file, "%s is %s, the problem needs %s", search.t->name, text,
+                           search.needed);
 }

@@ -99,12 +99,12 @@ static void write_results(struct worker *worker, const struct attn_tensors *t,
 
 /* ---- input ----------------------------------------------------------------------------------- */
 
-/* Allocates and reads the operands of an open file; false fills message. */
+/* Allocates and reads the operands of an open file. */
 static bool read_operands(const struct operands_file *file, const struct attn_problem *p,
-                          struct tensor_set *set, struct rows *rows, char *message, size_t size)
+                          struct tensor_set *set, struct rows *rows)
 {
     static const struct tensors_layout layout = {.guard = TENSORS_TIMING};
-    if (!operands_file_load(file, set, p, &layout, message, size))
+    if (!operands_file_load(file, set, p, &layout))
         return false;
     const bool packed = p->options & ATTN_OPTION_PACKED;
     const bool three = operands_named(file, OPERAND_Q)->rank == 3;
@@ -126,9 +126,9 @@ void worker_eval(struct worker *worker)
     if (!worker_plan_open(worker, &plan))
         return;
     worker_stage("reading the input");
-    struct operands_file file = {safetensors_open(r->path_in, message, sizeof message), r->path_in,
-                                 r->c.input.prefix};
-    if (file.file && read_operands(&file, &r->c.problem, &set, &rows, message, sizeof message)) {
+    const struct operands_file file = {safetensors_open(r->path_in, message, sizeof message),
+                                       r->path_in, r->c.input.prefix, message, sizeof message};
+    if (file.file && read_operands(&file, &r->c.problem, &set, &rows)) {
         worker_stage("computing");
         attn_execute(&plan.plan, &set.tensors);
         aftermath_end(r->threads, left); /* results are written even if it fails */
@@ -137,6 +137,6 @@ void worker_eval(struct worker *worker)
     } else {
         worker_end(worker, CELL_SKIPPED, "%s", message);
     }
-    safetensors_close((struct safetensors *)file.file);
+    safetensors_close(file.file);
     worker_plan_close(&plan);
 }

@@ -82,8 +82,8 @@ static inline bool load(const struct written *w, struct tensor_set *set,
 {
     static const struct tensors_layout layout = {0};
     struct safetensors *opened = safetensors_open(w->path, message, message_size);
-    const struct operands_file file = {opened, w->path, "x."};
-    const bool loaded = opened && operands_file_load(&file, set, p, &layout, message, message_size);
+    const struct operands_file file = {opened, w->path, "x.", message, message_size};
+    const bool loaded = opened && operands_file_load(&file, set, p, &layout);
     safetensors_close(opened);
     return loaded;
 }
