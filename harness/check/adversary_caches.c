@@ -14,17 +14,15 @@ static void set_sink(struct trial *trial, size_t h, float sink)
 }
 
 /* Sinks so large that they take all of the weight. */
-void raise_sinks(struct trial *trial, uint64_t key)
+void raise_sinks(struct trial *trial)
 {
-    (void)key;
     for (size_t h = 0; h < trial->problem.q_heads; h++)
         set_sink(trial, h, h % 2 ? 1e30F : 100 + (float)h);
 }
 
-void vary_sinks(struct trial *trial, uint64_t key)
+void vary_sinks(struct trial *trial)
 {
     static const float sinks[] = {-INFINITY, 15, -1e30F, 0};
-    (void)key;
     for (size_t h = 0; h < trial->problem.q_heads; h++)
         set_sink(trial, h, sinks[h % 4]);
 }
@@ -32,10 +30,9 @@ void vary_sinks(struct trial *trial, uint64_t key)
 /* ---- slopes -------------------------------------------------------------------------------- */
 
 /* Slopes other than the usual powers of two, which a kernel could compute from the number of heads. */
-void vary_slopes(struct trial *trial, uint64_t key)
+void vary_slopes(struct trial *trial)
 {
     static const float slopes[] = {0.7F, 0.03F, 0, 1.3F};
-    (void)key;
     for (size_t h = 0; h < trial->problem.q_heads; h++)
         ((float *)trial->set.tensors.slopes.data)[h] = slopes[h % 4];
 }
@@ -66,11 +63,10 @@ static void poison_page(const struct trial *trial, size_t page)
 }
 
 /* All sequences begin with pages of the first one; in every other sequence their order differs. */
-void share_pages(struct trial *trial, uint64_t key)
+void share_pages(struct trial *trial)
 {
     const struct attn_tensor *t = &trial->set.tensors.block_table;
     int32_t *first = t->data;
-    (void)key;
     for (size_t b = 1; b < trial->problem.batch; b++) {
         int32_t *own = first + (ptrdiff_t)b * t->stride[0];
         const size_t n = pages_of_both(trial, 0, b);
@@ -83,10 +79,9 @@ void share_pages(struct trial *trial, uint64_t key)
 
 /* Sequences 0 and 1, 2 and 3, and so on share as many pages at their beginning as both have full ones,
  * which may be all pages of one of them. */
-void share_prefixes(struct trial *trial, uint64_t key)
+void share_prefixes(struct trial *trial)
 {
     const struct attn_tensor *t = &trial->set.tensors.block_table;
-    (void)key;
     for (size_t b = 1; b < trial->problem.batch; b += 2) {
         int32_t *own = (int32_t *)t->data + (ptrdiff_t)b * t->stride[0];
         for (size_t k = 0; k < pages_of_both(trial, b - 1, b); k++) {

@@ -45,25 +45,20 @@ struct adversary_head {
     double score, others;
 };
 
-static double ordinary(const struct adversary_context *c, struct kv_place at)
-{
-    return 4 * random_unit(random_key(c->key, at.b), ((uint64_t)at.g << 40) + at.j);
-}
-
-static double score_of(const struct adversary_context *c, struct kv_place at,
+static double score_of(const struct trial *trial, struct kv_place at,
                        const struct adversary_heads *heads)
 {
     const struct adversary_head *head =
-        &heads->kinds[adversary_kind(c->trial, at.b, at.g, heads->count)];
-    if (is_special(head->special, at.j, c->trial->problem.kv_len))
+        &heads->kinds[adversary_kind(trial, at.b, at.g, heads->count)];
+    if (is_special(head->special, at.j, trial->problem.kv_len))
         return head->score;
-    return head->others < 0 ? head->others * head->score : ordinary(c, at);
+    return head->others < 0 ? head->others * head->score : 4 * adversary_unit(trial, at);
 }
 
 double score_of_head(const void *context, struct kv_place at)
 {
-    const struct adversary_context *c = context;
-    return score_of(c, at, c->heads);
+    const struct trial *trial = context;
+    return score_of(trial, at, trial->heads);
 }
 
 /* ---- far below ------------------------------------------------------------------------------- */
@@ -136,17 +131,16 @@ size_t across_kinds(const struct attn_problem *p)
 double score_across(const void *context, struct kv_place at)
 {
     static const struct adversary_heads heads = {across, ADVERSARY_COUNT(across)};
-    const struct adversary_context *c = context;
-    const double further = c->trial->problem.dtype == ATTN_F64 ? 0x1p32 : 1;
+    const struct trial *trial = context;
+    const double further = trial->problem.dtype == ATTN_F64 ? 0x1p32 : 1;
     /* Half of it, because stretch_to_twice() makes it up to twice as large. */
-    return adversary_held(c->trial, 2 * further * score_of(c, at, &heads)) / 2;
+    return adversary_held(trial, 2 * further * score_of(trial, at, &heads)) / 2;
 }
 
 /* A random factor in [1, 2), so that scores have any low bits. */
-static double up_to_twice(const struct trial *trial, uint64_t key, size_t b, size_t h, size_t i)
+static double up_to_twice(const struct trial *trial, size_t b, size_t h, size_t i)
 {
-    (void)trial;
-    return 1 + random_unit(random_key(key, b), h << 20 | i);
+    return 1 + random_unit(random_key(trial->key, b), h << 20 | i);
 }
 
 /* Lengths as those of adversary_rises.c. */
@@ -155,7 +149,7 @@ bool shape_across(struct problem_case *c)
     return shape_rises(c) && shape_own_values(c);
 }
 
-void stretch_to_twice(struct trial *trial, uint64_t key)
+void stretch_to_twice(struct trial *trial)
 {
-    adversary_stretch(trial, key, up_to_twice);
+    adversary_stretch(trial, up_to_twice);
 }

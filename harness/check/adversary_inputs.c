@@ -13,6 +13,7 @@
 #define LEAKS .caveat = ATTN_CAVEAT_NAN_LEAKS
 #define LEAKS_OR_VANISHES .caveat = ATTN_CAVEAT_NAN_LEAKS | ATTN_CAVEAT_NAN_VANISHES
 #define INFINITE LEAKS_OR_VANISHES | ATTN_CAVEAT_INFINITE_SCORES
+#define INFINITE_K .change = infinite_k_scales, .kind_count = INFINITE_K_KINDS, INFINITE
 
 const struct adversary adversaries[] = {
     {.phase = "small problem"},
@@ -20,7 +21,7 @@ const struct adversary adversaries[] = {
     {"fully masked rows", .shape = shape_more_queries},
     {"first tile masked", .shape = shape_narrow_window},
     {"mean 2", .mean = 2},
-    {"negative", .score = score_negative, .noise = NOISE, .mean = 2},
+    {"negative", .score = patterns_negative, .noise = NOISE, .mean = 2},
     {"needle", .score = score_needle, .noise = NOISE, .one_hot = true, .special_keys = true},
     {"ascending", .score = score_ascending, .noise = NOISE, .mean = 2},
     {"descending", .score = score_descending, .noise = NOISE, .mean = 2},
@@ -36,7 +37,7 @@ const struct adversary adversaries[] = {
     {"nan in k", .change = nan_in_k, .special_keys = true, LEAKS_OR_VANISHES},
     {"nan in v", .change = nan_in_v, .special_keys = true, LEAKS},
     {"nan in q", .change = nan_in_q, .caveat = ATTN_CAVEAT_NAN_VANISHES},
-    {"sink", .score = score_sink, .noise = NOISE, .mean = 2, .change = jitter_queries,
+    {"sink", .score = patterns_sink, .noise = NOISE, .mean = 2, .change = jitter_queries,
      .precise = true},
     {"rises", .score = score_rise, .mean = 2, .kinds = rise_kinds, .shape = shape_rises,
      .change = stretch_queries},
@@ -162,33 +163,28 @@ const struct adversary adversaries[] = {
      .outputs = ATTN_OUTPUT_SCORES, LEAKS_OR_VANISHES},
     {"f8e5m2, -inf in k, scales of channels", .kv_dtype = ATTN_F8E5M2,
      .scales = INPUT_SCALES_CHANNEL, .change = infinite_keys, INFINITE},
-    {"int8, infinite scales of k", .kv_dtype = ATTN_I8, .change = infinite_k_scales,
-     .kind_count = INFINITE_K_KINDS, INFINITE},
+    {"int8, infinite scales of k", .kv_dtype = ATTN_I8, INFINITE_K},
     {"int8, infinite scales of k by channels", .kv_dtype = ATTN_I8, .scales = INPUT_SCALES_CHANNEL,
-     .change = infinite_k_scales, .kind_count = INFINITE_K_KINDS, INFINITE},
+     INFINITE_K},
     {"int8, infinite scales of k by heads", .kv_dtype = ATTN_I8, .scales = INPUT_SCALES_HEAD,
-     .change = infinite_k_scales, .kind_count = INFINITE_K_KINDS, INFINITE},
+     INFINITE_K},
     {"int8, infinite scales of k in all", .kv_dtype = ATTN_I8, .scales = INPUT_SCALES_TENSOR,
-     .change = infinite_k_scales, .kind_count = INFINITE_K_KINDS, INFINITE},
-    {"f8e4m3, infinite scales of k", .kv_dtype = ATTN_F8E4M3, .change = infinite_k_scales,
-     .kind_count = INFINITE_K_KINDS, INFINITE},
+     INFINITE_K},
+    {"f8e4m3, infinite scales of k", .kv_dtype = ATTN_F8E4M3, INFINITE_K},
     {"f8e4m3, infinite scales of k by heads", .kv_dtype = ATTN_F8E4M3, .scales = INPUT_SCALES_HEAD,
-     .change = infinite_k_scales, .kind_count = INFINITE_K_KINDS, INFINITE},
-    {"f8e5m2, infinite scales of k", .kv_dtype = ATTN_F8E5M2, .change = infinite_k_scales,
-     .kind_count = INFINITE_K_KINDS, INFINITE},
+     INFINITE_K},
+    {"f8e5m2, infinite scales of k", .kv_dtype = ATTN_F8E5M2, INFINITE_K},
     {"f8e5m2, infinite scales of k by channels", .kv_dtype = ATTN_F8E5M2,
-     .scales = INPUT_SCALES_CHANNEL, .change = infinite_k_scales, .kind_count = INFINITE_K_KINDS,
-     INFINITE},
-    {"i4, infinite scales of k", .kv_dtype = ATTN_I4, .change = infinite_k_scales,
-     .kind_count = INFINITE_K_KINDS, INFINITE},
+     .scales = INPUT_SCALES_CHANNEL, INFINITE_K},
+    {"i4, infinite scales of k", .kv_dtype = ATTN_I4, INFINITE_K},
     {"i4, infinite scales of k by heads", .kv_dtype = ATTN_I4, .scales = INPUT_SCALES_HEAD,
-     .change = infinite_k_scales, .kind_count = INFINITE_K_KINDS, INFINITE},
+     INFINITE_K},
     {"int8, infinite scales of k behind a mask", .kv_dtype = ATTN_I8, .mask = ATTN_MASK_BOOL,
-     .change = infinite_k_scales, .kind_count = INFINITE_K_KINDS, INFINITE},
+     INFINITE_K},
     {"f8e4m3, infinite scales of k behind a mask", .kv_dtype = ATTN_F8E4M3, .mask = ATTN_MASK_BOOL,
-     .change = infinite_k_scales, .kind_count = INFINITE_K_KINDS, INFINITE},
+     INFINITE_K},
     {"i4, infinite scales of k behind a mask", .kv_dtype = ATTN_I4, .mask = ATTN_MASK_BOOL,
-     .change = infinite_k_scales, .kind_count = INFINITE_K_KINDS, INFINITE},
+     INFINITE_K},
     {"int8, infinite scales of v by heads", .kv_dtype = ATTN_I8, .scales = INPUT_SCALES_HEAD,
      .change = infinite_v_scales, INFINITE},
     {"f8e5m2, infinite scales of v by heads", .kv_dtype = ATTN_F8E5M2, .scales = INPUT_SCALES_HEAD,
@@ -211,7 +207,7 @@ const struct adversary adversary_needle_or_negative = {.phase = "needle or negat
                                                        .mean = 2,
                                                        .special_keys = true};
 const struct adversary adversary_negative = {
-    .phase = "negative, full length", .score = score_negative, .noise = NOISE, .mean = 2};
+    .phase = "negative, full length", .score = patterns_negative, .noise = NOISE, .mean = 2};
 const struct adversary adversary_needle = {.phase = "needle, full length",
                                            .score = score_needle,
                                            .noise = NOISE,
@@ -241,17 +237,18 @@ bool adversary_shape_case(const struct adversary *adversary, struct problem_case
 
 void adversary_fill(struct trial *trial, const struct adversary *adversary, uint64_t key)
 {
-    const struct adversary_context context = {trial, key, adversary->heads};
     const struct attn_problem *p = &trial->problem;
+    trial->key = key;
+    trial->heads = adversary->heads;
     if (adversary->fill)
-        adversary->fill(trial, key);
+        adversary->fill(trial);
     else if (adversary->score)
-        adversary_scores(trial, &context, adversary->score, adversary->noise);
+        adversary_scores(trial, adversary->score, adversary->noise);
     else
         for (unsigned n = PATTERNS_Q; n <= PATTERNS_V; n++)
             patterns_normal(&trial->set, p, n, random_key(key, n), 0, 1);
     if (adversary->one_hot)
-        patterns_one_hot(&trial->set, p, adversary_is_needle, &context);
+        patterns_one_hot(&trial->set, p, adversary_is_needle, trial);
     else if (adversary->score || adversary->mean != 0)
         patterns_normal(&trial->set, p, PATTERNS_V, key, adversary->mean, 1);
     if (adversary->hides)
@@ -263,6 +260,6 @@ void adversary_fill(struct trial *trial, const struct adversary *adversary, uint
     if (adversary->lists)
         adversary_make_lists(trial, adversary->lists);
     if (adversary->change)
-        adversary->change(trial, key);
+        adversary->change(trial);
     tensors_seal(&trial->set, p);
 }

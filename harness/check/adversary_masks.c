@@ -108,12 +108,11 @@ static size_t own_keys(const struct trial *trial, size_t b)
 }
 
 /* NaN, infinity and -infinity in K and V of the keys that no query sees. */
-void poison_hidden(struct trial *trial, uint64_t key)
+void poison_hidden(struct trial *trial)
 {
     static const double poison[] = {NAN, INFINITY, -INFINITY};
     const struct attn_problem *p = &trial->problem;
     const struct attn_tensors *t = &trial->set.tensors;
-    (void)key;
     for (size_t b = 0; b < p->batch; b++)
         for (size_t g = 0; g < p->kv_heads; g++)
             for (size_t j = 0; j < own_keys(trial, b); j++)

@@ -46,7 +46,7 @@ size_t rise_kinds(const struct attn_problem *p)
 /* Rises from -1/2 to 1/2, in base 2; the rows' factors make the amounts of it. */
 double score_rise(const void *context, struct kv_place at)
 {
-    const struct trial *trial = ((const struct adversary_context *)context)->trial;
+    const struct trial *trial = context;
     const size_t kind = adversary_kind(trial, at.b, at.g, ADVERSARY_COUNT(rises)),
                  last = trial->problem.kv_len - 1;
     const size_t first = rises[kind].first < last ? rises[kind].first : last;
@@ -56,30 +56,29 @@ double score_rise(const void *context, struct kv_place at)
 }
 
 /* By how much the scores of row (b, h, i) rise, in base 2. */
-static double rise_of(const struct trial *trial, uint64_t key, size_t b, size_t h, size_t i)
+static double rise_of(const struct trial *trial, size_t b, size_t h, size_t i)
 {
     const struct attn_problem *p = &trial->problem;
     const size_t group = p->q_heads / p->kv_heads, all = rise_kinds(p);
     const size_t turn = adversary_kind(trial, b, h / group, all) / ADVERSARY_COUNT(rises);
     const size_t number = turn * adversary_rows(p) + h % group * p->q_len + i;
-    (void)key;
     const double total = totals[number % ADVERSARY_COUNT(totals)];
     const double rise =
         total < 100 ? total : total + (F32_LEAST - adversary_range(trial)->smallest_exponent);
     return adversary_held(trial, LN2 * rise) / LN2;
 }
 
-void stretch_queries(struct trial *trial, uint64_t key)
+void stretch_queries(struct trial *trial)
 {
-    adversary_stretch(trial, key, rise_of);
+    adversary_stretch(trial, rise_of);
 }
 
 /* V of one sign, so that nothing in a sum cancels. */
-void stretch_queries_and_values(struct trial *trial, uint64_t key)
+void stretch_queries_and_values(struct trial *trial)
 {
     const struct attn_problem *p = &trial->problem;
-    stretch_queries(trial, key);
-    patterns_normal(&trial->set, p, PATTERNS_V, key, 0.75, 0.05);
+    stretch_queries(trial);
+    patterns_normal(&trial->set, p, PATTERNS_V, trial->key, 0.75, 0.05);
     adversary_enlarge_v(trial);
 }
 

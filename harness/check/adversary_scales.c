@@ -12,12 +12,11 @@
 
 /* Sets scales to 0: K's first and every third one (of keys, or of dimensions), V's first and every second
  * one. */
-void clear_scales(struct trial *trial, uint64_t key)
+void clear_scales(struct trial *trial)
 {
     const struct attn_problem *p = &trial->problem;
     const struct attn_tensors *t = &trial->set.tensors;
     const bool groups = kv_step(p) > 1, channels = t->k_scale.stride[3] && !groups;
-    (void)key;
     for (struct kv_place at = {0}; kv_reaches(p, t, &at); at.j++) {
         for (size_t d = 0; d < (channels ? p->qk_dim : 1); d++)
             if ((channels ? d : at.j) % 3 == 0)
@@ -54,12 +53,11 @@ static void fill_row(struct trial *trial, enum kv_operand operand, struct kv_pla
 /* Heads in turn: some scales of K are huge; all scales of V are subnormal; every third scale of V is 0,
  * the others are as large as possible; scales of V are so small that weight * scale is subnormal, while
  * scale * element is not. */
-void vary_scales(struct trial *trial, uint64_t key)
+void vary_scales(struct trial *trial)
 {
     const struct attn_problem *p = &trial->problem;
     const struct attn_tensors *t = &trial->set.tensors;
     const double largest = largest_of(p->kv_dtype);
-    (void)key;
     for (struct kv_place at = {0}; kv_reaches(p, t, &at); at.j++) {
         const size_t d = p->v_dim - 1, last = d / kv_step(p) * kv_step(p);
         const bool groups = kv_step(p) > 1;
@@ -106,12 +104,11 @@ static struct kv_place key_of(const struct trial *trial, size_t b, size_t g)
 /* One key of each head is -inf, so that its weight is 0.  The scales of K's channels, which a kernel may
  * multiply into the query, are in turn powers of two, these times 1.5, numbers with all bits set, and
  * nearly 0. */
-void infinite_keys(struct trial *trial, uint64_t key)
+void infinite_keys(struct trial *trial)
 {
     static const float factors[] = {1, 1.5F, 0x1.fffffep0F, 0x1p-60F};
     const struct attn_problem *p = &trial->problem;
     const struct attn_tensors *t = &trial->set.tensors;
-    (void)key;
     if (p->options & ATTN_OPTION_SHARED_KV) /* its value would be infinite */
         return;
     make_positive(trial);
@@ -137,13 +134,12 @@ static void set_scale(struct trial *trial, enum kv_operand operand, struct kv_pl
 
 /* Heads in turn: a scale of K, of one key or of all that share it, is NaN; is infinite, so that products
  * of both signs add up to NaN; is -inf with positive elements, so that the key's weight is 0. */
-void infinite_k_scales(struct trial *trial, uint64_t key)
+void infinite_k_scales(struct trial *trial)
 {
     static const float scales[] = {NAN, INFINITY, -INFINITY};
     const struct attn_problem *p = &trial->problem;
     const struct attn_tensors *t = &trial->set.tensors;
     const bool own = t->k_scale.stride[2] != 0;
-    (void)key;
     make_positive(trial);
     for (size_t b = 0; b < p->batch; b++)
         for (size_t g = 0; g < p->kv_heads && attn_sequence(p, t, b).kv_len; g++) {
@@ -157,10 +153,9 @@ void infinite_k_scales(struct trial *trial, uint64_t key)
 }
 
 /* The same for V: a scale is NaN or infinite, for elements of both signs and 0. */
-void infinite_v_scales(struct trial *trial, uint64_t key)
+void infinite_v_scales(struct trial *trial)
 {
     const struct attn_problem *p = &trial->problem;
-    (void)key;
     for (size_t b = 0; b < p->batch; b++)
         for (size_t g = 0; g < p->kv_heads && attn_sequence(p, &trial->set.tensors, b).kv_len; g++)
             set_scale(trial, KV_V, key_of(trial, b, g),
@@ -170,7 +165,7 @@ void infinite_v_scales(struct trial *trial, uint64_t key)
 /* ---- elements ------------------------------------------------------------------------------ */
 
 /* Every integer is -128 or 127. */
-void fill_extremes(struct trial *trial, uint64_t key)
+void fill_extremes(struct trial *trial)
 {
     const struct attn_problem *p = &trial->problem;
     const struct attn_tensors *t = &trial->set.tensors;
@@ -179,9 +174,9 @@ void fill_extremes(struct trial *trial, uint64_t key)
         int8_t *k = kv_row(p, t, KV_K, at);
         int8_t *v = kv_row(p, t, KV_V, at);
         for (size_t d = 0; d < p->qk_dim; d++)
-            k[d] = random_bits(key, number++) & 1 ? -128 : 127;
+            k[d] = random_bits(trial->key, number++) & 1 ? -128 : 127;
         for (size_t d = 0; v != k && d < p->v_dim; d++)
-            v[d] = random_bits(key, number++) & 1 ? -128 : 127;
+            v[d] = random_bits(trial->key, number++) & 1 ? -128 : 127;
     }
 }
 
@@ -198,7 +193,7 @@ static uint8_t byte_of(enum attn_dtype dtype, size_t kind, uint64_t random)
 
 /* Keys hold in turn numbers of all sizes, subnormal ones, and the largest; each scale makes the largest
  * number 3. */
-void fill_bytes(struct trial *trial, uint64_t key)
+void fill_bytes(struct trial *trial)
 {
     const struct attn_problem *p = &trial->problem;
     const struct attn_tensors *t = &trial->set.tensors;
@@ -212,16 +207,16 @@ void fill_bytes(struct trial *trial, uint64_t key)
         *kv_scale(p, t, KV_K, at, 0) = *kv_scale(p, t, KV_V, at, 0) =
             3 / (kind == 1 ? subnormal : largest);
         for (size_t d = 0; d < p->qk_dim; d++)
-            k[d] = byte_of(p->kv_dtype, kind, random_bits(key, number++));
+            k[d] = byte_of(p->kv_dtype, kind, random_bits(trial->key, number++));
         for (size_t d = 0; v != k && d < p->v_dim; d++)
-            v[d] = byte_of(p->kv_dtype, kind, random_bits(key, number++));
+            v[d] = byte_of(p->kv_dtype, kind, random_bits(trial->key, number++));
     }
 }
 
 /* Each row holds all 16 values in turn, beginning with another one.  Scales are 1/16 to 8/16 and differ
  * between neighbouring groups; zero points are 0 to 15, some of them fractions, and differ between K and
  * V. */
-void fill_nibbles(struct trial *trial, uint64_t key)
+void fill_nibbles(struct trial *trial)
 {
     const struct attn_problem *p = &trial->problem;
     const struct attn_tensors *t = &trial->set.tensors;
@@ -231,15 +226,15 @@ void fill_nibbles(struct trial *trial, uint64_t key)
             const size_t dim = n == KV_K ? p->qk_dim : p->v_dim;
             void *row = kv_row(p, t, (enum kv_operand)n, at);
             for (size_t d = 0; d < dim; d++)
-                attn_set_nibble(row, d, (unsigned)random_bits(key, number++) & 15);
+                attn_set_nibble(row, d, (unsigned)random_bits(trial->key, number++) & 15);
             for (size_t d = 0; d < dim; d += p->kv_group) {
-                const uint64_t random = random_bits(key, number++);
+                const uint64_t random = random_bits(trial->key, number++);
                 float *zero = kv_zero(p, t, (enum kv_operand)n, at, d);
                 *kv_scale(p, t, (enum kv_operand)n, at, d) = 0.0625F * (float)(1 + random % 8);
                 if (zero)
                     *zero = 0.25F * (float)(random >> 8 & 60) + (random >> 20 & 1 ? 0.375F : 0.0F);
             }
             if (dim % 2) /* the unused half of the last byte */
-                attn_set_nibble(row, dim, (unsigned)random_bits(key, number++) & 15);
+                attn_set_nibble(row, dim, (unsigned)random_bits(trial->key, number++) & 15);
         }
 }

@@ -7,8 +7,7 @@
 
 #include "base/random.h"
 
-#define NEEDLE_SCORE 40    /* e^-40 of every other key: a million of them weigh less than 1e-11 */
-#define NEGATIVE_SCORE -30 /* a key of score 0, such as padding, weighs 1e13 times as much */
+#define NEEDLE_SCORE 40 /* e^-40 of every other key: a million of them weigh less than 1e-11 */
 
 size_t adversary_kind(const struct trial *trial, size_t b, size_t g, size_t kinds)
 {
@@ -27,14 +26,14 @@ static void stretch_row(const struct trial *trial, size_t b, size_t h, size_t ro
         tensors_set(q, b, h, row, d, factor * tensors_get(q, b, h, row, d));
 }
 
-void adversary_stretch(struct trial *trial, uint64_t key, adversary_factor *factor)
+void adversary_stretch(struct trial *trial, adversary_factor *factor)
 {
     const struct attn_problem *p = &trial->problem;
     for (size_t b = 0; b < p->batch; b++) {
         const struct attn_sequence s = attn_sequence(p, &trial->set.tensors, b);
         for (size_t h = 0; h < p->q_heads; h++)
             for (size_t i = 0; i < s.q_len; i++)
-                stretch_row(trial, b, h, s.q_first + i, factor(trial, key, b, h, i));
+                stretch_row(trial, b, h, s.q_first + i, factor(trial, b, h, i));
     }
 }
 
@@ -61,42 +60,45 @@ double adversary_held(const struct trial *trial, double score)
     return isinf(score) ? score : copysign(fmin(fabs(score), most), score);
 }
 
-/* Scores with their context. */
 struct prescribed {
-    struct adversary_context context; /* first, so that a patterns_score can cast to it */
+    const struct trial *trial;
     patterns_score *score;
 };
 
 static double held(const void *context, struct kv_place at)
 {
     const struct prescribed *c = context;
-    return adversary_held(c->context.trial, c->score(context, at));
+    return adversary_held(c->trial, c->score(c->trial, at));
 }
 
-void adversary_scores(struct trial *trial, const struct adversary_context *context,
-                      patterns_score *score, double noise)
+void adversary_scores(struct trial *trial, patterns_score *score, double noise)
 {
-    const struct prescribed all = {*context, score};
-    patterns_scores(&trial->set, &trial->problem, context->key, held, &all, noise);
+    const struct prescribed all = {trial, score};
+    patterns_scores(&trial->set, &trial->problem, trial->key, held, &all, noise);
 }
 
 /* Position of a key in [0, 1]. */
-static double position(const struct adversary_context *c, struct kv_place at)
+static double position(const struct trial *trial, struct kv_place at)
 {
-    const size_t n = c->trial->problem.kv_len;
+    const size_t n = trial->problem.kv_len;
     return n > 1 ? (double)at.j / (double)(n - 1) : 0;
 }
 
-/* A random number in [-1, 1) for a key. */
-static double dither(const struct adversary_context *c, struct kv_place at)
+double adversary_unit(const struct trial *trial, struct kv_place at)
 {
-    return 2 * random_unit(random_key(c->key, at.b), ((uint64_t)at.g << 40) + at.j) - 1;
+    return random_unit(random_key(trial->key, at.b), ((uint64_t)at.g << 40) + at.j);
+}
+
+/* A random number in [-1, 1) for a key. */
+static double dither(const struct trial *trial, struct kv_place at)
+{
+    return 2 * adversary_unit(trial, at) - 1;
 }
 
 bool adversary_is_needle(const void *context, struct kv_place at)
 {
-    const struct adversary_context *c = context;
-    return at.j == check_needle(c->trial, at.b, at.g);
+    const struct trial *trial = context;
+    return at.j == check_needle(trial, at.b, at.g);
 }
 
 double score_needle(const void *context, struct kv_place at)
@@ -104,24 +106,10 @@ double score_needle(const void *context, struct kv_place at)
     return adversary_is_needle(context, at) ? NEEDLE_SCORE : 0;
 }
 
-/* As an attention sink: each other key weighs next to nothing, all together something. */
-double score_sink(const void *context, struct kv_place at)
-{
-    (void)context;
-    return at.j == 0 ? PATTERNS_SINK : 0;
-}
-
-double score_negative(const void *context, struct kv_place at)
-{
-    (void)context;
-    (void)at;
-    return NEGATIVE_SCORE;
-}
-
 /* Needles and negative rows at once, in alternate heads. */
 double score_needle_or_negative(const void *context, struct kv_place at)
 {
-    return (at.b + at.g) % 2 ? score_negative(context, at) : score_needle(context, at);
+    return (at.b + at.g) % 2 ? patterns_negative(context, at) : score_needle(context, at);
 }
 
 double score_ascending(const void *context, struct kv_place at)
@@ -137,8 +125,8 @@ double score_descending(const void *context, struct kv_place at)
 /* Down by 100 (f64: by 802) half-way: later blocks lie more than 88 below the running maximum. */
 double score_falling(const void *context, struct kv_place at)
 {
-    const struct adversary_context *c = context;
-    const double half = c->trial->problem.dtype == ATTN_F64 ? 401 : 50;
+    const struct trial *trial = context;
+    const double half = trial->problem.dtype == ATTN_F64 ? 401 : 50;
     return position(context, at) < 0.5 ? half : -half;
 }
 
@@ -149,8 +137,8 @@ double score_rising(const void *context, struct kv_place at)
 
 double score_exp_edge(const void *context, struct kv_place at)
 {
-    const struct adversary_context *c = context;
-    return adversary_range(c->trial)->exp_edge + 2 * dither(context, at);
+    const struct trial *trial = context;
+    return adversary_range(trial)->exp_edge + 2 * dither(context, at);
 }
 
 /* One key scores 0, the others around -88 (f64: -709): they weigh around e^-88 of it. */

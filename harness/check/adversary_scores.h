@@ -54,7 +54,7 @@ void adversary_make_lists(struct trial *trial, adversary_entry *entry);
 adversary_entry list_front_padded, list_scattered, list_none_or_all, list_one, list_falling;
 
 /* Fills the operands, or changes them after they are filled. */
-typedef void adversary_change(struct trial *trial, uint64_t key);
+typedef void adversary_change(struct trial *trial);
 /* adversary_masks.c */
 adversary_change poison_hidden;
 /* adversary_trees.c */
@@ -66,12 +66,8 @@ adversary_change clear_scales, vary_scales, infinite_keys, infinite_k_scales, in
     fill_extremes, fill_bytes, fill_nibbles;
 enum { SCALE_KINDS = 4, INFINITE_K_KINDS = 3 };
 
-/* The context of a function of type patterns_score. */
-struct adversary_context {
-    const struct trial *trial;
-    uint64_t key;
-    const struct adversary_heads *heads; /* of score_of_head() */
-};
+/* A random number in [0, 1) for a key. */
+double adversary_unit(const struct trial *trial, struct kv_place at);
 
 /* The kind of a KV head, of `kinds`: heads rotate through the kinds over all runs of the input. */
 size_t adversary_kind(const struct trial *trial, size_t b, size_t g, size_t kinds);
@@ -80,9 +76,8 @@ size_t adversary_kind(const struct trial *trial, size_t b, size_t g, size_t kind
 size_t adversary_rows(const struct attn_problem *problem);
 
 /* Multiplies each query by a factor of its own. */
-typedef double adversary_factor(const struct trial *trial, uint64_t key, size_t b, size_t h,
-                                size_t i);
-void adversary_stretch(struct trial *trial, uint64_t key, adversary_factor *factor);
+typedef double adversary_factor(const struct trial *trial, size_t b, size_t h, size_t i);
+void adversary_stretch(struct trial *trial, adversary_factor *factor);
 
 /* Limits of the type in which the kernel computes: f64 for problems in f64, else f32. */
 struct adversary_range {
@@ -95,9 +90,9 @@ const struct adversary_range *adversary_range(const struct trial *trial);
 /* The score, clamped to the largest of its sign that can be computed without an overflow on the way. */
 double adversary_held(const struct trial *trial, double score);
 
-/* Fills Q and K so that keys have these scores, clamped by adversary_held(). */
-void adversary_scores(struct trial *trial, const struct adversary_context *context,
-                      patterns_score *score, double noise);
+/* Fills Q and K so that keys have these scores, clamped by adversary_held(); the context of the functions is the
+ * trial. */
+void adversary_scores(struct trial *trial, patterns_score *score, double noise);
 
 /* The largest size of elements of V for which 256 times the sum over all keys stays finite and f16 holds
  * them. */
@@ -107,9 +102,9 @@ double adversary_room(const struct trial *trial);
 void adversary_enlarge_v(struct trial *trial);
 
 /* adversary_scores.c */
-patterns_score score_needle, score_sink, score_negative, score_needle_or_negative, score_ascending,
-    score_descending, score_falling, score_rising, score_exp_edge, score_exp_edge_below, score_tied,
-    score_spread, score_tiny;
+patterns_score score_needle, score_needle_or_negative, score_ascending, score_descending,
+    score_falling, score_rising, score_exp_edge, score_exp_edge_below, score_tied, score_spread,
+    score_tiny;
 patterns_needle adversary_is_needle;
 
 /* adversary_far.c */

@@ -16,10 +16,10 @@
  * 0.1 down to 1e-7 (f64: 1e-16) each to the sum. */
 double score_beside_one(const void *context, struct kv_place at)
 {
-    const struct adversary_context *c = context;
-    const size_t top = at.b % 2 ? c->trial->problem.kv_len - 1 : 0;
-    const double unit = random_unit(random_key(c->key, at.b), ((uint64_t)at.g << 40) + at.j);
-    const double most = c->trial->problem.dtype == ATTN_F64 ? 34 : 13.8;
+    const struct trial *trial = context;
+    const size_t top = at.b % 2 ? trial->problem.kv_len - 1 : 0;
+    const double unit = adversary_unit(trial, at);
+    const double most = trial->problem.dtype == ATTN_F64 ? 34 : 13.8;
     return at.j == top ? 0 : -2.3 - most * unit;
 }
 

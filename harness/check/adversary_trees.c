@@ -43,7 +43,7 @@ ptrdiff_t parent_seventh(ptrdiff_t i)
 }
 
 /* NaN in K or V of one draft of each sequence and head, which only its descendants see. */
-void nan_in_draft(struct trial *trial, uint64_t key)
+void nan_in_draft(struct trial *trial)
 {
     const struct attn_problem *p = &trial->problem;
     const struct attn_tensors *t = &trial->set.tensors;
@@ -51,7 +51,7 @@ void nan_in_draft(struct trial *trial, uint64_t key)
         for (size_t g = 0; g < p->kv_heads; g++) {
             const struct attn_sequence s = attn_sequence(p, t, b);
             const size_t drafts = s.q_len < s.kv_len ? s.q_len : s.kv_len;
-            const size_t draft = drafts ? random_below(key, b * p->kv_heads + g, drafts) : 0;
+            const size_t draft = drafts ? random_below(trial->key, b * p->kv_heads + g, drafts) : 0;
             const enum kv_operand operand = (b + g) % 2 ? KV_K : KV_V;
             const size_t dims = operand == KV_K ? p->qk_dim : p->v_dim;
             for (size_t d = 0; drafts && d < dims; d++)

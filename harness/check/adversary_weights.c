@@ -32,12 +32,12 @@ static double binades(const struct trial *trial)
 
 /* How many binades a key's weight lies below the maximum: any number for each key; or none for one key and
  * the same, large number for all others. */
-static double drop(const struct adversary_context *c, struct kv_place at)
+static double drop(const struct trial *trial, struct kv_place at)
 {
-    const size_t kind = adversary_kind(c->trial, at.b, at.g, SIZE_KINDS);
-    const size_t top = kind == SMALLEST_BEFORE ? c->trial->problem.kv_len - 1 : 0;
-    const double unit = random_unit(random_key(c->key, at.b), ((uint64_t)at.g << 40) + at.j);
-    return kind == ALL_SIZES ? unit * binades(c->trial) : at.j == top ? 0 : most_binades(c->trial);
+    const size_t kind = adversary_kind(trial, at.b, at.g, SIZE_KINDS);
+    const size_t top = kind == SMALLEST_BEFORE ? trial->problem.kv_len - 1 : 0;
+    const double unit = adversary_unit(trial, at);
+    return kind == ALL_SIZES ? unit * binades(trial) : at.j == top ? 0 : most_binades(trial);
 }
 
 static double score_dropped(const void *context, struct kv_place at)
@@ -49,22 +49,21 @@ static double score_dropped(const void *context, struct kv_place at)
 static void generate_values(const void *context, struct kv_place at, size_t first, size_t n,
                             double *x)
 {
-    const struct adversary_context *c = context;
-    const double down = drop(c, at), size = exp2(fmin(down, binades(c->trial)));
-    const bool all = adversary_kind(c->trial, at.b, at.g, SIZE_KINDS) == ALL_SIZES;
+    const struct trial *trial = context;
+    const double down = drop(trial, at), size = exp2(fmin(down, binades(trial)));
+    const bool all = adversary_kind(trial, at.b, at.g, SIZE_KINDS) == ALL_SIZES;
     for (size_t d = 0; d < n; d++) {
         const uint64_t bits =
-            random_bits(random_key(c->key, at.j), at.b << 32 | at.g << 16 | (first + d));
+            random_bits(random_key(trial->key, at.j), at.b << 32 | at.g << 16 | (first + d));
         const double part = 0.5 + 0x1p-54 * (double)(bits >> 11);
         x[d] = all ? (bits & 1 ? size : -size) * part : down > 0 ? size : 0;
     }
 }
 
-void fill_all_sizes(struct trial *trial, uint64_t key)
+void fill_all_sizes(struct trial *trial)
 {
-    const struct adversary_context context = {.trial = trial, .key = key};
-    adversary_scores(trial, &context, score_dropped, 0);
-    kv_fill(&trial->set, &trial->problem, KV_V, generate_values, &context);
+    adversary_scores(trial, score_dropped, 0);
+    kv_fill(&trial->set, &trial->problem, KV_V, generate_values, trial);
 }
 
 /* ---- fractions ------------------------------------------------------------------------------- */
@@ -92,9 +91,9 @@ size_t fraction_kinds(const struct attn_problem *p)
 
 static double score_fraction(const void *context, struct kv_place at)
 {
-    const struct adversary_context *c = context;
-    const size_t all = fraction_kinds(&c->trial->problem);
-    const size_t entry = adversary_kind(c->trial, 0, 0, all) / heads(&c->trial->problem);
+    const struct trial *trial = context;
+    const size_t all = fraction_kinds(&trial->problem);
+    const size_t entry = adversary_kind(trial, 0, 0, all) / heads(&trial->problem);
     return at.j ? -LN2 * ((double)entry / FRACTIONS + (double)(at.j % 2)) : 0;
 }
 
@@ -102,32 +101,29 @@ static double score_fraction(const void *context, struct kv_place at)
 static void generate_opposites(const void *context, struct kv_place at, size_t first, size_t n,
                                double *x)
 {
-    const struct adversary_context *c = context;
+    const struct trial *trial = context;
     float normal[KV_CHUNK];
-    random_normal(normal, n, random_key(c->key, at.j), at.b << 32 | at.g << 16 | first);
+    random_normal(normal, n, random_key(trial->key, at.j), at.b << 32 | at.g << 16 | first);
     for (size_t d = 0; d < n; d++)
         x[d] = (double)((at.j ? -2.0F : 2.0F) + 0.25F * normal[d]);
 }
 
-static double jitter(const struct trial *trial, uint64_t key, size_t b, size_t h, size_t i)
+static double jitter(const struct trial *trial, size_t b, size_t h, size_t i)
 {
-    (void)trial;
     (void)b;
-    return 1 + JITTER * (2 * random_unit(key, h << 20 | i) - 1);
+    return 1 + JITTER * (2 * random_unit(trial->key, h << 20 | i) - 1);
 }
 
-void jitter_queries(struct trial *trial, uint64_t key)
+void jitter_queries(struct trial *trial)
 {
-    adversary_stretch(trial, key, jitter);
+    adversary_stretch(trial, jitter);
 }
 
-void fill_fractions(struct trial *trial, uint64_t key)
+void fill_fractions(struct trial *trial)
 {
-    const struct adversary_context context = {.trial = trial, .key = key};
-    const struct attn_problem *p = &trial->problem;
-    adversary_scores(trial, &context, score_fraction, 0);
-    kv_fill(&trial->set, p, KV_V, generate_opposites, &context);
-    jitter_queries(trial, key);
+    adversary_scores(trial, score_fraction, 0);
+    kv_fill(&trial->set, &trial->problem, KV_V, generate_opposites, trial);
+    jitter_queries(trial);
 }
 
 /* Few keys, so that the sum is small and each key has some weight. */

@@ -43,6 +43,8 @@ struct trial {
     size_t needles[CHECK_NEEDLES]; /* special keys, for the KV heads in turn */
     size_t needle_count;
     size_t heads_before; /* KV heads in earlier runs of the same input: adversary_kind() */
+    uint64_t key;        /* of the numbers that an adversary draws */
+    const struct adversary_heads *heads; /* its kinds of heads: score_of_head() */
     struct attn_problem problem;
     char of_problem[PARSE_TEXT + 16]; /* "; problem b=1,..." */
     struct input input;

@@ -188,6 +188,19 @@ static void generate_scored(const void *context, struct kv_place at, size_t firs
         x[d] = along * w[d] + across * x[d];
 }
 
+double patterns_negative(const void *context, struct kv_place at)
+{
+    (void)context;
+    (void)at;
+    return -30;
+}
+
+double patterns_sink(const void *context, struct kv_place at)
+{
+    (void)context;
+    return at.j == 0 ? PATTERNS_SINK : 0;
+}
+
 void patterns_scores(struct tensor_set *set, const struct attn_problem *p, uint64_t key,
                      patterns_score *score, const void *context, double noise)
 {

@@ -13,6 +13,10 @@
 /* The scaled score that a key should have. */
 typedef double patterns_score(const void *context, struct kv_place at);
 
+/* -30 for every key: a key of score 0, such as padding, would weigh 1e13 times as much; PATTERNS_SINK for key 0
+ * and 0 for the others, of which each weighs next to nothing, and all together something. */
+patterns_score patterns_negative, patterns_sink;
+
 /*
  * Fills q and k so that every query's score at key j is score(j) + N(0, noise^2), up to rounding to the
  * element type: every query of a head is the same vector w, and key j is a multiple of w plus noise.  noise

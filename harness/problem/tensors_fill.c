@@ -11,7 +11,6 @@
 #include "tensors_view.h"
 
 #define NEEDLE_SCORE 40 /* other keys weigh e^-40: a million of them less than 1e-11 */
-#define NEGATIVE_SCORE -30
 #define SORTED_RANGE 96 /* between the largest and the smallest of 4096 numbers N(0, 13^2) */
 #define NOISE 0.25
 
@@ -26,19 +25,6 @@ static bool is_needle(const void *context, struct kv_place at)
 static double needle_score(const void *context, struct kv_place at)
 {
     return is_needle(context, at) ? NEEDLE_SCORE : 0;
-}
-
-static double negative_score(const void *context, struct kv_place at)
-{
-    (void)context;
-    (void)at;
-    return NEGATIVE_SCORE;
-}
-
-static double sink_score(const void *context, struct kv_place at)
-{
-    (void)context;
-    return at.j == 0 ? PATTERNS_SINK : 0;
 }
 
 static double ascending_score(const void *context, struct kv_place at)
@@ -106,11 +92,10 @@ static bool fill_kind(struct tensor_set *set, const struct problem_case *c,
     case INPUT_NEEDLE:
         return fill_needle(set, c, key[STREAM_SCORES], message, message_size);
     case INPUT_NEGATIVE:
-        patterns_scores(set, p, key[STREAM_SCORES], negative_score, NULL, NOISE);
-        patterns_normal(set, p, PATTERNS_V, key[PATTERNS_V], 2, 1);
-        return true;
     case INPUT_SINK:
-        patterns_scores(set, p, key[STREAM_SCORES], sink_score, NULL, NOISE);
+        patterns_scores(set, p, key[STREAM_SCORES],
+                        c->input.kind == INPUT_SINK ? patterns_sink : patterns_negative, NULL,
+                        NOISE);
         patterns_normal(set, p, PATTERNS_V, key[PATTERNS_V], 2, 1);
         return true;
     case INPUT_ASCENDING:
