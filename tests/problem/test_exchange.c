@@ -183,8 +183,7 @@ static void operands_arrive(void **state)
     for (size_t n = 0; n < 2; n++) {
         const struct attn_problem problem = problem_of(texts[n]);
         struct exchange *exchange = exchange_open(message, sizeof message);
-        struct tensor_set set;
-        assert_true(tensors_alloc(&set, &problem, &padded, message, sizeof message));
+        struct tensor_set set = allocated(&problem, padded);
         number(&set, &problem);
         assert_true(exchange_arrange(exchange, &problem, &plain, 2, 0, message, sizeof message));
         exchange_write(exchange, 1, &set.tensors);
@@ -205,13 +204,10 @@ static void masks_arrive(void **state)
     const struct tensors_layout padded = {.guard = TENSORS_GUARD_BACK, .row_padding = 3};
     char message[256];
     (void)state;
-    struct problem_case c = {.problem = problem_of("b=2,h=3,sq=4,skv=5,d=2,dtype=bf16,"
-                                                   "mask=bias+bool")};
-    struct parse_error error;
-    assert_true(parse_input_for("normal:1+bias:keys", &c.problem, &c.input, &error));
+    const struct problem_case c =
+        case_of("b=2,h=3,sq=4,skv=5,d=2,dtype=bf16,mask=bias+bool", "normal:1+bias:keys");
     struct exchange *exchange = exchange_open(message, sizeof message);
-    struct tensor_set set;
-    assert_true(tensors_alloc_case(&set, &c, &padded, message, sizeof message));
+    struct tensor_set set = filled(&c, padded, 0);
     for (int widest = 0; widest < 2; widest++) {
         const struct tensors_shape shape =
             widest ? tensors_shape_most(&c.problem, NULL) : set.shape;
@@ -239,14 +235,11 @@ static void masks_arrive(void **state)
 static void fewer_rows_and_pages_than_there_is_room_for(void **state)
 {
     static const struct tensors_layout padded = {.guard = TENSORS_GUARD_BACK, .row_padding = 3};
-    struct problem_case c = {.problem =
-                                 problem_of("b=2,h=1,sq=4,skv=6,d=2,packed=1,ragged=1,page=2")};
-    struct parse_error error;
-    struct tensor_set set;
+    const struct problem_case c =
+        case_of("b=2,h=1,sq=4,skv=6,d=2,packed=1,ragged=1,page=2", "normal:1+qlens:1:3+lens:1:3");
+    struct tensor_set set = filled(&c, padded, 0);
     char message[256];
     (void)state;
-    assert_true(parse_input_for("normal:1+qlens:1:3+lens:1:3", &c.problem, &c.input, &error));
-    assert_true(tensors_alloc_case(&set, &c, &padded, message, sizeof message));
     const struct attn_tensors *t = &set.tensors;
     const struct tensors_shape shape = tensors_shape_most(&c.problem, t);
     assert_true(t->q_rows == 4 && shape.q_rows == 8 && t->pages < shape.pages);
@@ -301,11 +294,10 @@ static void results_come_back_row_by_row(void **state)
     const struct tensors_layout padded = {.guard = TENSORS_GUARD_BACK, .row_padding = 3};
     const struct attn_problem problem = problem_of("hq=3,hkv=3,sq=4,skv=2,d=5,outputs=o+lse");
     struct tensors_spot spot;
-    struct tensor_set set;
+    struct tensor_set set = allocated(&problem, padded);
     char message[256];
     struct exchange *exchange = exchange_open(message, sizeof message);
     (void)state;
-    assert_true(tensors_alloc(&set, &problem, &padded, message, sizeof message));
     assert_true(exchange_arrange(exchange, &problem, &plain, 2, 64, message, sizeof message));
     for (size_t n = 0; n < 3 * 4 * 5; n++)
         write_f32(exchange, "o.1", n, (float)n);

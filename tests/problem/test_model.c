@@ -11,10 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "problem/cases.h"
-#include "reference.h"
+#include "filled_tensors.h"
 #include "problem/safetensors.h"
-#include "problem/tensors.h"
+#include "reference.h"
 
 enum { THREADS = 2, MAX_DIM = 64 };
 
@@ -73,22 +72,12 @@ static void compare(const struct attn_kernel *kernel, const struct layer *layer,
     }
 }
 
-static struct problem_case case_of(const struct layer *layer)
-{
-    struct problem_case c = {.name = "model"};
-    struct parse_error error;
-    char input[PARSE_TEXT];
-    snprintf(input, sizeof input, "file:%s/%s:%s", TEST_DATA, layer->file, layer->prefix);
-    if (!parse_problem(layer->problem, &c.problem, &error) || !parse_input(input, &c.input, &error))
-        fail_msg("%s %s: %s", layer->problem, input, error.message);
-    return c;
-}
-
 static size_t judge_layer(const struct layer *layer)
 {
-    char message[256], path[512];
-    const struct problem_case c = case_of(layer);
+    char message[256], path[256], input[PARSE_TEXT];
     snprintf(path, sizeof path, "%s/%s", TEST_DATA, layer->file);
+    snprintf(input, sizeof input, "file:%s:%s", path, layer->prefix);
+    const struct problem_case c = case_of(layer->problem, input);
     struct safetensors *file = safetensors_open(path, message, sizeof message);
     if (!file)
         fail_msg("%s", message);
@@ -97,11 +86,7 @@ static size_t judge_layer(const struct layer *layer)
     assert_true(model &&
                 safetensors_is_shape(model, (size_t[]){1, p->q_heads, p->q_len, p->v_dim}, 4));
 
-    struct tensor_set set;
-    const struct tensors_layout layout = {.guard = TENSORS_TIMING};
-    if (!tensors_alloc(&set, p, &layout, message, sizeof message) ||
-        !tensors_fill(&set, &c, 0, message, sizeof message))
-        fail_msg("%s", message);
+    struct tensor_set set = filled(&c, (struct tensors_layout){0}, 0);
     double *bounds = bounds_of(p, &set.tensors);
     size_t count, judged = 0;
     const struct attn_kernel *const *kernels = attn_kernels(&count);

@@ -8,18 +8,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "problem/tensors.h"
+#include "filled_tensors.h"
 #include "problem/tensors_view.h"
 #include "system/memory_file.h"
 
 static struct problem_case test_case(void)
 {
-    struct problem_case c = {.name = "test"};
-    struct parse_error error;
-    assert_true(
-        parse_problem("b=2,hq=4,hkv=2,sq=17,skv=33,d=40,dv=24,outputs=o+lse", &c.problem, &error));
-    assert_true(parse_input("normal:3", &c.input, &error));
-    return c;
+    return case_of("b=2,hq=4,hkv=2,sq=17,skv=33,d=40,dv=24,outputs=o+lse", "normal:3");
 }
 
 static int file_of(const struct problem_case *c, size_t sets)
@@ -44,11 +39,7 @@ static struct tensors_file hold(int fd)
 static void assert_holds_set(const struct problem_case *c, const struct tensor_set *set,
                              uint64_t stream)
 {
-    struct tensor_set fresh;
-    char message[256];
-    const struct tensors_layout layout = {0};
-    assert_true(tensors_alloc(&fresh, &c->problem, &layout, message, sizeof message));
-    assert_true(tensors_fill(&fresh, c, stream, message, sizeof message));
+    struct tensor_set fresh = filled(c, (struct tensors_layout){0}, stream);
     for (size_t b = 0; b < c->problem.batch; b++)
         for (size_t g = 0; g < c->problem.kv_heads; g++)
             for (size_t j = 0; j < c->problem.kv_len; j++) {
