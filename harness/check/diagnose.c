@@ -204,11 +204,14 @@ bool check_fail_mismatch(struct trial *trial, const struct check_comparison *com
     if (trial->needle_count)
         snprintf(special, sizeof special,
                  "at key %zu: ", check_needle(trial, at.b, attn_kv_head(&trial->problem, at.h)));
-    return check_fail_element(
-        trial, wrong,
-        "%s%s row (b %zu, h %zu, i %zu)%s: got %.*g, expected %.*g, bound %.3g "
-        "(%zu of %zu rows wrong)%s",
-        special, wrong->tensor, at.b, at.h, at.i, element, check_digits(&trial->problem),
-        shown(wrong->got), check_digits(&trial->problem), shown(wrong->expected),
-        shown(wrong->bound), comparison->wrong_rows, comparison->rows, reason);
+    const double error = fabs(wrong->got - wrong->expected);
+    const struct check_result how = {.max_abs_error = error,
+                                     .error_over_bound = error / wrong->bound};
+    return check_record(trial, &how,
+                        "%s%s row (b %zu, h %zu, i %zu)%s: got %.*g, expected %.*g, bound %.3g "
+                        "(%zu of %zu rows wrong)%s",
+                        special, wrong->tensor, at.b, at.h, at.i, element,
+                        check_digits(&trial->problem), shown(wrong->got),
+                        check_digits(&trial->problem), shown(wrong->expected), shown(wrong->bound),
+                        comparison->wrong_rows, comparison->rows, reason);
 }

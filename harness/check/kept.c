@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "problem/tensors_view.h"
+
 /* The results of a problem, each with the length of its rows. */
 enum { RESULTS = 4 };
 static const struct result {
@@ -32,48 +34,33 @@ static size_t length_of(const struct attn_problem *p, const struct result *r)
     return r->length ? *(const size_t *)((uintptr_t)p + r->length) : 1;
 }
 
-/* Copies every row of every result. */
-static void copy(const struct attn_problem *p, const struct attn_tensors *from,
-                 const struct attn_tensors *to)
-{
-    for (size_t n = 0; n < RESULTS; n++) {
-        const struct attn_tensor *s = tensor_of(from, &results[n]), *t = tensor_of(to, &results[n]);
-        for (size_t row = 0; p->outputs & results[n].output && row < tensors_rows(p, from); row++) {
-            const struct tensors_place at = tensors_place(p, from, row);
-            memcpy(attn_row(t, at.b, at.h, at.row), attn_row(s, at.b, at.h, at.row),
-                   length_of(p, &results[n]) * attn_dtype_size(s->dtype));
-        }
-    }
-}
-
 bool check_keep(struct check_kept *kept, const struct attn_problem *p, const struct tensor_set *set)
 {
-    const bool packed = p->options & ATTN_OPTION_PACKED;
-    const size_t rows = packed ? set->shape.q_rows : p->q_len;
-    size_t offset[RESULTS], bytes = 0;
-    for (size_t n = 0; n < RESULTS; n++) {
-        offset[n] = bytes; /* rows of doubles, so that every type is aligned */
-        if (p->outputs & results[n].output)
-            bytes += tensors_rows(p, &set->tensors) * length_of(p, &results[n]) * sizeof(double);
-    }
+    struct tensors_view views[TENSORS_RESULTS];
+    size_t bytes = 1;
     kept->tensors = set->tensors;
-    kept->block = malloc(bytes ? bytes : 1);
-    for (size_t n = 0; kept->block && n < RESULTS; n++) {
-        const ptrdiff_t length = (ptrdiff_t)length_of(p, &results[n]);
-        const ptrdiff_t head = length * (ptrdiff_t)rows;
-        *tensor_of(&kept->tensors, &results[n]) =
-            (struct attn_tensor){kept->block + offset[n],
-                                 tensor_of(&set->tensors, &results[n])->dtype,
-                                 {packed ? 0 : head * (ptrdiff_t)p->q_heads, head, length, 1}};
+    const size_t count = tensors_results(&kept->tensors, p, &set->shape, views);
+    for (size_t n = 0; n < count; n++)
+        bytes += tensors_extent(&views[n], set->layout.row_padding) + sizeof(double);
+    kept->block = malloc(bytes);
+    char *at = kept->block;
+    for (size_t n = 0; at && n < count; n++) {
+        const size_t extent = tensors_extent(&views[n], set->layout.row_padding);
+        views[n].t->data = memcpy(at, views[n].t->data, extent);
+        at += (extent + sizeof(double) - 1) / sizeof(double) * sizeof(double); /* aligned */
     }
-    if (kept->block)
-        copy(p, &set->tensors, &kept->tensors);
     return kept->block;
 }
 
 void check_put_back(const struct check_kept *kept, struct trial *trial)
 {
-    copy(&trial->problem, &kept->tensors, &trial->set.tensors);
+    struct tensors_view views[TENSORS_RESULTS], own[TENSORS_RESULTS];
+    struct attn_tensors from = kept->tensors, to = trial->set.tensors;
+    const size_t count = tensors_results(&from, &trial->problem, &trial->set.shape, views);
+    tensors_results(&to, &trial->problem, &trial->set.shape, own);
+    for (size_t n = 0; n < count; n++)
+        memcpy(own[n].t->data, views[n].t->data,
+               tensors_extent(&views[n], trial->set.layout.row_padding));
 }
 
 void check_kept_free(struct check_kept *kept)

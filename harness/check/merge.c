@@ -6,22 +6,6 @@
 
 #include "properties.h"
 #include "single.h"
-#include "problem/patterns.h"
-#include "base/random.h"
-
-static bool open_normal(struct trial *trial, struct checker *checker, const char *phase,
-                        const struct attn_problem *problem, double mean, bool *unsupported)
-{
-    struct problem_case c = check_case_of(checker, problem);
-    c.input.prefix_keys = 0; /* a part may begin inside of a shared page */
-    if (!check_trial_open(trial, checker, phase, &c, check_layout(3), CHECK_EVERY_COUNT,
-                          unsupported))
-        return false;
-    for (unsigned n = PATTERNS_Q; n <= PATTERNS_V; n++)
-        patterns_normal(&trial->set, problem, n, random_key(11, n), n == PATTERNS_V ? mean : 0, 1);
-    tensors_seal(&trial->set, problem);
-    return true;
-}
 
 /* ---- the hull ------------------------------------------------------------------------------ */
 
@@ -68,7 +52,8 @@ bool check_hull(struct checker *checker, const struct attn_problem *small)
     bool unsupported;
     struct attn_problem problem = *small;
     problem.outputs |= ATTN_OUTPUT_O;
-    if (!open_normal(&trial, checker, "within the range of v", &problem, 2, &unsupported))
+    if (!check_open_normal(&trial, checker, "within the range of v", &problem, 3, 11, 2,
+                           &unsupported))
         return unsupported;
     const bool right = check_trial_run(&trial) && check_look_at_rows(&trial, 1, 3, in_hull, NULL);
     check_trial_close(&trial);
@@ -178,8 +163,8 @@ bool check_split(struct checker *checker, const struct attn_problem *small)
     size_t opened = 0;
     for (; right && opened < PARTS; opened += right) {
         problem.kv_len = keys[opened];
-        right =
-            open_normal(&trials[opened], checker, "split and merged", &problem, 0, &unsupported);
+        right = check_open_normal(&trials[opened], checker, "split and merged", &problem, 3, 11, 0,
+                                  &unsupported);
         if (right && opened)
             fill_part(&trials[WHOLE], &trials[opened], first[opened]);
     }

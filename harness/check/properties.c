@@ -68,6 +68,21 @@ bool check_look_at_rows(struct trial *trials, size_t count, uint64_t stream, che
     return right;
 }
 
+bool check_open_normal(struct trial *trial, struct checker *checker, const char *phase,
+                       const struct attn_problem *problem, unsigned layout, uint64_t key,
+                       double mean, bool *unsupported)
+{
+    struct problem_case c = check_case_of(checker, problem);
+    c.input.prefix_keys = 0;
+    if (!check_trial_open(trial, checker, phase, &c, check_layout(layout), CHECK_EVERY_COUNT,
+                          unsupported))
+        return false;
+    for (unsigned n = PATTERNS_Q; n <= PATTERNS_V; n++)
+        patterns_normal(&trial->set, problem, n, random_key(key, n), n == PATTERNS_V ? mean : 0, 1);
+    tensors_seal(&trial->set, problem);
+    return true;
+}
+
 /* ---- identities ---------------------------------------------------------------------------- */
 
 /* Copies an operand's elements of a key. */
@@ -238,14 +253,9 @@ static bool check_identity(struct checker *checker, const struct identity *ident
     struct trial trials[CHECK_LOOK_TRIALS];
     size_t opened = 0;
     bool unsupported = false, right = true;
-    struct problem_case c = check_case_of(checker, problem);
-    c.input.prefix_keys = 0; /* a moved key would change other sequences, too */
-    for (; right && opened < identity->trials; opened += right) {
-        right = check_trial_open(&trials[opened], checker, identity->phase, &c, check_layout(2),
-                                 CHECK_EVERY_COUNT, &unsupported);
-        for (unsigned n = PATTERNS_Q; right && n <= PATTERNS_V; n++)
-            patterns_normal(&trials[opened].set, problem, n, random_key(7, n), 0, 1);
-    }
+    for (; right && opened < identity->trials; opened += right)
+        right = check_open_normal(&trials[opened], checker, identity->phase, problem, 2, 7, 0,
+                                  &unsupported);
     if (right)
         identity->arrange(trials);
     for (size_t k = 0; right && k < opened; k++) {

@@ -22,6 +22,12 @@ typedef bool check_look(struct trial *trials, const struct check_bounds *bounds,
 bool check_look_at_rows(struct trial *trials, size_t count, uint64_t stream, check_look *look,
                         const void *context);
 
+/* Opens a trial of N(0, 1), V with this mean, without a shared prefix: its pages would tie keys of other
+ * sequences to a key that moves, and a part may begin inside of one. */
+bool check_open_normal(struct trial *trial, struct checker *checker, const char *phase,
+                       const struct attn_problem *problem, unsigned layout, uint64_t key,
+                       double mean, bool *unsupported);
+
 /* Checks that repeats and other thread counts give bitwise the same results (unless caps say otherwise),
  * and that a plan which is used again with other inputs gives theirs. */
 bool check_repeats(struct checker *checker, const struct attn_problem *small);

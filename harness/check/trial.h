@@ -121,16 +121,14 @@ unsigned check_blame(const struct checker *checker, int threads);
 /* Remembers the last call's O, to recognise it if a later call returns it for other operands. */
 void check_earlier_note(const struct trial *trial);
 
-/* Notes a failure of the blamed counts: "PHASE: ...; problem ...". Always false. */
-bool check_fail(struct trial *trial, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-/* The same where the check itself cannot go on, mostly for lack of memory: the kernel is not to blame. */
-bool check_give_up(struct trial *trial, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-/* The same for a wrong element. */
-bool check_fail_element(struct trial *trial, const struct check_mismatch *wrong, const char *format,
-                        ...) __attribute__((format(printf, 3, 4)));
+/* Records a failure, "PHASE: ...; problem ...", with the errors of `how`, for the blamed counts that have not
+ * failed before; check_wrong: no element is wrong by itself; check_unfinished: the check itself cannot go on,
+ * mostly for lack of memory, and the kernel is not to blame.  Always false, for the caller to return. */
+extern const struct check_result check_wrong, check_unfinished;
+bool check_record(struct trial *trial, const struct check_result *how, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+#define check_fail(trial, ...) check_record(trial, &check_wrong, __VA_ARGS__)
+#define check_give_up(trial, ...) check_record(trial, &check_unfinished, __VA_ARGS__)
 
 /* The failure that a comparison found, in words, with what the kernel seems to do. */
 bool check_fail_mismatch(struct trial *trial, const struct check_comparison *comparison);
