@@ -1,5 +1,6 @@
 /* The text of a problem: refused with a printable message that points into it, or valid and unchanged by
  * printing and reading again. */
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,6 +37,9 @@ static void read_input(const char *text)
     }
     parse_print_input(&input, once);
     require(parse_input(once, &again, &error), "what is printed is accepted");
+    json_t *line = json_string(once);
+    require(line, "what is printed is UTF-8");
+    json_decref(line);
     /* Both begin as one constant, so that their padding is alike.
      * NOLINTNEXTLINE(bugprone-suspicious-memory-comparison,cert-exp42-c,cert-flp37-c) */
     require(memcmp(&input, &again, sizeof input) == 0, "printing and reading changes nothing");

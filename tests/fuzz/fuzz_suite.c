@@ -11,12 +11,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     struct case_list list = {0};
     if (!cases_load(&list, fuzz_file(bytes, size), message, sizeof message))
         require_message(message, sizeof message);
+    if (!cases_add_problem(&list, text, message, sizeof message))
+        require_message(message, sizeof message);
     for (size_t i = 0; i < list.count; i++) {
         require_message(list.items[i].name, sizeof list.items[i].name);
         require(cases_find(&list, list.items[i].name) == i, "a case is found by its name");
     }
-    if (!cases_add_problem(&list, text, message, sizeof message))
-        require_message(message, sizeof message);
     if (!cases_select(&list, text, message, sizeof message))
         require_message(message, sizeof message);
     cases_free(&list);

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "problem/mutate.h"
+#include "mutate.h"
 
 #define MOST 16384 /* bytes of an input, as scripts/dev/fuzz has it */
 
@@ -41,12 +41,18 @@ static size_t read_seed(const char *folder, const char *name, uint8_t *bytes)
     return size;
 }
 
+/* Pieces of JSON, of problems and inputs, of suites, and what printf() would read. */
+/* clang-format off */
+static const char *const words[] = {
+    "null", "-1", "1e999", "\"", "{", "]", ",", "\\ud800", ",h=", "skv=", "hkv=", "dtype=", "kv_dtype=i8", "mask=",
+    "causal", "+bool", ":", "window=", "softcap=", "e-45", "page=", "outputs=", "+weights", "=", "4611686018427387904",
+    "18446744073709551616", " input=", "needle:", "file:", "+lens:", "#", "\n", "\r\n", "b: d=8\n", "\x80", "%n", NULL};
+/* clang-format on */
+
 static void replay(const char *folder, const char *name)
 {
     static uint8_t seed[MOST], bytes[MOST];
     const size_t size = read_seed(folder, name, seed);
-    static const char *const words[] = {"null", "-1", "1e999",   "\"", "{",
-                                        "]",    ",",  "\\ud800", NULL};
     struct mutator mutator = {.key = size, .words = words};
     give(name, 0, seed, size);
     for (size_t n = 1; n <= damaged; n++) {
