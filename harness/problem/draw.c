@@ -81,7 +81,7 @@ static void draw_lengths(struct stream *s, size_t n, struct attn_problem *p)
     p->q_len = once_in(s, 4) ? 1 : once_in(s, 2) ? p->kv_len : length(s, many ? 7 : 13);
 }
 
-/* Reduces sequences and heads, then dimensions, then queries, until the work is at most `most`. */
+/* Reduces sequences and heads, then dimensions, then queries, then keys, until the work is at most `most`. */
 static void make_cheap(struct stream *s, struct attn_problem *p, double most)
 {
     if (work(p) > most && p->batch <= 8)
@@ -95,8 +95,12 @@ static void make_cheap(struct stream *s, struct attn_problem *p, double most)
     if (work(p) > most && once_in(s, 2))
         p->qk_dim = p->v_dim = 8;
     while (work(p) > most)
-        if (p->q_len == 1)
+        if (p->q_len == 1 && (p->qk_dim != 8 || p->v_dim != 8))
             p->qk_dim = p->v_dim = 8;
+        else if (p->q_len == 1 && p->kv_len == 1)
+            break; /* many sequences, which stay */
+        else if (p->q_len == 1)
+            p->kv_len /= 2;
         else if (p->q_len > p->kv_len && once_in(s, 2))
             p->kv_len = length(s, 10);
         else

@@ -29,6 +29,18 @@ static void problems_are_valid_and_cheap(void **state)
         }
 }
 
+/* Less than one query of a long sequence takes. */
+static void a_small_limit_is_kept(void **state)
+{
+    (void)state;
+    for (size_t n = 0; n < COUNT; n++) {
+        struct problem_case c;
+        draw_case(&c, 1, n, 1000);
+        const struct attn_problem *p = &c.problem;
+        assert_true(p->batch * p->q_heads * p->q_len * p->kv_len * (p->qk_dim + p->v_dim) <= 1000);
+    }
+}
+
 /* Of one seed as many as a check draws. */
 static void shapes_are_those_that_errors_hide_in(void **state)
 {
@@ -148,6 +160,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(problems_are_valid_and_cheap),
+        cmocka_unit_test(a_small_limit_is_kept),
         cmocka_unit_test(shapes_are_those_that_errors_hide_in),
         cmocka_unit_test(shapes_are_also_unusual),
         cmocka_unit_test(every_problem_can_be_made_simple),
