@@ -35,7 +35,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "element.h"
 #include "reference.h"
 #include "single.h"
 
@@ -184,12 +183,10 @@ static double lost_by_scores(const struct yardstick *y, size_t d, bool lse)
     return sum;
 }
 
-/* x as the output type holds it. */
+/* x as an output type of 16 bits holds it. */
 static double rounded(enum attn_dtype dtype, double x)
 {
-    return dtype == ATTN_BF16  ? (double)attn_bf16_to_f32(attn_f32_to_bf16((float)x))
-           : dtype == ATTN_F16 ? (double)attn_f16_to_f32(attn_f32_to_f16((float)x))
-                               : x;
+    return attn_dtype_size(dtype) == 2 ? tensors_rounded(dtype, x) : x;
 }
 
 static void add(struct squares *sum, double expected, double kernel, double naive, double best,

@@ -4,9 +4,6 @@
 #include "single.h"
 
 #include <stdlib.h>
-#include <string.h>
-
-#include "element.h"
 
 /* Type of its operands. */
 static enum attn_dtype type_of(const struct attn_problem *p)
@@ -29,22 +26,15 @@ void single_close(struct single *single)
 }
 
 /* Converts n elements to f32, or to f64 for a problem in f64, without applying scales. */
-static void widen(const void *row, enum attn_dtype dtype, size_t n, enum attn_dtype type, void *to)
+static void widen(void *row, enum attn_dtype dtype, size_t n, enum attn_dtype type, void *to)
 {
-    const uint8_t *bytes = row;
-    float *floats = to;
-    if (dtype == type) {
-        memcpy(to, row, n * attn_dtype_size(type));
-        return;
+    const struct attn_tensor from = {row, dtype, {0}}, wide = {to, type, {0}};
+    double x[KV_CHUNK];
+    for (size_t d = 0; d < n; d += KV_CHUNK) {
+        const size_t count = n - d < KV_CHUNK ? n - d : KV_CHUNK;
+        tensors_get_row(&from, 0, 0, 0, d, x, count);
+        tensors_set_row(&wide, 0, 0, 0, d, x, count);
     }
-    for (size_t d = 0; type == ATTN_F64 && d < n; d++)
-        ((double *)to)[d] =
-            attn_dtype_scaled(dtype) ? (double)attn_scaled_element(dtype, row, d) : bytes[d];
-    for (size_t d = 0; type == ATTN_F32 && d < n; d++)
-        floats[d] = dtype == ATTN_BF16         ? attn_bf16_to_f32(((const uint16_t *)row)[d])
-                    : dtype == ATTN_F16        ? attn_f16_to_f32(((const uint16_t *)row)[d])
-                    : attn_dtype_scaled(dtype) ? attn_scaled_element(dtype, row, d)
-                                               : (float)bytes[d]; /* hypothesis: unsigned, not i8 */
 }
 
 static void copy_key(const struct row_view *s, enum kv_operand operand, size_t j, void *to)

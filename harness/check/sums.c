@@ -7,7 +7,6 @@
 #include <stdio.h>
 
 #include "evidence.h"
-#include "element.h"
 
 /* ---- the sum ------------------------------------------------------------------------------- */
 
@@ -43,18 +42,8 @@ static bool zero_keys(const struct evidence *e, double ratio, char *text, size_t
     return true;
 }
 
-static float in_bf16(float x)
-{
-    return attn_bf16_to_f32(attn_f32_to_bf16(x));
-}
-
-static float in_f16(float x)
-{
-    return attn_f16_to_f32(attn_f32_to_f16(x));
-}
-
 /* The sum of the weights, rounded after each key, over the exact sum. */
-static double gain_of(const struct evidence *e, float (*rounded)(float))
+static double gain_of(const struct evidence *e, enum attn_dtype dtype)
 {
     double largest = 0, exact = 0;
     float sum = 0;
@@ -63,7 +52,7 @@ static double gain_of(const struct evidence *e, float (*rounded)(float))
     for (size_t j = 0; j < e->single.problem.kv_len; j++) {
         const double p = e->row.weights[j] / largest;
         exact += p;
-        sum = rounded(sum + (float)p);
+        sum = (float)tensors_rounded(dtype, (double)(sum + (float)p));
     }
     return (double)sum / exact;
 }
@@ -77,16 +66,13 @@ static double gain_of(const struct evidence *e, float (*rounded)(float))
 
 static bool short_sum(const struct evidence *e, double ratio, char *text, size_t size)
 {
-    const struct {
-        const char *name;
-        float (*rounded)(float);
-    } types[] = {{"bf16", in_bf16}, {"f16", in_f16}};
+    static const enum attn_dtype types[] = {ATTN_BF16, ATTN_F16};
     const double gain = 1 / ratio;
     if (!(fabs(gain - 1) > TELLING))
         return false;
     for (size_t n = 0; n < sizeof types / sizeof *types; n++)
-        if (fabs(gain_of(e, types[n].rounded) - gain) < OF_ROUNDING * fabs(gain - 1)) {
-            snprintf(text, size, "as if weights were summed in %s", types[n].name);
+        if (fabs(gain_of(e, types[n]) - gain) < OF_ROUNDING * fabs(gain - 1)) {
+            snprintf(text, size, "as if weights were summed in %s", attn_dtype_name(types[n]));
             return true;
         }
     snprintf(text, size, "as if the sum of weights were %.4g times as large", gain);

@@ -109,10 +109,7 @@ static double direction(const struct attn_problem *p, uint64_t key, size_t b, si
 {
     const uint64_t bits = random_bits(random_key(key, b), ((uint64_t)g << 32) + d);
     const double x = (double)(bits >> 12) * 0x1p-52 + 0.5;
-    double room;
-    const struct attn_tensor one = {&room, p->dtype, {0}};
-    tensors_set(&one, 0, 0, 0, 0, bits & 1 ? size * x : -size * x);
-    return tensors_get(&one, 0, 0, 0, 0);
+    return tensors_rounded(p->dtype, bits & 1 ? size * x : -size * x);
 }
 
 /* A magnitude for the elements of w with which K's are as large as Q's for scores near 1. */

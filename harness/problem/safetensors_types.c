@@ -8,9 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/refuse.h"
-
-#include "element.h"
+#include "tensors.h"
 
 static const struct safetensors_type types[] = {
     {"F32", 4, ATTN_F32},         {"F16", 2, ATTN_F16},         {"BF16", 2, ATTN_BF16},
@@ -73,39 +71,11 @@ void safetensors_print_shape(const struct safetensor *tensor, char text[SAFETENS
 
 double safetensors_get(const struct safetensor *tensor, size_t index)
 {
-    const char *data = tensor->data;
-    uint16_t half;
-    float single;
-    int64_t wide;
-    int32_t word;
-    double x;
-    switch (tensor->dtype) {
-    case ATTN_BF16:
-        memcpy(&half, data + 2 * index, sizeof half);
-        return (double)attn_bf16_to_f32(half);
-    case ATTN_F16:
-        memcpy(&half, data + 2 * index, sizeof half);
-        return (double)attn_f16_to_f32(half);
-    case ATTN_F32:
-        memcpy(&single, data + 4 * index, sizeof single);
-        return (double)single;
-    case ATTN_F64:
-        memcpy(&x, data + 8 * index, sizeof x);
-        return x;
-    case ATTN_I8:
-    case ATTN_F8E4M3:
-    case ATTN_F8E5M2:
-        return (double)attn_byte_to_f32(tensor->dtype, ((const uint8_t *)data)[index]);
-    case ATTN_BOOL:
-        return (double)((const uint8_t *)data)[index];
-    case ATTN_I32:
-        memcpy(&word, data + 4 * index, sizeof word);
-        return (double)word;
-    default:
-        if (strcmp(tensor->format, "U8") == 0)
-            return (double)((const uint8_t *)data)[index];
-        assert(strcmp(tensor->format, "I64") == 0);
-        memcpy(&wide, data + 8 * index, sizeof wide);
-        return (double)wide;
-    }
+    const bool known = tensor->dtype < ATTN_DTYPE_COUNT, byte = strcmp(tensor->format, "U8") == 0;
+    const size_t size = known ? attn_dtype_size(tensor->dtype) : byte ? 1 : sizeof(int64_t);
+    uint64_t element = 0; /* aligned, as data need not be */
+    const struct attn_tensor one = {&element, tensor->dtype, {0}};
+    memcpy(&element, (const char *)tensor->data + index * size, size);
+    assert(known || byte || strcmp(tensor->format, "I64") == 0);
+    return known ? tensors_get(&one, 0, 0, 0, 0) : (double)(int64_t)element;
 }

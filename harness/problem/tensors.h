@@ -193,6 +193,9 @@ const char *tensors_changed(const struct tensor_set *set, const struct attn_prob
 double tensors_get(const struct attn_tensor *t, size_t b, size_t h, size_t i, size_t d);
 void tensors_set(const struct attn_tensor *t, size_t b, size_t h, size_t i, size_t d, double x);
 
+/* The number of the type that is nearest to x. */
+double tensors_rounded(enum attn_dtype dtype, double x);
+
 /* Read and write elements [at, at + n) of row (b, h, i). */
 void tensors_get_row(const struct attn_tensor *t, size_t b, size_t h, size_t i, size_t at,
                      double *x, size_t n);

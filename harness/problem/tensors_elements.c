@@ -93,6 +93,14 @@ void tensors_set(const struct attn_tensor *t, size_t b, size_t h, size_t i, size
     tensors_set_row(t, b, h, i, d, &x, 1);
 }
 
+double tensors_rounded(enum attn_dtype dtype, double x)
+{
+    double room;
+    const struct attn_tensor one = {&room, dtype, {0}};
+    tensors_set(&one, 0, 0, 0, 0, x);
+    return tensors_get(&one, 0, 0, 0, 0);
+}
+
 /* ---- rows of results, sequence by sequence --------------------------------------------------- */
 
 /* Queries of all sequences before sequence b. */

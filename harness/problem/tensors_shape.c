@@ -19,24 +19,32 @@ static void set_dims(size_t dims[4], size_t b, size_t h, size_t i, size_t j)
     memcpy(dims, all, sizeof all);
 }
 
-/* Adds up rows and pages of all sequences; `lengths` NULL: each has the problem's. */
-static void add_up(const struct problem_case *c, const struct lengths *lengths,
+/* Adds up rows and pages of `count` sequences of q queries and kv keys. */
+static void add_up(const struct attn_problem *p, size_t count, size_t q, size_t kv,
                    struct tensors_shape *shape)
 {
+    if (p->options & ATTN_OPTION_PACKED)
+        shape->q_rows += count * q;
+    if (p->options & ATTN_OPTION_PACKED && p->options & ATTN_OPTION_INDEX)
+        shape->lists += count * attn_lists(p, q);
+    if (attn_keys_packed(p))
+        shape->kv_rows += count * kv;
+    if (p->options & ATTN_OPTION_PAGED)
+        shape->pages += count * kv_pages(p, kv);
+}
+
+/* Sets the rows and pages of a case; `lengths` NULL: each sequence has the problem's. */
+static void shape_rows(const struct problem_case *c, const struct lengths *lengths,
+                       struct tensors_shape *shape)
+{
     const struct attn_problem *p = &c->problem;
-    size_t named = 0;
-    for (size_t b = 0; b < p->batch; b++) {
-        const size_t q = lengths ? lengths->q[b] : p->q_len,
-                     kv = lengths ? lengths->kv[b] : p->kv_len;
-        shape->q_rows += p->options & ATTN_OPTION_PACKED ? q : 0;
-        if (p->options & ATTN_OPTION_INDEX && p->options & ATTN_OPTION_PACKED)
-            shape->lists += attn_lists(p, q);
-        shape->kv_rows += attn_keys_packed(p) ? kv : 0;
-        named += p->options & ATTN_OPTION_PAGED ? kv_pages(p, kv) : 0;
-    }
-    named -= (p->batch - 1) * prefix_pages(c);
+    for (size_t b = 0; lengths && b < p->batch; b++)
+        add_up(p, 1, lengths->q[b], lengths->kv[b], shape);
+    if (!lengths)
+        add_up(p, p->batch, p->q_len, p->kv_len, shape);
     if (p->options & ATTN_OPTION_PAGED) {
-        shape->pages = named + UNNAMED(named);
+        shape->pages -= (p->batch - 1) * prefix_pages(c);
+        shape->pages += UNNAMED(shape->pages);
         shape->table_cols = kv_pages(p, p->kv_len);
     }
 }
@@ -95,7 +103,7 @@ bool tensors_shape_of(const struct problem_case *c, struct tensors_shape *shape,
         return refuse(message, message_size, "no memory for the lengths of %zu sequences",
                       c->problem.batch);
     if (counted)
-        add_up(c, &lengths, shape);
+        shape_rows(c, &lengths, shape);
     lengths_free(&lengths);
     if (shape->q_rows > INT32_MAX || shape->kv_rows > INT32_MAX || shape->pages > INT32_MAX)
         return refuse(message, message_size,
@@ -118,7 +126,7 @@ struct tensors_shape tensors_shape_most(const struct attn_problem *p,
     const struct problem_case most = {.problem = *p,
                                       .input = {.mask_full = true, .bias = INPUT_BIAS_FULL}};
     struct tensors_shape shape = {0};
-    add_up(&most, NULL, &shape);
+    shape_rows(&most, NULL, &shape);
     shape.q_rows = larger(shape.q_rows, t.q_rows);
     shape.kv_rows = larger(shape.kv_rows, t.kv_rows);
     shape.pages = larger(shape.pages, t.pages);
@@ -130,43 +138,18 @@ struct tensors_shape tensors_shape_most(const struct attn_problem *p,
     return shape;
 }
 
-/* Elements of a bias or a mask. */
-static double elements(const size_t dims[4])
-{
-    return (double)dims[0] * (double)dims[1] * (double)dims[2] * (double)dims[3];
-}
-
-/* Rows of K in whole pages, with those that no table names, if every sequence has kv_len keys. */
-static double paged_keys(const struct problem_case *c)
-{
-    const struct attn_problem *p = &c->problem;
-    const double named = (double)p->batch * (double)kv_pages(p, p->kv_len) -
-                         (double)(p->batch - 1) * (double)prefix_pages(c);
-    return (named + UNNAMED(named)) * (double)p->page_size * (double)p->kv_heads;
-}
-
 double tensors_case_bytes(const struct problem_case *c)
 {
-    const struct attn_problem *p = &c->problem;
-    const double rows = (double)p->batch * (double)p->q_heads * (double)p->q_len;
-    const double keys = (double)p->batch * (double)p->kv_heads * (double)p->kv_len;
-    const double dims = (double)(p->qk_dim + p->v_dim);
-    const double of_key = (double)attn_elements_bytes(p->kv_dtype, (ptrdiff_t)p->qk_dim) +
-                          (double)attn_elements_bytes(p->kv_dtype, (ptrdiff_t)p->v_dim);
-    const double stored = p->options & ATTN_OPTION_PAGED ? paged_keys(c) : keys;
+    struct tensors_view views[TENSORS_SPANS];
     struct tensors_shape shape = {0};
+    struct attn_tensors tensors;
+    double bytes = 0;
+    shape_rows(c, NULL, &shape);
     shape_masks(c, &shape);
-    double bytes = rows * dims * (double)attn_dtype_size(p->dtype) + stored * of_key;
-    if (p->outputs & ATTN_OUTPUT_WEIGHTS)
-        bytes += rows * (double)p->kv_len * (double)attn_dtype_size(attn_statistics_dtype(p));
-    if (p->outputs & ATTN_OUTPUT_SCORES)
-        bytes += rows * (double)p->kv_len * (double)attn_dtype_size(attn_statistics_dtype(p));
-    if (p->mask & ATTN_MASK_BIAS)
-        bytes += elements(shape.bias) * (double)attn_dtype_size(shape.bias_dtype);
-    if (p->mask & ATTN_MASK_BOOL)
-        bytes += elements(shape.mask);
-    if (p->options & ATTN_OPTION_INDEX)
-        bytes += (double)p->batch * (double)p->kv_heads * (double)attn_lists(p, p->q_len) *
-                 (double)p->index_count * sizeof(int32_t);
+    shape_scales(c, &shape);
+    size_t count = tensors_operands(&tensors, &c->problem, &shape, views);
+    count += tensors_results(&tensors, &c->problem, &shape, views + count);
+    for (size_t n = 0; n < count; n++)
+        bytes += (double)tensors_extent(&views[n], 0);
     return bytes;
 }
