@@ -1,10 +1,9 @@
 /*
  * adversary: runs a kernel on each of the inputs that expose errors which random numbers hide.
  */
-#include "adversary.h"
+#include "phases.h"
 
 #include "adversary_inputs.h"
-#include "trial.h"
 #include "base/random.h"
 
 /* One run.  Its KV heads have the special keys edges[first], edges[first + 1], ..., in rotation; `first`

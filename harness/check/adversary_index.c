@@ -3,7 +3,7 @@
  */
 #include <math.h>
 
-#include "adversary_scores.h"
+#include "adversary_inputs.h"
 #include "base/random.h"
 
 void adversary_add_lists(struct attn_problem *p, size_t keys, size_t queries)

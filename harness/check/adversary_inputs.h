@@ -1,10 +1,140 @@
 /*
- * adversary_inputs: the adversarial inputs, and how they fill operands; for check/adversary.c only.
+ * adversary_inputs: the adversarial inputs, and the functions that make their problems, masks, scores and
+ * contents; for check/adversary*.c only.
  */
 #ifndef HARNESS_CHECK_ADVERSARY_INPUTS_H
 #define HARNESS_CHECK_ADVERSARY_INPUTS_H
 
-#include "adversary_scores.h"
+#include "trial.h"
+#include "problem/patterns.h"
+
+/* Makes another problem from a case; false where that is not possible.  adversary_shapes.c */
+typedef bool adversary_shape(struct problem_case *c);
+adversary_shape shape_more_queries, shape_some_more_queries, shape_narrow_window, shape_mask_blocks,
+    shape_short, shape_short_packed, shape_pages, shape_window, shape_top_left, shape_causal,
+    shape_tree, shape_tall_tree, shape_short_groups, shape_prefix, shape_prefixes;
+
+#define ADVERSARY_COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* How many kinds of KV heads an input has on a problem; it runs until each kind has occurred. */
+typedef size_t adversary_kinds(const struct attn_problem *problem);
+
+/* The kinds of heads of an input; adversary_far.c. */
+struct adversary_heads {
+    const struct adversary_head *kinds;
+    size_t count;
+};
+
+/* Whether a boolean mask hides a key; `at` is the index of its element in each dimension. */
+typedef bool adversary_hider(const struct trial *trial, const size_t at[4]);
+void adversary_mask(struct trial *trial, adversary_hider *hides);
+adversary_hider hides_needle, hides_all_but_last, hides_rows, hides_blocks_of_64,
+    hides_blocks_of_128, hides_columns;
+
+/* The bias of row i at key j; `random` is the one it replaces. */
+typedef double adversary_bias(const struct trial *trial, size_t i, size_t j, double random);
+void adversary_set_bias(struct trial *trial, adversary_bias *bias);
+adversary_bias bias_columns, bias_holes, bias_far_below, bias_lowest, bias_far_above, bias_nan;
+
+/* The parent of draft i, in the tree of every sequence; -1: the cache. */
+typedef ptrdiff_t adversary_parent(ptrdiff_t i);
+void adversary_make_tree(struct trial *trial, adversary_parent *parent);
+adversary_parent parent_before, parent_cache, parent_two_before, parent_seventh;
+
+/* An entry of a list of keys: entry n of `count` in list `number` of KV head g in sequence b, which has
+ * kv_len keys.  The function returns its key; -1, or a key that the sequence does not have, means none. */
+struct adversary_place {
+    size_t b, g, number, n, count, kv_len;
+};
+typedef ptrdiff_t adversary_entry(const struct adversary_place *place);
+/* Gives the problem lists of so many keys for each `queries` queries, 0: for each, and at least enough
+ * queries and keys for them. */
+void adversary_add_lists(struct attn_problem *problem, size_t keys, size_t queries);
+void adversary_make_lists(struct trial *trial, adversary_entry *entry);
+adversary_entry list_front_padded, list_scattered, list_none_or_all, list_one, list_falling;
+
+/* Fills the operands, or changes them after they are filled. */
+typedef void adversary_change(struct trial *trial);
+/* adversary_masks.c */
+adversary_change poison_hidden;
+/* adversary_trees.c */
+adversary_change nan_in_draft;
+/* adversary_caches.c */
+adversary_change raise_sinks, vary_sinks, vary_slopes, share_pages, share_prefixes;
+/* adversary_scales.c */
+adversary_change clear_scales, vary_scales, infinite_keys, infinite_k_scales, infinite_v_scales,
+    fill_extremes, fill_bytes, fill_nibbles;
+enum { SCALE_KINDS = 4, INFINITE_K_KINDS = 3 };
+
+/* A random number in [0, 1) for a key. */
+double adversary_unit(const struct trial *trial, struct kv_place at);
+
+/* The kind of a KV head, of `kinds`: heads rotate through the kinds over all runs of the input. */
+size_t adversary_kind(const struct trial *trial, size_t b, size_t g, size_t kinds);
+
+/* Query rows of a KV head. */
+size_t adversary_rows(const struct attn_problem *problem);
+
+/* Multiplies each query by a factor of its own. */
+typedef double adversary_factor(const struct trial *trial, size_t b, size_t h, size_t i);
+void adversary_stretch(struct trial *trial, adversary_factor *factor);
+
+/* Limits of the type in which the kernel computes: f64 for problems in f64, else f32. */
+struct adversary_range {
+    double largest;        /* also of elements of K and V, whose scales are f32 */
+    int smallest_exponent; /* 2^smallest_exponent is the smallest normal number */
+    double exp_edge;       /* e^exp_edge is nearly the largest number */
+};
+const struct adversary_range *adversary_range(const struct trial *trial);
+
+/* The score, clamped to the largest of its sign that can be computed without an overflow on the way. */
+double adversary_held(const struct trial *trial, double score);
+
+/* Fills Q and K so that keys have these scores, clamped by adversary_held(); the context of the functions is the
+ * trial. */
+void adversary_scores(struct trial *trial, patterns_score *score, double noise);
+
+/* The largest size of elements of V for which 256 times the sum over all keys stays finite and f16 holds
+ * them. */
+double adversary_room(const struct trial *trial);
+
+/* Scales V so that its largest element, or 1 where all are smaller, becomes that size. */
+void adversary_enlarge_v(struct trial *trial);
+
+/* adversary_scores.c */
+patterns_score score_needle, score_needle_or_negative, score_ascending, score_descending,
+    score_falling, score_rising, score_exp_edge, score_exp_edge_below, score_tied, score_spread,
+    score_tiny;
+patterns_needle adversary_is_needle;
+
+/* adversary_far.c */
+patterns_score score_of_head, score_across;
+extern const struct adversary_heads heads_far_below, heads_infinite, heads_largest;
+adversary_kinds across_kinds;
+adversary_shape shape_infinite, shape_across, shape_far_as_can_be;
+adversary_change stretch_to_twice;
+
+/* adversary_rises.c */
+patterns_score score_rise;
+adversary_kinds rise_kinds;
+adversary_shape shape_rises;
+adversary_change stretch_queries, stretch_queries_and_values;
+
+/* adversary_sums.c */
+patterns_score score_beside_one;
+adversary_shape shape_few_keys, shape_many_keys;
+
+/* adversary_values.c */
+adversary_change subnormal_v, subnormal_qk, large_v, nan_in_k, nan_in_v, minus_nan_in_v,
+    nan_in_last_column, nan_in_q, infinity_in_v;
+
+/* adversary_weights.c */
+adversary_change fill_all_sizes, fill_fractions, jitter_queries;
+adversary_kinds fraction_kinds;
+enum { SIZE_KINDS = 3 };
+adversary_shape shape_own_values, shape_fractions;
+
+/* ---- the inputs ------------------------------------------------------------------------------ */
 
 struct adversary {
     const char *phase;

@@ -4,7 +4,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "adversary_scores.h"
+#include "adversary_inputs.h"
 #include "row_view.h"
 #include "problem/kv.h"
 

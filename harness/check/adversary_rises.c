@@ -5,7 +5,7 @@
  * more than a float's exponent allows: a range of a few binades, if any.  So each query of a tile, whose
  * scores are multiples of each other, rises by another amount, most of them near the largest exponent.
  */
-#include "adversary_scores.h"
+#include "adversary_inputs.h"
 
 #define LN2 0.693147180559945309
 

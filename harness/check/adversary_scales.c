@@ -3,7 +3,7 @@
  */
 #include <math.h>
 
-#include "adversary_scores.h"
+#include "adversary_inputs.h"
 #include "base/random.h"
 #include "element.h"
 #include "problem/kv.h"

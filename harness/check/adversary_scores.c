@@ -1,7 +1,7 @@
 /*
  * adversary_scores: scores that a row may have, key by key.
  */
-#include "adversary_scores.h"
+#include "adversary_inputs.h"
 
 #include <math.h>
 

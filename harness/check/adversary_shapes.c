@@ -1,7 +1,7 @@
 /*
  * adversary_shapes: problems that adversaries need, made from a case.
  */
-#include "adversary_scores.h"
+#include "adversary_inputs.h"
 
 /* Makes more queries than keys: under a causal mask the first ones see no key. */
 static bool add_queries(struct attn_problem *p, size_t more)

@@ -4,7 +4,7 @@
  * O does not show a wrong logarithm, and on ordinary rows the sum lies between 10 and 1000.  (Sums that are
  * large because the maximum is updated late are tested by adversary_rises.c.)
  */
-#include "adversary_scores.h"
+#include "adversary_inputs.h"
 #include "base/random.h"
 
 /* ---- one, and little more ------------------------------------------------------------------- */

@@ -4,7 +4,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "adversary_scores.h"
+#include "adversary_inputs.h"
 
 const struct adversary_range *adversary_range(const struct trial *trial)
 {

@@ -3,7 +3,7 @@
  */
 #include <math.h>
 
-#include "adversary_scores.h"
+#include "adversary_inputs.h"
 #include "base/random.h"
 
 #define LN2 0.693147180559945309

@@ -4,7 +4,6 @@
 #include <stdio.h>
 
 #include "evidence.h"
-#include "kept.h"
 
 /* Useful flops above which a run on one thread takes too long: seconds of a plain loop. */
 #define LIMIT 4e9

@@ -8,9 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "adversary.h"
-#include "properties.h"
-#include "trial.h"
+#include "phases.h"
 
 /* Multiply-adds of the small problem. */
 #define SMALL 5e7

@@ -1,7 +1,7 @@
 /*
  * guess: mistakes that kernels make, each as the problem that they then compute.
  */
-#include "guess.h"
+#include "evidence.h"
 
 #include <math.h>
 #include <stdio.h>

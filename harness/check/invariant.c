@@ -14,8 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "kept.h"
-#include "properties.h"
+#include "phases.h"
 
 #define BATCH 3 /* at least: a first, a last and one between */
 #define EVERY SIZE_MAX

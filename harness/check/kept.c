@@ -1,7 +1,7 @@
 /*
  * kept: copies of results, and where they differ.
  */
-#include "kept.h"
+#include "trial.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
  */
 #include <math.h>
 
-#include "properties.h"
-#include "single.h"
+#include "phases.h"
+#include "row_view.h"
 
 /* ---- the hull ------------------------------------------------------------------------------ */
 

@@ -36,7 +36,7 @@
 #include <stdlib.h>
 
 #include "reference.h"
-#include "single.h"
+#include "row_view.h"
 
 #define LIMIT 8.0
 #define ROUNDING_LIMIT 1.25

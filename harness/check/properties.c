@@ -3,7 +3,7 @@
  *
  * They need only the reference's bound, not its O, and so do not share a mistake in its O.
  */
-#include "properties.h"
+#include "phases.h"
 
 #include <math.h>
 #include <stdlib.h>

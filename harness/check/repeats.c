@@ -5,9 +5,8 @@
 #include <stdio.h>
 
 #include "base/random.h"
-#include "kept.h"
 #include "problem/clause.h"
-#include "properties.h"
+#include "phases.h"
 
 #define REPEATS 3
 

@@ -3,8 +3,7 @@
  */
 #include <math.h>
 
-#include "adversary.h"
-#include "trial.h"
+#include "phases.h"
 
 /* To make, lay out and checksum an element of K or V takes about as long as this many multiply-adds, which
  * matters for decode, with many keys and few queries.  Pages are filled whole. */

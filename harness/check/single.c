@@ -1,7 +1,7 @@
 /*
  * single: gathers the keys of a row.
  */
-#include "single.h"
+#include "row_view.h"
 
 #include <stdlib.h>
 

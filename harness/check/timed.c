@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "kept.h"
+#include "trial.h"
 #include "problem/negation.h"
 #include "compare.h"
 

@@ -1,7 +1,7 @@
 /*
  * trial: runs a kernel and checks what it changed.
  */
-#include "kept.h"
+#include "trial.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -6,8 +6,7 @@
  * or the nearest other setting, would give a different result.
  */
 
-#include "adversary.h"
-#include "trial.h"
+#include "phases.h"
 #include "problem/patterns.h"
 #include "base/random.h"
 

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "base/random.h"
-#include "check/properties.h"
+#include "check/phases.h"
 #include "experiment.h"
 #include "experiments/shared/kernel_call.h"
 #include "results/report.h"

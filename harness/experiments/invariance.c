@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "check/properties.h"
+#include "check/phases.h"
 #include "experiment.h"
 #include "experiments/shared/kernel_call.h"
 #include "problem/catalogue.h"

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#include "check/adversary.h"
+#include "check/phases.h"
 #include "check/compare.h"
 #include "check/trial.h"
 #include "check_kernel.h"
