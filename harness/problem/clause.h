@@ -38,9 +38,8 @@ void parse_print_clauses(const struct input *input, char *text, size_t size);
 
 #define RUNS_FORM "[N]qQ[sS],..., N sequences of Q queries on S keys"
 
-/* Parse a batch, or a list of keys alone.  False sets *why. */
-bool runs_read(struct piece value, struct input *input, const char **why);
-bool runs_read_keys(struct piece value, struct input *input, const char **why);
+/* Parses a batch, or else a list of keys alone.  False sets *why. */
+bool runs_read(struct piece value, bool batch, struct input *input, const char **why);
 
 /* Adds `count` sequences of q queries (0: by other clauses) on kv keys.  False sets *why. */
 bool runs_add(struct input *input, size_t count, size_t q, size_t kv, const char **why);

@@ -48,7 +48,7 @@ static bool read_lens(struct piece value, struct input *input, const char **why)
     *why = BESIDE_BATCH;
     if (has_batch(input))
         return false;
-    return memchr(value.at, ',', value.length) ? runs_read_keys(value, input, why)
+    return memchr(value.at, ',', value.length) ? runs_read(value, false, input, why)
                                                : read_lengths(value, &input->lens, why);
 }
 
@@ -56,7 +56,7 @@ static bool read_batch(struct piece value, struct input *input, const char **why
 {
     *why = "cannot stand beside lens, qlens or decode";
     return !input->lens.given && !input->qlens.given && !input->decode && !input->run_count &&
-           runs_read(value, input, why);
+           runs_read(value, true, input, why);
 }
 
 static bool print_batch(const struct input *input, char text[PARSE_TEXT])

@@ -48,8 +48,6 @@ bool model_size_read(struct piece text, struct model_size *size, char *message, 
     *size = (struct model_size){.runs.seed = 1};
     if (trace_is(text))
         return trace_read(text, &size->runs, message, message_size);
-    if (list && runs_read_keys(page, &size->runs, &why))
-        return true;
     if (colon && !list) {
         struct piece number = page;
         const bool form = piece_skip(&number, "page") && number.length;
@@ -58,9 +56,8 @@ bool model_size_read(struct piece text, struct model_size *size, char *message, 
         text = piece_from(text.at, colon);
     }
     size->page_size = keys;
-    if (!list && runs_read(text, &size->runs, &why))
-        return true;
-    return refuse(message, message_size,
+    return runs_read(list ? page : text, !list, &size->runs, &why) ||
+           refuse(message, message_size,
                   "--batch %s %s; expected " RUNS_FORM
                   ", lens:A,B,..., prompts:FILE or replies:FILE",
                   scan_quote(text, quoted), why);

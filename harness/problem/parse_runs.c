@@ -49,7 +49,7 @@ static bool read_run(struct piece text, struct input *input, const char **why)
     return q <= kv && runs_add(input, count, q, kv, why);
 }
 
-static bool read_list(struct piece value, bool batch, struct input *input, const char **why)
+bool runs_read(struct piece value, bool batch, struct input *input, const char **why)
 {
     input->run_count = 0;
     *why = TOO_LONG;
@@ -63,16 +63,6 @@ static bool read_list(struct piece value, bool batch, struct input *input, const
             return false;
     }
     return true;
-}
-
-bool runs_read(struct piece value, struct input *input, const char **why)
-{
-    return read_list(value, true, input, why);
-}
-
-bool runs_read_keys(struct piece value, struct input *input, const char **why)
-{
-    return read_list(value, false, input, why);
 }
 
 /* Appends a length, "16k", or without a unit if that is not shorter. */

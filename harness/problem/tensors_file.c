@@ -84,6 +84,14 @@ static void move_operands(const struct file_header *header, char *at, size_t fro
 
 /* ---- filling --------------------------------------------------------------------------------- */
 
+/* Bytes of the file if it is long enough to be one of these; else 0. */
+static size_t size_of(int fd)
+{
+    struct stat status;
+    const bool any = fstat(fd, &status) == 0 && (size_t)status.st_size > sizeof(struct file_header);
+    return any ? (size_t)status.st_size : 0;
+}
+
 static struct file_header *map_header(int fd, int access, char *message, size_t message_size)
 {
     struct file_header *header = mmap(NULL, sizeof *header, access, MAP_SHARED, fd, 0);
@@ -173,11 +181,9 @@ bool tensors_fill_file(const struct problem_case *c, size_t sets, int fd, char *
 
 bool tensors_file_work(int fd, struct attn_work *work)
 {
-    struct stat status;
     char message[128];
-    if (fstat(fd, &status) != 0 || (size_t)status.st_size <= sizeof(struct file_header))
-        return false;
-    struct file_header *header = map_header(fd, PROT_READ, message, sizeof message);
+    struct file_header *header =
+        size_of(fd) ? map_header(fd, PROT_READ, message, sizeof message) : NULL;
     if (!header)
         return false;
     *work = header->work;
@@ -189,10 +195,7 @@ bool tensors_file_work(int fd, struct attn_work *work)
 
 bool tensors_file_hold(struct tensors_file *file, int fd, char *message, size_t message_size)
 {
-    struct stat status;
-    *file = (struct tensors_file){0};
-    if (fstat(fd, &status) == 0 && (size_t)status.st_size > sizeof(struct file_header))
-        file->bytes = (size_t)status.st_size;
+    *file = (struct tensors_file){.bytes = size_of(fd)};
     file->mapping = mmap(NULL, file->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (file->mapping != MAP_FAILED)
         return true;
@@ -232,12 +235,11 @@ void tensors_file_release(struct tensors_file *file)
 static struct file_header *find_set(const struct attn_problem *problem, int fd, size_t index,
                                     char *message, size_t message_size)
 {
-    struct stat status;
     struct file_header *header = NULL;
-    const bool any = fstat(fd, &status) == 0 && (size_t)status.st_size > sizeof *header;
-    if (any && !(header = map_header(fd, PROT_READ, message, message_size)))
+    const size_t bytes = size_of(fd);
+    if (bytes && !(header = map_header(fd, PROT_READ, message, message_size)))
         return NULL;
-    if (any && (size_t)status.st_size >= tensors_file_bytes(problem, &header->shape, index + 1))
+    if (bytes && bytes >= tensors_file_bytes(problem, &header->shape, index + 1))
         return header;
     snprintf(message, message_size, "the memory file does not hold set %zu of this problem", index);
     if (header)
