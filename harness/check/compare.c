@@ -7,34 +7,43 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "reference.h"
 #include "system/float_env.h"
 
-/* A thread's buffers for judging a row; one block of memory. */
-struct judge {
-    struct attn_reference_row row;
-    void *workspace;
-    double *block;
-};
-
-static bool judge_open(struct judge *judge, const struct attn_problem *p)
+bool check_row_open(struct check_row *row, const struct attn_problem *p, unsigned parts)
 {
-    const size_t keys = p->outputs & ATTN_OUTPUT_WEIGHTS ? p->kv_len : 0;
-    const size_t scored = p->outputs & ATTN_OUTPUT_SCORES ? p->kv_len : 0;
-    const size_t doubles = 2 * (p->v_dim + keys + scored);
-    judge->block = malloc(doubles * sizeof(double) + attn_reference_workspace(p));
-    judge->row = (struct attn_reference_row){.size = sizeof judge->row, .o = judge->block};
-    if (!judge->block)
-        return false;
-    judge->row.bound = judge->block + p->v_dim;
-    double *next = judge->row.bound + p->v_dim;
-    judge->row.weights = keys ? next : NULL;
-    judge->row.weights_bound = keys ? next + keys : NULL;
-    next += 2 * keys;
-    judge->row.scores = scored ? next : NULL;
-    judge->row.scores_bound = scored ? next + scored : NULL;
-    judge->workspace = judge->block + doubles;
-    return true;
+    struct attn_reference_row *r = &row->reference;
+    const struct {
+        unsigned parts;
+        double **at;
+        size_t count;
+    } rooms[] = {
+        {0, &r->o, p->v_dim},
+        {CHECK_BOUND, &r->bound, p->v_dim},
+        {CHECK_MAGNITUDE, &r->magnitude, p->v_dim},
+        {CHECK_WEIGHTS, &r->weights, p->kv_len},
+        {CHECK_WEIGHTS | CHECK_BOUND, &r->weights_bound, p->kv_len},
+        {CHECK_SCORES, &r->scores, p->kv_len},
+        {CHECK_SCORES | CHECK_BOUND, &r->scores_bound, p->kv_len},
+    };
+    size_t all = 0;
+    for (size_t n = 0; n < sizeof rooms / sizeof *rooms; n++)
+        all += (parts & rooms[n].parts) == rooms[n].parts ? rooms[n].count : 0;
+    *row = (struct check_row){.reference.size = sizeof row->reference,
+                              .block = malloc(all * sizeof(double) + attn_reference_workspace(p))};
+    double *next = row->block;
+    for (size_t n = 0; next && n < sizeof rooms / sizeof *rooms; n++)
+        if ((parts & rooms[n].parts) == rooms[n].parts) {
+            *rooms[n].at = next;
+            next += rooms[n].count;
+        }
+    row->workspace = next;
+    return row->block;
+}
+
+void check_row_close(struct check_row *row)
+{
+    free(row->block);
+    row->block = NULL;
 }
 
 /* The error of an element as a multiple of its bound; infinite where a NaN or infinity is wrong. */
@@ -134,15 +143,15 @@ static void merge(struct check_comparison *total, const struct check_comparison 
 
 /* Judges one row against its reference, which is looked up or computed. */
 static void judge_row(const struct attn_kernel *kernel, const struct attn_problem *p,
-                      const struct attn_tensors *t, size_t number, bool stored, struct judge *judge)
+                      const struct attn_tensors *t, size_t number, bool stored,
+                      struct check_row *row)
 {
     const struct tensors_place at = tensors_place(p, t, number);
     if (stored)
-        check_stored_row(kernel, number, judge->row.o, judge->row.bound, &judge->row.lse,
-                         &judge->row.lse_bound);
+        check_stored_row(kernel, number, &row->reference);
     else
         attn_reference(p, t, at.b, at.h, at.i, attn_compute(kernel, p), kernel->caps.bound_factor,
-                       judge->workspace, &judge->row);
+                       row->workspace, &row->reference);
 }
 
 bool check_compare(const struct attn_kernel *kernel, const struct attn_problem *problem,
@@ -153,19 +162,22 @@ bool check_compare(const struct attn_kernel *kernel, const struct attn_problem *
     bool memory = true;
     *comparison = (struct check_comparison){0};
     const double work = (double)count * (double)problem->kv_len;
+    const unsigned parts = CHECK_BOUND |
+                           (problem->outputs & ATTN_OUTPUT_WEIGHTS ? CHECK_WEIGHTS : 0) |
+                           (problem->outputs & ATTN_OUTPUT_SCORES ? CHECK_SCORES : 0);
 #pragma omp parallel num_threads(threads) if (work > CHECK_PARALLEL)
     {
-        struct judge judge;
+        struct check_row row;
         struct check_comparison mine = {0};
-        const bool ready = judge_open(&judge, problem);
+        const bool ready = check_row_open(&row, problem, parts);
 #pragma omp for schedule(dynamic, 4)
         for (size_t k = 0; k < count; k++)
             if (ready) {
-                judge_row(kernel, problem, tensors, rows[k], stored, &judge);
-                if (!(lenient && judge.row.lse == -INFINITY))
-                    compare_row(problem, tensors, rows[k], &judge.row, &mine);
+                judge_row(kernel, problem, tensors, rows[k], stored, &row);
+                if (!(lenient && row.reference.lse == -INFINITY))
+                    compare_row(problem, tensors, rows[k], &row.reference, &mine);
             }
-        free(judge.block);
+        check_row_close(&row);
 #pragma omp critical
         {
             memory = memory && ready;

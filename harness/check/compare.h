@@ -5,6 +5,7 @@
 #define HARNESS_CHECK_COMPARE_H
 
 #include "check.h"
+#include "reference.h"
 
 /* Pairs of a row and a key from which on threads share the rows: with fewer, waking them costs more time than
  * it saves. */
@@ -24,6 +25,18 @@ size_t check_pick_rows(const struct attn_problem *problem, const struct attn_ten
 
 /* Compares two row numbers, for qsort() and bsearch(). */
 int check_ascending(const void *a, const void *b);
+
+/* A row of the reference, and memory for it: O, and the parts that are wanted. */
+enum { CHECK_BOUND = 1, CHECK_MAGNITUDE = 2, CHECK_WEIGHTS = 4, CHECK_SCORES = 8 };
+struct check_row {
+    struct attn_reference_row reference;
+    void *workspace; /* of attn_reference() */
+    double *block;   /* owned */
+};
+
+/* For any row of the problem, weights and scores with bounds if bounds are wanted; false without memory. */
+bool check_row_open(struct check_row *row, const struct attn_problem *problem, unsigned parts);
+void check_row_close(struct check_row *row);
 
 /* The worst element of the first row that is wrong. */
 struct check_mismatch {
@@ -54,9 +67,10 @@ bool check_compare(const struct attn_kernel *kernel, const struct attn_problem *
 /* The rows that the stored reference has of a case; NULL where it is of another case or there is none. */
 const size_t *check_stored_rows(const struct problem_case *c, size_t *count);
 
-/* Row `row` of the stored reference, its bounds widened to what a kernel's caps allow. */
-void check_stored_row(const struct attn_kernel *kernel, size_t row, double *o, double *bound,
-                      double *lse, double *lse_bound);
+/* Sets O and LSE of row number `number` of the stored reference, with bounds as wide as the kernel's caps
+ * allow. */
+void check_stored_row(const struct attn_kernel *kernel, size_t number,
+                      struct attn_reference_row *row);
 
 /* How many rows of a case's own input the reference computes in 1e11 flops. */
 size_t check_affordable_rows(const struct attn_problem *problem);

@@ -9,7 +9,6 @@
  */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "evidence.h"
@@ -163,24 +162,20 @@ static void diagnose(struct trial *trial, const struct check_mismatch *wrong, ch
         .trial = trial,
         .view = row_view_of(p, t, tensors_place(p, t, wrong->row)),
         .wrong = *wrong,
-        .row.size = sizeof e.row,
-        .row.o = malloc((2 * p->v_dim + p->kv_len) * sizeof(double)),
-        .workspace = malloc(attn_reference_workspace(p)),
     };
-    const bool room = single_open(&e.single, p) && e.row.o && e.workspace && text_size > 2;
+    struct check_row row;
+    const bool rowed = check_row_open(&row, p, CHECK_BOUND | CHECK_WEIGHTS);
+    const bool room = single_open(&e.single, p) && rowed && text_size > 2;
     const bool told = wrong->tensor[0] == 'l' || p->outputs & ATTN_OUTPUT_O;
     text[0] = 0;
-    if (room && told) {
-        e.row.bound = e.row.o + p->v_dim;
-        e.row.weights = e.row.bound + p->v_dim;
-        if (find_reasons(&e, text + 2, text_size - 2)) {
-            text[0] = ';';
-            text[1] = ' ';
-        }
+    e.row = row.reference;
+    e.workspace = row.workspace;
+    if (room && told && find_reasons(&e, text + 2, text_size - 2)) {
+        text[0] = ';';
+        text[1] = ' ';
     }
     single_close(&e.single);
-    free(e.row.o);
-    free(e.workspace);
+    check_row_close(&row);
 }
 
 /* ---- the message ----------------------------------------------------------------------------- */

@@ -23,7 +23,7 @@ static void range_of(const struct single *seen, size_t d, double *lo, double *hi
     }
 }
 
-static bool in_hull(struct trial *trial, const struct check_bounds *bounds, struct tensors_place at,
+static bool in_hull(struct trial *trial, const struct check_row *bounds, struct tensors_place at,
                     const void *context)
 {
     (void)context;
@@ -36,7 +36,7 @@ static bool in_hull(struct trial *trial, const struct check_bounds *bounds, stru
         const double o = tensors_get(&trial->set.tensors.o, at.b, at.h, at.row, d);
         double lo, hi;
         range_of(&seen, d, &lo, &hi);
-        right = (o >= lo - bounds->bound[d] && o <= hi + bounds->bound[d]) ||
+        right = (o >= lo - bounds->reference.bound[d] && o <= hi + bounds->reference.bound[d]) ||
                 check_fail(trial,
                            "row (b %zu, h %zu, i %zu) element %zu is %.9g, but the V that it "
                            "sees lies in [%.9g, %.9g]",
@@ -69,8 +69,8 @@ enum { WHOLE, FIRST, SECOND, PARTS };
  * w2 e (and a term of second order), hence O by w1 w2 e |O1 - O2|.  In long double: w2 = 1 - w1 is small
  * where one part has most of the weight, and the bound of a kernel in double has no room for its rounding.
  */
-static bool is_merged(struct trial *trials, const struct check_bounds *bounds,
-                      struct tensors_place at, const void *context)
+static bool is_merged(struct trial *trials, const struct check_row *bounds, struct tensors_place at,
+                      const void *context)
 {
     (void)context;
     double o[PARTS], lse[PARTS];
@@ -78,14 +78,15 @@ static bool is_merged(struct trial *trials, const struct check_bounds *bounds,
         lse[k] = tensors_get(&trials[k].set.tensors.lse, at.b, at.h, at.row, 0);
     const long double apart = (long double)lse[SECOND] - lse[FIRST];
     const long double w1 = isinf(lse[FIRST]) ? 0 : 1 / (1 + expl(apart)), w2 = 1 - w1;
-    const double e = 1.01 * (bounds[FIRST].lse_bound + bounds[SECOND].lse_bound);
+    const double e =
+        1.01 * (bounds[FIRST].reference.lse_bound + bounds[SECOND].reference.lse_bound);
     for (size_t d = 0; d < trials[WHOLE].problem.v_dim; d++) {
         for (int k = WHOLE; k < PARTS; k++)
             o[k] = tensors_get(&trials[k].set.tensors.o, at.b, at.h, at.row, d);
         const long double merged = w1 * o[FIRST] + w2 * o[SECOND];
-        const long double allowed = bounds[WHOLE].bound[d] + w1 * bounds[FIRST].bound[d] +
-                                    w2 * bounds[SECOND].bound[d] +
-                                    w1 * w2 * e * fabs(o[FIRST] - o[SECOND]);
+        const long double allowed =
+            bounds[WHOLE].reference.bound[d] + w1 * bounds[FIRST].reference.bound[d] +
+            w2 * bounds[SECOND].reference.bound[d] + w1 * w2 * e * fabs(o[FIRST] - o[SECOND]);
         if (!(fabsl(merged - o[WHOLE]) <= allowed))
             return check_fail(&trials[WHOLE],
                               "row (b %zu, h %zu, i %zu) element %zu is %.9g, merged from keys [0, "

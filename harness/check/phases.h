@@ -44,17 +44,10 @@ struct attn_problem check_unshortened(const struct checker *checker);
 
 /* ---- identities that hold between results, repeats, invariance ---------------------------------- */
 
-/* Reference and bounds of a row of a trial. */
-struct check_bounds {
-    void *workspace;
-    double *o, *bound; /* v_dim each */
-    double lse_bound;
-};
-
 /* Calls `look` for sampled rows of some trials of one shape, with the reference and bounds of each trial,
  * until it returns false; `stream` selects the sample.  At most CHECK_LOOK_TRIALS trials. */
 #define CHECK_LOOK_TRIALS 3
-typedef bool check_look(struct trial *trials, const struct check_bounds *bounds,
+typedef bool check_look(struct trial *trials, const struct check_row *bounds,
                         struct tensors_place at, const void *context);
 bool check_look_at_rows(struct trial *trials, size_t count, uint64_t stream, check_look *look,
                         const void *context);

@@ -10,48 +10,31 @@
 
 #include "problem/patterns.h"
 #include "base/random.h"
-#include "reference.h"
 
 #define ROWS 128              /* sampled for each identity */
 #define SHIFT 60.0            /* added to all scores of a query whose first element is 1 */
 #define LARGEST_SHIFT 32768.0 /* of a key's element, so that f16 holds it */
 
-static bool bounds_open(struct check_bounds *bounds, const struct attn_problem *p)
-{
-    bounds->workspace = malloc(attn_reference_workspace(p));
-    bounds->o = malloc(2 * p->v_dim * sizeof *bounds->o);
-    bounds->bound = bounds->o ? bounds->o + p->v_dim : NULL;
-    return bounds->workspace && bounds->o;
-}
-
-static void bounds_close(struct check_bounds *bounds)
-{
-    free(bounds->workspace);
-    free(bounds->o);
-}
-
 /* Computes reference and bounds of a row; false where a caveat of the kernel allows any result. */
-static bool bounds_of(struct check_bounds *bounds, const struct trial *t, struct tensors_place at)
+static bool bounds_of(struct check_row *row, const struct trial *t, struct tensors_place at)
 {
     const struct attn_caps *caps = &t->checker->kernel->caps;
-    struct attn_reference_row row = {.size = sizeof row, .o = bounds->o, .bound = bounds->bound};
     attn_reference(&t->problem, &t->set.tensors, at.b, at.h, at.i,
                    attn_compute(t->checker->kernel, &t->problem), caps->bound_factor,
-                   bounds->workspace, &row);
-    bounds->lse_bound = row.lse_bound;
-    return !(caps->caveats & ATTN_CAVEAT_EMPTY_ROWS && row.lse == -INFINITY);
+                   row->workspace, &row->reference);
+    return !(caps->caveats & ATTN_CAVEAT_EMPTY_ROWS && row->reference.lse == -INFINITY);
 }
 
 bool check_look_at_rows(struct trial *trials, size_t count, uint64_t stream, check_look *look,
                         const void *context)
 {
-    struct check_bounds bounds[CHECK_LOOK_TRIALS] = {{0}};
+    struct check_row bounds[CHECK_LOOK_TRIALS] = {{.block = NULL}};
     size_t *rows = NULL;
     const size_t row_count =
         check_pick_rows(&trials[0].problem, &trials[0].set.tensors, 1, ROWS, stream, &rows);
     bool right = true, memory = rows;
     for (size_t k = 0; k < count; k++)
-        memory = bounds_open(&bounds[k], &trials[k].problem) && memory;
+        memory = check_row_open(&bounds[k], &trials[k].problem, CHECK_BOUND) && memory;
     if (!memory)
         right = check_give_up(&trials[0], "no memory for bounds");
     for (size_t n = 0; right && memory && n < row_count; n++) {
@@ -63,7 +46,7 @@ bool check_look_at_rows(struct trial *trials, size_t count, uint64_t stream, che
         right = !judged || look(trials, bounds, at, context);
     }
     for (size_t k = 0; k < count; k++)
-        bounds_close(&bounds[k]);
+        check_row_close(&bounds[k]);
     free(rows);
     return right;
 }
@@ -227,16 +210,16 @@ static const struct identity {
     {"v linear", 3, part_values, add_values, {1, 1, -1}},
 };
 
-static bool sums_to_zero(struct trial *trials, const struct check_bounds *bounds,
+static bool sums_to_zero(struct trial *trials, const struct check_row *bounds,
                          struct tensors_place at, const void *context)
 {
     const struct identity *identity = context;
     for (size_t d = 0; d < trials[0].problem.v_dim; d++) {
         double sum = 0, allowed = 0;
-        for (size_t k = 0; k < identity->trials && bounds[k].bound; k++) {
+        for (size_t k = 0; k < identity->trials; k++) {
             sum +=
                 identity->factors[k] * tensors_get(&trials[k].set.tensors.o, at.b, at.h, at.row, d);
-            allowed += fabs(identity->factors[k]) * bounds[k].bound[d];
+            allowed += fabs(identity->factors[k]) * bounds[k].reference.bound[d];
         }
         if (!(fabs(sum) <= allowed))
             return check_fail(&trials[0],

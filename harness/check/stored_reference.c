@@ -18,7 +18,6 @@
 #include <unistd.h>
 
 #include "compare.h"
-#include "reference.h"
 
 struct header {
     struct attn_problem problem;
@@ -78,25 +77,21 @@ static bool compute_rows(const struct header *header, const struct attn_tensors 
     bool memory = true;
 #pragma omp parallel
     {
-        double *block = malloc(3 * p->v_dim * sizeof(double) + attn_reference_workspace(p));
-        struct attn_reference_row row = {.size = sizeof row, .o = block};
-        if (block) {
-            row.bound = block + p->v_dim;
-            row.magnitude = row.bound + p->v_dim;
-        }
+        struct check_row row;
+        const bool ready = check_row_open(&row, p, CHECK_BOUND | CHECK_MAGNITUDE);
 #pragma omp for schedule(dynamic, 4)
         for (size_t k = 0; k < header->rows; k++)
-            if (block) {
+            if (ready) {
                 const struct tensors_place at = tensors_place(p, tensors, row_numbers(header)[k]);
-                attn_reference(p, tensors, at.b, at.h, at.i, ATTN_F32, 0, row.magnitude + p->v_dim,
-                               &row);
-                store_row(header, k, &row);
+                attn_reference(p, tensors, at.b, at.h, at.i, ATTN_F32, 0, row.workspace,
+                               &row.reference);
+                store_row(header, k, &row.reference);
             }
-        if (!block) {
+        if (!ready) {
 #pragma omp atomic write
             memory = false;
         }
-        free(block);
+        check_row_close(&row);
     }
     return memory;
 }
@@ -192,11 +187,12 @@ static size_t index_of(size_t row)
     return found ? (size_t)(found - numbers) : 0;
 }
 
-void check_stored_row(const struct attn_kernel *kernel, size_t row, double *o, double *bound,
-                      double *lse, double *lse_bound)
+void check_stored_row(const struct attn_kernel *kernel, size_t number,
+                      struct attn_reference_row *row)
 {
     const struct attn_problem *p = &lent.header->problem;
-    const struct stored_row *stored = (const struct stored_row *)row_at(lent.header, index_of(row));
+    const struct stored_row *stored =
+        (const struct stored_row *)row_at(lent.header, index_of(number));
     const double *o_stored = (const double *)(stored + 1);
     const double *bounds = o_stored + p->v_dim, *magnitudes = bounds + p->v_dim;
     const double factor = kernel->caps.bound_factor > 0 ? kernel->caps.bound_factor : 1;
@@ -206,10 +202,10 @@ void check_stored_row(const struct attn_kernel *kernel, size_t row, double *o, d
         double b = bounds[d];
         if (bf16 && !empty)
             b += attn_reference_bf16_extra(p, magnitudes[d]);
-        o[d] = o_stored[d];
-        bound[d] = factor * b;
+        row->o[d] = o_stored[d];
+        row->bound[d] = factor * b;
     }
-    *lse = stored->lse;
-    *lse_bound =
+    row->lse = stored->lse;
+    row->lse_bound =
         factor * (stored->lse_bound + (bf16 && !empty ? attn_reference_bf16_extra_lse() : 0));
 }
