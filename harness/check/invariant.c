@@ -31,11 +31,10 @@ static void begin_at(struct attn_tensor *t, size_t b, size_t i)
 struct attn_tensors check_part(const struct attn_tensors *whole, size_t b, size_t i)
 {
     struct attn_tensors part = *whole;
-    begin_at(&part.q, b, i);
-    begin_at(&part.o, b, i);
-    begin_at(&part.lse, b, i);
-    begin_at(&part.weights, b, i);
-    begin_at(&part.scores, b, i);
+    struct attn_tensor *const queries[] = {&part.q, &part.o, &part.lse, &part.weights,
+                                           &part.scores};
+    for (size_t n = 0; n < sizeof queries / sizeof *queries; n++)
+        begin_at(queries[n], b, i);
     begin_at(&part.k, b, 0);
     begin_at(&part.v, b, 0);
     return part;

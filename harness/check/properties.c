@@ -123,19 +123,6 @@ static void permute(struct trial *trials)
         permute_columns(p, &s->set.tensors.bias, &t->set.tensors.bias, s->set.shape.bias);
 }
 
-/* Calls set() for each element of an operand. */
-typedef void set_element(struct trial *trials, struct kv_place at, size_t d, uint64_t number);
-
-static void set_all(struct trial *trials, enum kv_operand operand, set_element *set)
-{
-    const struct attn_problem *p = &trials[0].problem;
-    const size_t n = operand == KV_K ? p->qk_dim : p->v_dim;
-    uint64_t number = 0;
-    for (struct kv_place at = {0}; kv_reaches(p, &trials[0].set.tensors, &at); at.j++)
-        for (size_t d = 0; d < n; d++)
-            set(trials, at, d, number++);
-}
-
 static void set_in(struct trial *trial, enum kv_operand operand, struct kv_place at, size_t d,
                    double x)
 {
@@ -143,39 +130,35 @@ static void set_in(struct trial *trial, enum kv_operand operand, struct kv_place
 }
 
 /* Dimension 0 of every key is 0 in the first trial and a constant in the second. */
-static void shift_element(struct trial *trials, struct kv_place at, size_t d, uint64_t number)
-{
-    const double scale = fabs((double)attn_problem_scale(&trials[0].problem));
-    (void)number;
-    for (int n = 0; d == 0 && n < 2; n++)
-        set_in(&trials[n], KV_K, at, d, n ? fmin(SHIFT / scale, LARGEST_SHIFT) : 0);
-}
-
 static void shift(struct trial *trials)
 {
-    set_all(trials, KV_K, shift_element);
+    const struct attn_problem *p = &trials[0].problem;
+    const double constant = fmin(SHIFT / fabs((double)attn_problem_scale(p)), LARGEST_SHIFT);
+    for (struct kv_place at = {0}; kv_reaches(p, &trials[0].set.tensors, &at); at.j++) {
+        set_in(&trials[0], KV_K, at, 0, 0);
+        set_in(&trials[1], KV_K, at, 0, constant);
+    }
 }
 
-/* V of small multiples of 1/4, which every type holds exactly, and their sum (f8e5m2 up to eight of them, i4
- * seven). */
-static void split_element(struct trial *trials, struct kv_place at, size_t d, uint64_t number)
+/* O(V1) + O(V2) - O(V1 + V2): V of small multiples of 1/4, which every type holds exactly, and their sum (f8e5m2
+ * up to eight of them, i4 seven). */
+static void add_values(struct trial *trials)
 {
     const struct attn_problem *p = &trials[0].problem;
     const uint64_t key = random_key(p->kv_len, p->v_dim);
     const unsigned most = p->kv_dtype == ATTN_F8E5M2 ? 4 : p->kv_dtype == ATTN_I4 ? 3 : 8;
-    const double x = ((double)random_below(key, 2 * number, 2 * most + 1) - most) / 4;
-    const double y = ((double)random_below(key, 2 * number + 1, 2 * most + 1) - most) / 4;
-    for (int n = 0; attn_dtype_scaled(p->kv_dtype) && d == 0 && n < 3; n++)
-        kv_rescale(p, &trials[n].set.tensors, KV_V, at, 0.25F);
-    set_in(&trials[0], KV_V, at, d, x);
-    set_in(&trials[1], KV_V, at, d, y);
-    set_in(&trials[2], KV_V, at, d, x + y);
-}
-
-/* O(V1) + O(V2) - O(V1 + V2). */
-static void add_values(struct trial *trials)
-{
-    set_all(trials, KV_V, split_element);
+    uint64_t number = 0;
+    for (struct kv_place at = {0}; kv_reaches(p, &trials[0].set.tensors, &at); at.j++) {
+        for (int n = 0; attn_dtype_scaled(p->kv_dtype) && n < 3; n++)
+            kv_rescale(p, &trials[n].set.tensors, KV_V, at, 0.25F);
+        for (size_t d = 0; d < p->v_dim; d++) {
+            const double x = ((double)random_below(key, number++, 2 * most + 1) - most) / 4;
+            const double y = ((double)random_below(key, number++, 2 * most + 1) - most) / 4;
+            set_in(&trials[0], KV_V, at, d, x);
+            set_in(&trials[1], KV_V, at, d, y);
+            set_in(&trials[2], KV_V, at, d, x + y);
+        }
+    }
 }
 
 static void unplace(struct attn_problem *p)

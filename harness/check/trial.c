@@ -103,20 +103,16 @@ static bool fail_plan(struct trial *trial, size_t at, const struct check_compari
 static bool must_equal(struct trial *trial, const struct check_kept *first, size_t first_at)
 {
     struct checker *checker = trial->checker;
+    const struct attn_tensors *const results[] = {&trial->set.tensors, &first->tensors};
     struct check_comparison of[2];
-    struct attn_tensors earlier = trial->set.tensors;
     size_t rows[DIFFERING];
-    const size_t last = trial->at, count = check_differing(&trial->problem, &first->tensors,
-                                                           &earlier, rows, DIFFERING);
+    const size_t last = trial->at,
+                 count = check_differing(&trial->problem, results[0], results[1], rows, DIFFERING);
     if (!count)
         return true;
-    earlier.o = first->tensors.o;
-    earlier.lse = first->tensors.lse;
-    earlier.weights = first->tensors.weights;
-    earlier.scores = first->tensors.scores;
     for (int n = 0; n < 2; n++)
-        if (!check_compare(checker->kernel, &trial->problem, n ? &earlier : &trial->set.tensors,
-                           rows, count, checker->threads, false, &of[n]))
+        if (!check_compare(checker->kernel, &trial->problem, results[n], rows, count,
+                           checker->threads, false, &of[n]))
             return check_give_up(trial, "no memory to compare rows");
     if (of[0].wrong_rows)
         fail_plan(trial, last, &of[0]);

@@ -139,7 +139,7 @@ bool check_ask(struct trial *trial, const struct check_mismatch *wrong, char *te
 /* ---- copies of a call's results, to be compared with those of later calls (kept.c) ------------- */
 
 struct check_kept {
-    struct attn_tensors tensors; /* its own o, lse and weights, where the problem wants them */
+    struct attn_tensors tensors; /* the set's, with results of its own */
     char *block;                 /* owned */
 };
 

@@ -7,10 +7,10 @@
 
 #include "kv.h"
 
-/* What turns off each option, by the number of its bit. */
-static const char *const off[] = {"window=-1",  "softcap=0", "sinks=0",  "alibi=0",
-                                  "ragged=0",   "page=0",    "packed=0", "shared_kv=0",
-                                  "kv_zeros=0", "keys=all"};
+/* What turns off each option and choice. */
+static const char *const off[] = {
+    "window=-1",   "softcap=0",  "sinks=0",  "alibi=0",   "ragged=0",    "page=0", "packed=0",
+    "shared_kv=0", "kv_zeros=0", "keys=all", "outputs=o", "layout=bhsd", "scale=0"};
 enum { OPTIONS = sizeof off / sizeof *off };
 
 static void drop_other(struct attn_problem *p, size_t n)
@@ -19,13 +19,7 @@ static void drop_other(struct attn_problem *p, size_t n)
         p->dtype = ATTN_F32;
     if (n <= 1)
         kv_set_type(p, p->dtype);
-    else if (n == 2)
-        p->outputs = ATTN_OUTPUT_O;
-    else if (n == 3)
-        p->layout = ATTN_BHSD;
-    else if (n == 4)
-        p->scale = 0;
-    else if (n == 5)
+    else
         p->q_heads = p->kv_heads;
 }
 
@@ -59,7 +53,7 @@ static void narrow(ptrdiff_t *side, size_t step)
  * afterwards. */
 static bool simplify(struct attn_problem *p, size_t n)
 {
-    enum { MASKS = 5, OTHERS = 6, SIZES = 6, STEPS = 3, RARE = 4 };
+    enum { MASKS = 5, OTHERS = 3, SIZES = 6, STEPS = 3, RARE = 4 };
     size_t *const sizes[] = {&p->batch, &p->q_len,  &p->kv_len,
                              &p->v_dim, &p->qk_dim, &p->index_count};
     ptrdiff_t *const sides[] = {&p->window_left, &p->window_right};

@@ -87,13 +87,12 @@ static struct tensors_view drafts(const struct attn_problem *p, const struct ten
 static struct tensors_view lists(const struct attn_problem *p, const struct tensors_shape *shape)
 {
     const bool packed = p->options & ATTN_OPTION_PACKED;
-    return (struct tensors_view){.batch = packed ? 1 : p->batch,
-                                 .heads = p->kv_heads,
-                                 .rows = packed ? shape->lists : attn_lists(p, p->q_len),
-                                 .cols = p->index_count,
-                                 .order = ATTN_BHSD,
-                                 .dense = 3,
-                                 .shared = packed};
+    struct tensors_view view =
+        rows_of(p, packed ? 1 : p->batch, p->kv_heads,
+                packed ? shape->lists : attn_lists(p, p->q_len), p->index_count, packed);
+    view.order = ATTN_BHSD;
+    view.rows_apart = false;
+    return view;
 }
 
 static struct tensors_view vector(size_t cols)
