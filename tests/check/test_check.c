@@ -72,9 +72,8 @@ static const struct {
 
 #define SANITIZED_ROWS 5 /* the first, which sanitizers are given, too */
 
-static void honest_kernels_pass(void **state)
+TEST(honest_kernels_pass)
 {
-    (void)state;
     for (size_t n = 0; n < (sanitized_in_ci() ? SANITIZED_ROWS : COUNT(honest)); n++) {
         const struct problem_case c = case_of(honest[n].problem, honest[n].input);
         assert_passes(honest[n].kernel, &c);
@@ -84,9 +83,8 @@ static void honest_kernels_pass(void **state)
 /* A kernel that folds log2(e) into the scale errs by an ulp or two in LSE, whichever row.  Where all rows
  * were alike they erred by the same, which is no RMS: at these dimensions it came to more than 8 times that
  * of naive, whose sum happened to be exact. */
-static void a_rounding_of_one_score_is_no_lost_precision(void **state)
+TEST(a_rounding_of_one_score_is_no_lost_precision)
 {
-    (void)state;
     static const char *const problems[] = {"s=16,d=40", "s=16,d=61", "s=16,d=103"};
     skip_if_sanitized();
     for (size_t n = 0; n < COUNT(problems); n++) {
@@ -111,9 +109,8 @@ static void move_lse(const struct attn_plan *plan, const struct attn_tensors *t)
 
 /* Two numbers are no sample: of these naive's sums of 255 products happen to be exact to a tenth of what is
  * to be expected, 2e-7. */
-static void two_rows_are_no_sample(void **state)
+TEST(two_rows_are_no_sample)
 {
-    (void)state;
     struct attn_kernel kernel = wrong_honest;
     struct check_result result;
     const struct problem_case c = case_of("sq=2,skv=2,d=255,kv_dtype=i8", "normal:1");
@@ -130,9 +127,8 @@ static void two_rows_are_no_sample(void **state)
 /* Drawn problems on which a check once called right kernels wrong: its own 1 - w1 was off by more than a
  * kernel that computes in double; weights of scores around 2^31 were held to first order; a V that is part of
  * K became larger than float16 holds. */
-static void drawn_problems_pass(void **state)
+TEST(drawn_problems_pass)
 {
-    (void)state;
     static const struct {
         const char *kernel, *problem, *input;
     } cases[] = {
@@ -183,9 +179,8 @@ static const struct {
     {&wrong_nan_leaks, ATTN_CAVEAT_NAN_VANISHES, CAUSAL, "nan in v"},
 };
 
-static void what_is_admitted_is_not_judged(void **state)
+TEST(what_is_admitted_is_not_judged)
 {
-    (void)state;
     for (size_t n = 0; n < COUNT(admitted); n++) {
         const struct problem_case c = case_of(admitted[n].problem, "normal:1");
         struct attn_kernel kernel = *admitted[n].kernel;
@@ -203,9 +198,8 @@ static void what_is_admitted_is_not_judged(void **state)
 
 /* One query and one key: a row for each input, and o = v is exact, so that the naive kernel has no
  * error to compare with. */
-static void the_smallest_problem_passes(void **state)
+TEST(the_smallest_problem_passes)
 {
-    (void)state;
     struct check_result result;
     const struct problem_case c = case_of("s=1,d=1", "normal:1");
     assert_true(check_kernel(&wrong_honest, &c, THREADS, CHECK_FULL, &result));
@@ -226,9 +220,8 @@ static void refuse_keys(struct attn_plan *plan)
     }
 }
 
-static void a_library_may_refuse(void **state)
+TEST(a_library_may_refuse)
 {
-    (void)state;
     const struct problem_case c = case_of("h=2,sq=40,skv=70,d=16", "normal:1");
     struct check_result result;
     struct attn_kernel kernel = wrong_honest;
@@ -242,9 +235,8 @@ static void a_library_may_refuse(void **state)
     assert_non_null(strstr(result.why, "the kernel does not support this problem"));
 }
 
-static void sampled_rows_are_counted(void **state)
+TEST(sampled_rows_are_counted)
 {
-    (void)state;
     struct check_result result;
     const struct problem_case c = case_of("h=4,s=100,d=8", "normal:1");
     assert_true(check_kernel(&wrong_honest, &c, THREADS, CHECK_INVARIANT, &result));
@@ -256,9 +248,8 @@ static void sampled_rows_are_counted(void **state)
 
 /* ---- timed results ------------------------------------------------------------------------- */
 
-static void timed_results_are_judged(void **state)
+TEST(timed_results_are_judged)
 {
-    (void)state;
     const struct problem_case c = case_of("h=2,s=50,d=16", "normal:1");
     struct tensor_set sets[2];
     struct attn_plan plan;
@@ -285,9 +276,8 @@ static void timed_results_are_judged(void **state)
 }
 
 /* The reference of a timed call does not compute in what the call left behind, nor does the next. */
-static void timed_calls_leave_rounding_alone(void **state)
+TEST(timed_calls_leave_rounding_alone)
 {
-    (void)state;
     const struct problem_case c = case_of("h=2,s=50,d=16", "normal:1");
     struct check_result result = {.ok = true};
     struct tensor_set set = filled(&c, (struct tensors_layout){0}, 0);
@@ -320,9 +310,8 @@ static int lend(const struct problem_case *c)
     return fd;
 }
 
-static void a_lent_reference_gives_the_same_verdict(void **state)
+TEST(a_lent_reference_gives_the_same_verdict)
 {
-    (void)state;
     static const struct {
         const struct attn_kernel *kernel;
         const char *problem;
@@ -347,9 +336,8 @@ static void a_lent_reference_gives_the_same_verdict(void **state)
 
 /* The last double of the file belongs to the last row: spoilt, it must be noticed where the
  * reference is used, and only there. */
-static void a_lent_reference_is_used_for_its_case_only(void **state)
+TEST(a_lent_reference_is_used_for_its_case_only)
 {
-    (void)state;
     const struct problem_case c = case_of("h=2,s=20,d=8", "normal:4");
     const int fd = lend(&c);
     const off_t end = lseek(fd, 0, SEEK_END);
@@ -375,9 +363,8 @@ static void a_lent_reference_is_used_for_its_case_only(void **state)
     close(fd);
 }
 
-static void half_a_reference_is_not_used(void **state)
+TEST(half_a_reference_is_not_used)
 {
-    (void)state;
     const struct problem_case c = case_of("h=2,s=20,d=8", "normal:4");
     size_t count;
     int fd = lend(&c);

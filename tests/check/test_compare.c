@@ -11,9 +11,8 @@
 #include "check_kernel.h"
 #include "problem/filled_tensors.h"
 
-static void smaller_problems_keep_their_tails(void **state)
+TEST(smaller_problems_keep_their_tails)
 {
-    (void)state;
     static const char *const problems[] = {
         "b=4,hq=32,hkv=8,s=1024,d=128,mask=causal",
         "hq=32,hkv=8,sq=1,skv=100003,d=128",
@@ -40,9 +39,8 @@ static void smaller_problems_keep_their_tails(void **state)
 }
 
 /* Pages are filled whole, however few keys they hold. */
-static void long_pages_are_shortened(void **state)
+TEST(long_pages_are_shortened)
 {
-    (void)state;
     const struct problem_case c = case_of("b=3,h=2,s=8,d=64,page=200016", "normal:1");
     const struct attn_problem small = check_shrink(&c.problem, 5e7);
     assert_int_equal(small.kv_len, 8);
@@ -51,7 +49,7 @@ static void long_pages_are_shortened(void **state)
 
 /* As many heads and sequences as have the rows, no fewer than two of each or four of different lengths,
  * and never more than the case's; lengths stay. */
-static void narrow_cases_have_rows_enough(void **state)
+TEST(narrow_cases_have_rows_enough)
 {
     static const struct {
         const char *problem;
@@ -66,7 +64,6 @@ static void narrow_cases_have_rows_enough(void **state)
         {"b=3,hq=4,hkv=4,sq=2048,skv=2048,d=128,ragged=1", 64, 3, 2, 2},
         {"b=8,hq=32,hkv=8,sq=1,skv=16,d=128", 64, 8, 32, 8},
     };
-    (void)state;
     for (size_t n = 0; n < COUNT(table); n++) {
         const struct problem_case c = case_of(table[n].problem, "normal:1");
         const struct attn_problem s = check_narrow(&c.problem, 5e7, table[n].rows);
@@ -79,9 +76,8 @@ static void narrow_cases_have_rows_enough(void **state)
 
 /* A small case has every option of the large one, four sequences where lengths differ, and lengths in
  * proportion. */
-static void smaller_cases_keep_their_options(void **state)
+TEST(smaller_cases_keep_their_options)
 {
-    (void)state;
     const struct problem_case c =
         case_of("b=64,hq=8,hkv=2,sq=16,skv=8192,d=128,mask=causal+bool,softcap=30,sinks=1,ragged=1,"
                 "packed=1,page=64,kv_dtype=i8",
@@ -119,9 +115,8 @@ static void naive_noted(const struct attn_plan *plan, const struct attn_tensors 
 }
 
 /* One with more queries than keys is made from this one, which has very many keys. */
-static void adversaries_of_decode_are_small(void **state)
+TEST(adversaries_of_decode_are_small)
 {
-    (void)state;
     struct attn_kernel kernel = *attn_find("naive", ATTN_ISA_BASELINE);
     kernel.workspace_size = naive_workspace;
     kernel.execute = naive_noted;
@@ -131,9 +126,8 @@ static void adversaries_of_decode_are_small(void **state)
     assert_true(largest_work >= 4000 * 16 && largest_work <= 5e7);
 }
 
-static void rows_are_picked_everywhere(void **state)
+TEST(rows_are_picked_everywhere)
 {
-    (void)state;
     const struct problem_case c = case_of("b=2,h=8,s=1000,d=64", "normal:1");
     static const struct attn_tensors none;
     for (uint64_t seed = 0; seed < 20; seed++) {
@@ -157,9 +151,8 @@ static void rows_are_picked_everywhere(void **state)
     free(rows);
 }
 
-static void edges_of_tiles_and_shares_are_among_the_rows(void **state)
+TEST(edges_of_tiles_and_shares_are_among_the_rows)
 {
-    (void)state;
     size_t edges[128];
     const size_t count = check_edges(1000, 3, edges, 128);
     static const size_t expected[] = {0,   999, 15,  16,  17,  63,  64,  65,
@@ -175,9 +168,8 @@ static void edges_of_tiles_and_shares_are_among_the_rows(void **state)
     assert_int_equal(check_edges(5000, 8, edges, 7), 7);
 }
 
-static void large_problems_afford_fewer_rows(void **state)
+TEST(large_problems_afford_fewer_rows)
 {
-    (void)state;
     const struct problem_case small = case_of("h=8,s=2048,d=64", "normal:1");
     const struct problem_case large = case_of("h=1,s=65536,d=128", "normal:1");
     assert_int_equal(check_affordable_rows(&small.problem), 8 * 2048);

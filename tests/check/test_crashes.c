@@ -27,9 +27,8 @@
 #define DECLARE(name, ...) extern const struct attn_kernel wrong_##name;
 CRASHES(DECLARE)
 
-static void crashes_say_what_ran(void **state)
+TEST(crashes_say_what_ran)
 {
-    (void)state;
 #define ROW(name, problem, text) {&wrong_##name, problem, text},
     static const struct {
         const struct attn_kernel *kernel;
@@ -53,9 +52,8 @@ extern const struct attn_kernel wrong_nan_vanishes_alone, wrong_nan_vanishes_in_
     wrong_differs_by_threads, wrong_races;
 
 /* Thread counts are judged together, and each is told what it did itself: NULL where it passed. */
-static void either_count_is_caught(void **state)
+TEST(either_count_is_caught)
 {
-    (void)state;
     static const struct {
         const struct attn_kernel *kernel;
         const char *problem, *phase, *text[2];
@@ -100,9 +98,8 @@ static void check_without_memory(const void *order)
     check_one(order);
 }
 
-static void lack_of_memory_is_no_failure(void **state)
+TEST(lack_of_memory_is_no_failure)
 {
-    (void)state;
 #ifdef __SANITIZE_ADDRESS__
     skip(); /* it ends the process */
 #endif

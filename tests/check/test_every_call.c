@@ -40,9 +40,8 @@ static void check_spoiled(const void *order)
 
 /* A kernel that is honest but for one call of a whole check is caught whichever call it is, in the phase of
  * that call; and there are all the phases of a plain problem. */
-static void no_call_goes_unjudged(void **state)
+TEST(no_call_goes_unjudged)
 {
-    (void)state;
     struct attn_kernel honest = wrong_spoils_one_call;
     struct order order = {&honest, "hq=4,hkv=2,sq=5,skv=12,d=4,dv=3", "normal", CHECK_THOROUGH};
     size_t different = 0;

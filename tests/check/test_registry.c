@@ -69,9 +69,8 @@ static bool passes_draw(const struct drawn_property *property, const struct prob
     return true;
 }
 
-static void drawn_problems_pass(void **state)
+TEST(drawn_problems_pass)
 {
-    (void)state;
     const struct drawn_property property = {.kernel = tested, .holds = passes_draw};
     tested_ran +=
         drawn_hold(&property, &(struct drawn_series){.draw = draw, .seed = 1, .count = DRAWS});
@@ -79,9 +78,8 @@ static void drawn_problems_pass(void **state)
 }
 
 /* Multi-head latent attention: one KV head, whose keys are wide and hold the values. */
-static void latent_heads_pass(void **state)
+TEST(latent_heads_pass)
 {
-    (void)state;
     static const char *const problems[] = {
         "hq=16,hkv=1,sq=1,skv=70,d=576,dv=512,shared_kv=1,outputs=o+lse",
         "b=2,hq=5,hkv=1,sq=3,skv=130,d=576,dv=512,shared_kv=1,ragged=1,mask=causal",
@@ -137,9 +135,8 @@ static bool is_asked(enum kind kind)
     }
 }
 
-static void problems_pass_in_full(void **state)
+TEST(problems_pass_in_full)
 {
-    (void)state;
     static const struct {
         const char *problem;
         enum kind kind;

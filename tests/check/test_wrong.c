@@ -165,9 +165,8 @@ INVARIANT(DECLARE)
 #define PREFIX(X) X(differs_by_prefix, PLAIN ",b=3,page=16", "pages of its own", "in shared ones")
 PREFIX(DECLARE)
 
-static void what_depends_on_the_batch_is_caught(void **state)
+TEST(what_depends_on_the_batch_is_caught)
 {
-    (void)state;
 #define ROW(name, problem, phase, text) \
     {{&wrong_##name, problem, "normal", CHECK_INVARIANT}, phase, text},
 #define ROW_OF_PREFIX(name, problem, phase, text) \
@@ -180,9 +179,8 @@ static void what_depends_on_the_batch_is_caught(void **state)
     passes(&wrong_honest, CHECK_INVARIANT);
 }
 
-static void wrong_kernels_are_caught(void **state)
+TEST(wrong_kernels_are_caught)
 {
-    (void)state;
 #define ROW(name, problem, phase, text) \
     {{&wrong_##name, problem, "normal", CHECK_FULL}, phase, text},
     static const struct catch table[] = {CATCHES(ROW)}, rare[] = {RARE_NUMBERS(ROW)},
@@ -195,16 +193,14 @@ static void wrong_kernels_are_caught(void **state)
 }
 
 /* What a kernel does to its threads is its own business where it undoes it. */
-static void a_restored_environment_passes(void **state)
+TEST(a_restored_environment_passes)
 {
-    (void)state;
     passes(&wrong_restores_flush, CHECK_FULL);
 }
 
 /* `attnbench check --help` says so: one element within its bound, among too many for the RMS. */
-static void one_element_off_of_many_passes(void **state)
+TEST(one_element_off_of_many_passes)
 {
-    (void)state;
     passes(&wrong_one_element_off_of_many, CHECK_FULL);
 }
 

@@ -166,9 +166,8 @@
 CATCHES(DECLARE)
 UNUSED(DECLARE)
 
-static void wrong_options_are_caught(void **state)
+TEST(wrong_options_are_caught)
 {
-    (void)state;
 #define ROW(name, problem, input, phase, text) \
     {{&wrong_##name, problem, input, CHECK_FULL}, phase, text},
     static const struct catch table[] = {CATCHES(ROW)}, unused[] = {UNUSED(ROW)};

@@ -18,9 +18,8 @@ static struct case_list batches_of(const char *model, const char *batch)
 }
 
 /* A batch as servers describe it: packed, ragged, paged, or, of one length, none of these. */
-static void a_batch_is_a_case_of_its_sequences(void **state)
+TEST(a_batch_is_a_case_of_its_sequences)
 {
-    (void)state;
     static const struct {
         const char *batch, *name, *problem, *input, *what;
     } batches[] = {
@@ -79,9 +78,8 @@ static bool batch_of(const char *trace, const char *batch, struct case_list *lis
     return added;
 }
 
-static void a_trace_has_the_lengths_of_its_requests(void **state)
+TEST(a_trace_has_the_lengths_of_its_requests)
 {
-    (void)state;
     static const struct {
         const char *trace, *batch, *input;
     } traces[] = {
@@ -106,9 +104,8 @@ static void a_trace_has_the_lengths_of_its_requests(void **state)
     }
 }
 
-static void a_trace_with_a_bad_line_is_refused_with_its_number(void **state)
+TEST(a_trace_with_a_bad_line_is_refused_with_its_number)
 {
-    (void)state;
     static const struct {
         const char *trace, *batch, *message;
     } traces[] = {

@@ -11,9 +11,8 @@
 
 /* ---- the command line ---------------------------------------------------------------------- */
 
-static void problems_are_named_after_what_they_are(void **state)
+TEST(problems_are_named_after_what_they_are)
 {
-    (void)state;
     static const struct {
         const char *text, *name;
     } problems[] = {
@@ -53,9 +52,8 @@ static void problems_are_named_after_what_they_are(void **state)
     cases_free(&list);
 }
 
-static void bad_problems_are_refused(void **state)
+TEST(bad_problems_are_refused)
 {
-    (void)state;
     struct case_list list = {0};
     assert_false(cases_add_problem(&list, "h=8,skw=4", message, sizeof message));
     assert_string_equal(message,
@@ -70,9 +68,8 @@ static void bad_problems_are_refused(void **state)
 }
 
 /* Each case is one that its own text gives, and the text gives the same cases again. */
-static void a_sweep_is_a_case_for_each_value(void **state)
+TEST(a_sweep_is_a_case_for_each_value)
 {
-    (void)state;
     static const struct {
         const char *text;
         size_t count;
@@ -110,9 +107,8 @@ static void a_sweep_is_a_case_for_each_value(void **state)
     }
 }
 
-static void wrong_sweeps_are_refused_where_they_are_wrong(void **state)
+TEST(wrong_sweeps_are_refused_where_they_are_wrong)
 {
-    (void)state;
     static const struct {
         const char *text, *message;
     } wrong[] = {
@@ -144,9 +140,8 @@ static void wrong_sweeps_are_refused_where_they_are_wrong(void **state)
     }
 }
 
-static void cases_are_selected_by_name_and_pattern(void **state)
+TEST(cases_are_selected_by_name_and_pattern)
 {
-    (void)state;
     struct case_list list = {0};
     assert_true(cases_load(&list, "tiny,short", message, sizeof message));
     assert_true(
@@ -171,9 +166,8 @@ static void cases_are_selected_by_name_and_pattern(void **state)
 
 /* ---- files of inputs ----------------------------------------------------------------------- */
 
-static void files_are_found_as_written_then_beside_the_suite_then_in_the_data(void **state)
+TEST(files_are_found_as_written_then_beside_the_suite_then_in_the_data)
 {
-    (void)state;
     struct case_list list = {0};
     struct input absent = {.kind = INPUT_FILE, .path = "minilm-gettysburg.safetensors"};
     char path[CASES_PATH];
@@ -214,9 +208,8 @@ static void files_are_found_as_written_then_beside_the_suite_then_in_the_data(vo
     remove("data");
 }
 
-static void nothing_leads_out_of_the_data(void **state)
+TEST(nothing_leads_out_of_the_data)
 {
-    (void)state;
     static const struct {
         const char *path;
         bool found;

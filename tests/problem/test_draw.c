@@ -7,9 +7,8 @@
 
 enum { COUNT = 500 };
 
-static void problems_are_valid_and_cheap(void **state)
+TEST(problems_are_valid_and_cheap)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < 20; seed++)
         for (size_t n = 0; n < COUNT; n++) {
             struct problem_case c, again;
@@ -30,9 +29,8 @@ static void problems_are_valid_and_cheap(void **state)
 }
 
 /* Less than one query of a long sequence takes. */
-static void a_small_limit_is_kept(void **state)
+TEST(a_small_limit_is_kept)
 {
-    (void)state;
     for (size_t n = 0; n < COUNT; n++) {
         struct problem_case c;
         draw_case(&c, 1, n, 1000);
@@ -42,12 +40,11 @@ static void a_small_limit_is_kept(void **state)
 }
 
 /* Of one seed as many as a check draws. */
-static void shapes_are_those_that_errors_hide_in(void **state)
+TEST(shapes_are_those_that_errors_hide_in)
 {
     static const size_t dims[] = {80, 96, 112, 160, 192};
     size_t plain = 0, of_dim[sizeof dims / sizeof *dims] = {0}, below_64 = 0, long_queries = 0;
     size_t longest = 0;
-    (void)state;
     for (size_t n = 0; n < COUNT; n++) {
         struct problem_case c;
         draw_case(&c, 1, n, DRAW_WORK);
@@ -67,10 +64,9 @@ static void shapes_are_those_that_errors_hide_in(void **state)
 }
 
 /* Of any seed: what stood in no list of usual shapes, where planted errors went unseen. */
-static void shapes_are_also_unusual(void **state)
+TEST(shapes_are_also_unusual)
 {
     enum { KINDS = 16 };
-    (void)state;
     for (uint64_t seed = 1; seed <= 20; seed++) {
         size_t count[KINDS] = {0};
         for (size_t n = 0; n < COUNT; n++) {
@@ -114,10 +110,9 @@ static bool always(const void *context, struct problem_case *c)
 }
 
 /* To one head of one query and one key, f32. */
-static void every_problem_can_be_made_simple(void **state)
+TEST(every_problem_can_be_made_simple)
 {
     char text[PARSE_TEXT];
-    (void)state;
     for (size_t n = 0; n < 20; n++) {
         struct problem_case c;
         draw_case(&c, 1, n, DRAW_WORK);
@@ -135,13 +130,12 @@ static bool few_keys_in_pages(const void *context, struct problem_case *c)
 }
 
 /* What is needed stays. */
-static void the_simplest_case_is_found(void **state)
+TEST(the_simplest_case_is_found)
 {
     struct problem_case c = {.input.seed = 1};
     struct parse_error error;
     char text[PARSE_TEXT];
     size_t tries = 0;
-    (void)state;
     assert_true(parse_problem("b=3,hq=9,hkv=3,sq=40,skv=70,d=24,page=16,window=30:5,mask=causal,"
                               "dtype=bf16,outputs=o+lse,scale=2",
                               &c.problem, &error));

@@ -36,7 +36,7 @@ static void assert_shape(const struct safetensors *file, const char *name, const
     assert_int_equal((uintptr_t)t->data % 64, 0);
 }
 
-static void names_and_shapes(void **state)
+TEST(names_and_shapes)
 {
     static const struct {
         const char *problem;
@@ -63,7 +63,6 @@ static void names_and_shapes(void **state)
     char message[256];
     struct exchange *exchange = exchange_open(message, sizeof message);
     assert_non_null(exchange);
-    (void)state;
     for (size_t n = 0; n < sizeof table / sizeof *table; n++)
         for (size_t shift = 0; shift < 256; shift += 192) {
             const struct attn_problem problem = problem_of(table[n].problem);
@@ -87,7 +86,7 @@ static void arrange(struct exchange *exchange, const struct attn_problem *p,
 }
 
 /* As docs/protocol.md states them, and nothing else: V that is part of K is not there. */
-static void every_operand_has_its_shape(void **state)
+TEST(every_operand_has_its_shape)
 {
     static const struct {
         const char *problem, *absent;
@@ -117,7 +116,6 @@ static void every_operand_has_its_shape(void **state)
     };
     char message[256];
     struct exchange *exchange = exchange_open(message, sizeof message);
-    (void)state;
     for (size_t n = 0; n < sizeof table / sizeof *table; n++) {
         const struct attn_problem problem = problem_of(table[n].problem);
         const struct tensors_shape shape = tensors_shape_most(&problem, NULL);
@@ -132,13 +130,12 @@ static void every_operand_has_its_shape(void **state)
 }
 
 /* Distances between operands change with the shift, as they do in this program's own files. */
-static void operands_are_shifted(void **state)
+TEST(operands_are_shifted)
 {
     char message[256];
     ptrdiff_t apart[2];
     const struct attn_problem problem = problem_of("h=2,s=16,d=16");
     struct exchange *exchange = exchange_open(message, sizeof message);
-    (void)state;
     for (int n = 0; n < 2; n++) {
         assert_true(
             exchange_arrange(exchange, &problem, &plain, 1, n ? 320 : 0, message, sizeof message));
@@ -172,14 +169,13 @@ static double element(const struct safetensor *t, const struct attn_problem *p, 
     return safetensors_get(t, row * t->shape[3] + at[3]);
 }
 
-static void operands_arrive(void **state)
+TEST(operands_arrive)
 {
     static const char *const texts[] = {"b=2,hq=3,hkv=3,sq=4,skv=2,d=5",
                                         "b=2,hq=3,hkv=3,sq=4,skv=2,d=5,layout=bshd"};
     const struct tensors_layout padded = {.guard = TENSORS_GUARD_BACK, .row_padding = 3};
     const size_t at[] = {1, 2, 3, 4};
     char message[256];
-    (void)state;
     for (size_t n = 0; n < 2; n++) {
         const struct attn_problem problem = problem_of(texts[n]);
         struct exchange *exchange = exchange_open(message, sizeof message);
@@ -199,11 +195,10 @@ static void operands_arrive(void **state)
 
 /* In a check every dimension is written out, of whatever shape the operands are; in a measurement what is
  * shared is there once. */
-static void masks_arrive(void **state)
+TEST(masks_arrive)
 {
     const struct tensors_layout padded = {.guard = TENSORS_GUARD_BACK, .row_padding = 3};
     char message[256];
-    (void)state;
     const struct problem_case c =
         case_of("b=2,h=3,sq=4,skv=5,d=2,dtype=bf16,mask=bias+bool", "normal:1+bias:keys");
     struct exchange *exchange = exchange_open(message, sizeof message);
@@ -232,14 +227,13 @@ static void masks_arrive(void **state)
 }
 
 /* What lies behind the rows, pages and entries that there are is nothing that anybody may read. */
-static void fewer_rows_and_pages_than_there_is_room_for(void **state)
+TEST(fewer_rows_and_pages_than_there_is_room_for)
 {
     static const struct tensors_layout padded = {.guard = TENSORS_GUARD_BACK, .row_padding = 3};
     const struct problem_case c =
         case_of("b=2,h=1,sq=4,skv=6,d=2,packed=1,ragged=1,page=2", "normal:1+qlens:1:3+lens:1:3");
     struct tensor_set set = filled(&c, padded, 0);
     char message[256];
-    (void)state;
     const struct attn_tensors *t = &set.tensors;
     const struct tensors_shape shape = tensors_shape_most(&c.problem, t);
     assert_true(t->q_rows == 4 && shape.q_rows == 8 && t->pages < shape.pages);
@@ -289,7 +283,7 @@ static void write_f32(const struct exchange *exchange, const char *name, size_t 
 }
 
 /* Results come back row by row; what was not written since the last time counts as unwritten. */
-static void results_come_back_row_by_row(void **state)
+TEST(results_come_back_row_by_row)
 {
     const struct tensors_layout padded = {.guard = TENSORS_GUARD_BACK, .row_padding = 3};
     const struct attn_problem problem = problem_of("hq=3,hkv=3,sq=4,skv=2,d=5,outputs=o+lse");
@@ -297,7 +291,6 @@ static void results_come_back_row_by_row(void **state)
     struct tensor_set set = allocated(&problem, padded);
     char message[256];
     struct exchange *exchange = exchange_open(message, sizeof message);
-    (void)state;
     assert_true(exchange_arrange(exchange, &problem, &plain, 2, 64, message, sizeof message));
     for (size_t n = 0; n < 3 * 4 * 5; n++)
         write_f32(exchange, "o.1", n, (float)n);
@@ -319,12 +312,11 @@ static void results_come_back_row_by_row(void **state)
 }
 
 /* A file that has grown stays as it is, because the other program may have it mapped. */
-static void smaller_problems_follow(void **state)
+TEST(smaller_problems_follow)
 {
     static const char *const texts[] = {"h=1,s=8,d=8", "h=4,s=512,d=64", "h=1,s=8,d=8"};
     char message[256];
     struct exchange *exchange = exchange_open(message, sizeof message);
-    (void)state;
     for (size_t n = 0; n < 3; n++) {
         const struct attn_problem problem = problem_of(texts[n]);
         assert_true(exchange_arrange(exchange, &problem, &plain, 2, 64, message, sizeof message));

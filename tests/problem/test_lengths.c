@@ -32,9 +32,8 @@ static size_t sum(const size_t *x, size_t n)
     return total;
 }
 
-static void lengths_have_their_ends_and_mean(void **state)
+TEST(lengths_have_their_ends_and_mean)
 {
-    (void)state;
     static const struct {
         const char *input;
         size_t lo, hi;
@@ -63,9 +62,8 @@ static void lengths_have_their_ends_and_mean(void **state)
 }
 
 /* Memory is allocated by the sums, whatever the seed. */
-static void seeds_deal_the_same_lengths(void **state)
+TEST(seeds_deal_the_same_lengths)
 {
-    (void)state;
     static const char *const inputs[] = {"normal:1+lens:3:90+qlens:0:40",
                                          "normal:2+lens:3:90+qlens:0:40"};
     struct lengths l[2];
@@ -87,9 +85,8 @@ static void seeds_deal_the_same_lengths(void **state)
     lengths_free(&l[1]);
 }
 
-static void decode_and_prefill_are_mixed(void **state)
+TEST(decode_and_prefill_are_mixed)
 {
-    (void)state;
     const struct problem_case c =
         case_of("b=9,sq=128,skv=512,d=8,packed=1,ragged=1", "normal+decode:6+lens:128:512");
     struct lengths l = found(&c);
@@ -104,9 +101,8 @@ static void decode_and_prefill_are_mixed(void **state)
     lengths_free(&l);
 }
 
-static void what_is_left_out_follows_the_problem(void **state)
+TEST(what_is_left_out_follows_the_problem)
 {
-    (void)state;
     const struct {
         const char *problem;
         bool q_varies, kv_varies, equal;
@@ -148,9 +144,8 @@ static void what_is_left_out_follows_the_problem(void **state)
 }
 
 /* In their order, whatever the seed. */
-static void sequences_one_by_one_are_as_they_are_written(void **state)
+TEST(sequences_one_by_one_are_as_they_are_written)
 {
-    (void)state;
     static const struct {
         const char *problem, *input;
         size_t q[4], kv[4];
@@ -177,9 +172,8 @@ static void sequences_one_by_one_are_as_they_are_written(void **state)
 }
 
 /* For another number of sequences they are spread between the same ends. */
-static void sequences_that_do_not_fit_are_spread(void **state)
+TEST(sequences_that_do_not_fit_are_spread)
 {
-    (void)state;
     struct problem_case c =
         case_of("b=4,sq=9,skv=64,d=8,packed=1,ragged=1", "normal+batch:q9s64,2q1s7,q3");
     char text[PARSE_TEXT];
@@ -194,9 +188,8 @@ static void sequences_that_do_not_fit_are_spread(void **state)
 
 /* ---- rows ---------------------------------------------------------------------------------- */
 
-static void rows_are_those_that_there_are(void **state)
+TEST(rows_are_those_that_there_are)
 {
-    (void)state;
     static const char *const problems[] = {"b=4,hq=3,hkv=1,sq=5,skv=9,d=4",
                                            "b=4,hq=3,hkv=1,sq=5,skv=9,d=4,packed=1"};
     static const char *const inputs[] = {"normal", "normal:2+qlens:0:5:2"};
@@ -221,9 +214,8 @@ static void rows_are_those_that_there_are(void **state)
 
 /* What the sequences have, not what the largest has so many times: two prompts of 4 tokens and three
  * queries on 16 keys each. */
-static void work_is_that_of_the_sequences(void **state)
+TEST(work_is_that_of_the_sequences)
 {
-    (void)state;
     struct case_list list = {0};
     char message[256];
     assert_true(batch_cases_add(&list, "hq=4,hkv=2,d=8,mask=causal", "2q4,3q1s16:page8", message,

@@ -106,9 +106,8 @@ static size_t judge_layer(const struct layer *layer)
     return judged;
 }
 
-static void kernels_agree_with_the_model(void **state)
+TEST(kernels_agree_with_the_model)
 {
-    (void)state;
     for (size_t n = 0; n < sizeof layers / sizeof *layers; n++)
         assert_true(judge_layer(&layers[n]) > 0);
 }

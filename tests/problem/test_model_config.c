@@ -27,9 +27,8 @@ static bool read_config(const char *config, const char *model, const char *prefi
 #define B "b=1,hq=4,"
 
 /* A pass over 64 tokens: the problem and the number of layers of each kind. */
-static void fields_say_what_layers_compute(void **state)
+TEST(fields_say_what_layers_compute)
 {
-    (void)state;
     static const struct {
         const char *config;
         struct {
@@ -104,9 +103,8 @@ static void fields_say_what_layers_compute(void **state)
     }
 }
 
-static void a_token_of_latent_attention_is_on_the_shared_cache(void **state)
+TEST(a_token_of_latent_attention_is_on_the_shared_cache)
 {
-    (void)state;
     struct case_list list;
     assert_true(read_config(TEXT("\"kv_lora_rank\": 32, \"qk_rope_head_dim\": 8, "
                                  "\"qk_nope_head_dim\": 8, \"v_head_dim\": 12"),
@@ -134,9 +132,8 @@ static void a_token_of_latent_attention_is_on_the_shared_cache(void **state)
     "\"encoder_layers\": 3, \"decoder_layers\": 5, \"torch_dtype\": \"float16\", " \
     "\"encoder_attention_heads\": 4, \"decoder_attention_heads\": 2"
 
-static void an_encoder_and_its_decoder_are_three_kinds_of_layer(void **state)
+TEST(an_encoder_and_its_decoder_are_three_kinds_of_layer)
 {
-    (void)state;
     static const struct {
         const char *config, *encoder, *self, *cross; /* a pass over 64 tokens, a token on 32 */
         size_t encoders, decoders;
@@ -171,9 +168,8 @@ static void an_encoder_and_its_decoder_are_three_kinds_of_layer(void **state)
     }
 }
 
-static void other_layers_are_left_out_and_named(void **state)
+TEST(other_layers_are_left_out_and_named)
 {
-    (void)state;
     struct case_list list;
     assert_true(read_config(TEXT("\"model_type\": \"qwen3_next\", \"full_attention_interval\": 3"),
                             "m.json", "64", NULL, &list));
@@ -183,9 +179,8 @@ static void other_layers_are_left_out_and_named(void **state)
     cases_free(&list);
 }
 
-static void a_file_in_a_folder_has_the_folders_name(void **state)
+TEST(a_file_in_a_folder_has_the_folders_name)
 {
-    (void)state;
     struct case_list list = {0};
     const struct model_asked asked = {"My Model-7B/config.json", "64", NULL, NULL};
     assert_int_equal(mkdir("My Model-7B", 0700), 0);
@@ -196,9 +191,8 @@ static void a_file_in_a_folder_has_the_folders_name(void **state)
     cases_free(&list);
 }
 
-static void a_file_that_lacks_something_is_refused_with_the_field(void **state)
+TEST(a_file_that_lacks_something_is_refused_with_the_field)
 {
-    (void)state;
     static const struct {
         const char *config, *message;
     } wrong[] = {

@@ -20,9 +20,8 @@ static bool read_config(const char *config, struct model *model)
 #define SIZES "\"num_hidden_layers\": 6, \"num_attention_heads\": 4, \"hidden_size\": 64"
 #define TEXT(fields) "{" SIZES ", " fields "}"
 
-static void a_name_that_is_nearly_right_is_refused(void **state)
+TEST(a_name_that_is_nearly_right_is_refused)
 {
-    (void)state;
     static const struct {
         const char *config, *message;
     } wrong[] = {
@@ -50,9 +49,8 @@ static void a_name_that_is_nearly_right_is_refused(void **state)
 }
 
 /* Fields and types of published files that are close to known ones, or that nothing here reads. */
-static void names_of_other_things_are_let_be(void **state)
+TEST(names_of_other_things_are_let_be)
 {
-    (void)state;
     static const char *const fields[] = {
         "\"model_type\": \"qwen2\", \"rope_scaling\": null, \"rope_theta\": 1e4, "
         "\"vocab_size\": 9, "
@@ -84,9 +82,8 @@ static void names_of_other_things_are_let_be(void **state)
     }
 }
 
-static void what_no_field_says_is_told(void **state)
+TEST(what_no_field_says_is_told)
 {
-    (void)state;
 #define ALL "\"num_key_value_heads\": 2, \"head_dim\": 16, \"torch_dtype\": \"float16\""
     static const struct {
         const char *config, *assumed;

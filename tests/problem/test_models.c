@@ -17,9 +17,8 @@ static struct model found(const char *name)
     return model;
 }
 
-static void every_line_of_the_file_is_read(void **state)
+TEST(every_line_of_the_file_is_read)
 {
-    (void)state;
     char name[48];
     size_t count = 0;
     for (; models_name(count, name); count++) {
@@ -37,9 +36,8 @@ static void every_line_of_the_file_is_read(void **state)
 }
 
 /* Layers of published models, from their configurations by hand. */
-static void layers_of_a_model_add_up(void **state)
+TEST(layers_of_a_model_add_up)
 {
-    (void)state;
     static const struct {
         const char *model;
         size_t layers;
@@ -69,9 +67,8 @@ static struct case_list cases_of(const char *models, const char *prefill, const 
 #define MLA "b=1,hq=16,hkv=1,sq=1,skv=512,d=576,dv=512,dtype=bf16,scale=0.07216878,shared_kv=1"
 
 /* Name, problem and layers of every case of a model and a size. */
-static void a_case_is_a_kind_of_layer(void **state)
+TEST(a_case_is_a_kind_of_layer)
 {
-    (void)state;
     static const struct {
         const char *model, *prefill, *decode, *batch;
         struct {
@@ -169,9 +166,8 @@ static void a_case_is_a_kind_of_layer(void **state)
     }
 }
 
-static void every_model_has_every_size_that_it_can(void **state)
+TEST(every_model_has_every_size_that_it_can)
 {
-    (void)state;
     struct case_list list = cases_of("phi-4,bert-base", "16..64*2,100", NULL, "1,3");
     assert_int_equal(list.count, 2 * 4 * 2);
     assert_int_equal(list.pass_count, 2 * 4 * 2);
@@ -187,9 +183,8 @@ static void every_model_has_every_size_that_it_can(void **state)
 }
 
 /* One measurement, and its layers in each pass. */
-static void layers_that_compute_the_same_are_one_case(void **state)
+TEST(layers_that_compute_the_same_are_one_case)
 {
-    (void)state;
     struct case_list list = cases_of("mixtral-8x7b,llama-3.1-8b,mistral-nemo", NULL, "100", NULL);
     assert_int_equal(list.count, 1);
     assert_int_equal(list.pass_count, 3);
@@ -202,9 +197,8 @@ static void layers_that_compute_the_same_are_one_case(void **state)
     cases_free(&list);
 }
 
-static void layers_without_softmax_are_left_out_and_named(void **state)
+TEST(layers_without_softmax_are_left_out_and_named)
 {
-    (void)state;
     struct case_list list = cases_of("qwen-3-next-80b-a3b", "64", NULL, NULL);
     assert_int_equal(list.count, 1);
     assert_int_equal(list.passes[0]->layers, 12);
@@ -212,9 +206,8 @@ static void layers_without_softmax_are_left_out_and_named(void **state)
     cases_free(&list);
 }
 
-static void what_cannot_be_is_refused(void **state)
+TEST(what_cannot_be_is_refused)
 {
-    (void)state;
     static const struct {
         struct model_asked asked;
         const char *message;

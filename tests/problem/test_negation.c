@@ -63,11 +63,10 @@ static void follows(const struct attn_kernel *kernel, const struct problem_case 
     tensors_free(&set);
 }
 
-static void every_kernel_follows(void **state)
+TEST(every_kernel_follows)
 {
     size_t count, ran = 0;
     const struct attn_kernel *const *kernels = attn_kernels(&count);
-    (void)state;
     for (size_t p = 0; p < sizeof problems / sizeof *problems; p++) {
         struct problem_case c = case_of(problems[p], "normal:1");
         for (size_t k = 0; k < count; k++) {
@@ -85,14 +84,13 @@ static void every_kernel_follows(void **state)
 
 /* The columns that are said to be negated are, in V of the chosen head alone, and turning never
  * leaves all as it was. */
-static void columns_are_those_of_one_head(void **state)
+TEST(columns_are_those_of_one_head)
 {
     struct problem_case c;
     struct tensor_set set = made("b=2,h=3,s=5,d=8", "normal:1", &c),
                       before = made("b=2,h=3,s=5,d=8", "normal:1", &c);
     struct negation n;
     size_t negated = 0;
-    (void)state;
     assert_true(negation_open(&n, &c.problem, false, 3));
     negation_turn(&n, &set, &c.problem, 1);
     for (size_t b = 0; b < 2; b++)
@@ -111,14 +109,13 @@ static void columns_are_those_of_one_head(void **state)
 }
 
 /* A set of a file that may be read alone: V changes here, and nowhere else. */
-static void the_file_stays(void **state)
+TEST(the_file_stays)
 {
     const struct problem_case c = case_of("h=2,s=300,d=64", "normal:1");
     struct tensor_set mine, others;
     struct negation n;
     char message[256];
     const int fd = memfd_create("operands", MFD_CLOEXEC);
-    (void)state;
     assert_true(tensors_fill_file(&c, 2, fd, message, sizeof message));
     assert_true(tensors_map(&mine, &c.problem, fd, 1, 0, false, message, sizeof message));
     assert_true(tensors_map(&others, &c.problem, fd, 1, 0, false, message, sizeof message));

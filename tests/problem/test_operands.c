@@ -16,9 +16,8 @@ static const struct tensors_layout usual;
 /* ---- int8 ---------------------------------------------------------------------------------- */
 
 /* A needle's logits with keys of int8: each row, or channel, has the scale that it needs. */
-static void prescribed_scores_survive_int8(void **state)
+TEST(prescribed_scores_survive_int8)
 {
-    (void)state;
     static const char *const inputs[] = {"needle:5", "needle:5+scales:channel"};
     for (size_t n = 0; n < COUNT(inputs); n++) {
         struct problem_case c;
@@ -38,9 +37,8 @@ static void prescribed_scores_survive_int8(void **state)
     }
 }
 
-static void int8_keys_are_about_normal(void **state)
+TEST(int8_keys_are_about_normal)
 {
-    (void)state;
     static const char *const inputs[] = {"normal", "normal+scales:channel"};
     static const char *const problems[] = {"b=2,h=2,sq=1,skv=50,d=64,kv_dtype=i8",
                                            "b=2,h=2,sq=1,skv=50,d=64,kv_dtype=i8,packed=1"};
@@ -74,9 +72,8 @@ static void int8_keys_are_about_normal(void **state)
 
 /* ---- shared storage ------------------------------------------------------------------------ */
 
-static void shared_values_are_the_keys(void **state)
+TEST(shared_values_are_the_keys)
 {
-    (void)state;
     static const char *const inputs[] = {"normal", "uniform", "needle:3", "negative"};
     for (size_t n = 0; n < COUNT(inputs); n++) {
         struct problem_case c;
@@ -101,9 +98,8 @@ static const char everything[] =
     "b=3,hq=4,hkv=2,sq=5,skv=9,d=6,dv=4,kv_dtype=i8,mask=causal+bias+bool,sinks=1,alibi=1,ragged=1,"
     "packed=1,page=4,outputs=o+lse";
 
-static void changes_of_any_operand_are_noticed(void **state)
+TEST(changes_of_any_operand_are_noticed)
 {
-    (void)state;
     static const char *const names[] = {"q",          "k",           "v",       "bias",
                                         "mask",       "sinks",       "slopes",  "kv_lens",
                                         "cu_seqlens", "block_table", "k_scale", "v_scale"};
@@ -124,9 +120,8 @@ static void changes_of_any_operand_are_noticed(void **state)
     tensors_free(&set);
 }
 
-static void every_operand_comes_through_a_memory_file(void **state)
+TEST(every_operand_comes_through_a_memory_file)
 {
-    (void)state;
     const struct problem_case c = case_of(everything, "normal:4+lens:1:9");
     char message[256];
     const int fd = memory_file_create("test");
@@ -156,9 +151,8 @@ static void every_operand_comes_through_a_memory_file(void **state)
 }
 
 /* Packed results have no rows for queries that there are not. */
-static void packed_results_are_the_rows_that_there_are(void **state)
+TEST(packed_results_are_the_rows_that_there_are)
 {
-    (void)state;
     const struct problem_case c =
         case_of("b=3,h=2,sq=5,skv=9,d=6,packed=1,outputs=o+lse", "normal+qlens:0:5");
     struct tensor_set set = filled(&c, (struct tensors_layout){.row_padding = 2}, 0);
@@ -180,9 +174,8 @@ static void packed_results_are_the_rows_that_there_are(void **state)
     tensors_free(&set);
 }
 
-static void operands_for_another_input_are_refused(void **state)
+TEST(operands_for_another_input_are_refused)
 {
-    (void)state;
     const struct problem_case a = case_of("b=3,s=9,d=4,packed=1", "normal+qlens:1:9");
     const struct problem_case b = case_of("b=3,s=9,d=4,packed=1", "normal+qlens:9:9");
     struct tensor_set set = filled(&a, usual, 0);

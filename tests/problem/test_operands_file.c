@@ -20,9 +20,8 @@ static struct tensor_set loaded(struct written *w, const struct attn_problem *p)
     return set;
 }
 
-static void rows_come_in_three_or_four_dimensions(void **state)
+TEST(rows_come_in_three_or_four_dimensions)
 {
-    (void)state;
     const struct attn_problem p = problem_of("b=2,hq=4,hkv=2,sq=3,skv=5,d=6,dv=7,layout=bshd");
     for (int flat = 0; flat < 2; flat++) {
         struct written *w = begin();
@@ -44,9 +43,8 @@ static void rows_come_in_three_or_four_dimensions(void **state)
     }
 }
 
-static void masks_broadcast_as_numpy_does(void **state)
+TEST(masks_broadcast_as_numpy_does)
 {
-    (void)state;
     const struct attn_problem p = problem_of("b=2,h=3,sq=4,skv=5,d=1,mask=bias+bool");
     static const struct {
         size_t rank, shape[4];
@@ -87,9 +85,8 @@ static void masks_broadcast_as_numpy_does(void **state)
     }
 }
 
-static void packed_sequences_are_read(void **state)
+TEST(packed_sequences_are_read)
 {
-    (void)state;
     const struct attn_problem p =
         problem_of("b=2,hq=2,hkv=1,sq=4,skv=5,d=3,packed=1,sinks=1,alibi=1");
     struct written *w = begin();
@@ -115,9 +112,8 @@ static void packed_sequences_are_read(void **state)
     discard(w);
 }
 
-static void pages_and_int8_are_read(void **state)
+TEST(pages_and_int8_are_read)
 {
-    (void)state;
     const struct attn_problem p =
         problem_of("b=2,hq=2,hkv=2,sq=1,skv=6,d=3,ragged=1,page=4,kv_dtype=i8");
     struct written *w = begin();
@@ -145,9 +141,8 @@ static void pages_and_int8_are_read(void **state)
 }
 
 /* A case whose input is such a file is filled as any other. */
-static void cases_take_their_lengths_from_files(void **state)
+TEST(cases_take_their_lengths_from_files)
 {
-    (void)state;
     struct written *w = begin();
     add(w, "x.q", ATTN_F32, 0, SHAPE(1, 3, 2));
     add(w, "x.k", ATTN_F32, 0, SHAPE(1, 7, 2));

@@ -78,9 +78,8 @@ static const struct {
      "x.k is f32 (2,3,5,1), the problem needs i8 (2,3,5,1)"},
 };
 
-static void wrong_tensors_are_refused(void **state)
+TEST(wrong_tensors_are_refused)
 {
-    (void)state;
     for (size_t n = 0; n < COUNT(wrong); n++) {
         char text[128], message[512];
         snprintf(text, sizeof text, "%s%s", plain, wrong[n].options);
@@ -104,9 +103,8 @@ static void wrong_tensors_are_refused(void **state)
 }
 
 /* Numbers that point outside: the tensor and the element are named. */
-static void wrong_numbers_are_refused(void **state)
+TEST(wrong_numbers_are_refused)
 {
-    (void)state;
     static const struct {
         const char *problem;
         int32_t lens[2], q[3], table[4];
@@ -153,9 +151,8 @@ static void wrong_numbers_are_refused(void **state)
 }
 
 /* Whoever stored it meant it to be used. */
-static void tensors_without_use_are_refused(void **state)
+TEST(tensors_without_use_are_refused)
 {
-    (void)state;
     static const struct {
         const char *tensor;
         enum attn_dtype dtype;

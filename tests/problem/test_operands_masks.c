@@ -21,9 +21,8 @@ static double density(const struct attn_tensor *mask, size_t rows, size_t cols)
     return (double)visible / (double)(rows * cols);
 }
 
-static void masks_have_their_density_and_blocks(void **state)
+TEST(masks_have_their_density_and_blocks)
 {
-    (void)state;
     static const struct {
         const char *input;
         double density;
@@ -59,9 +58,8 @@ static void masks_have_their_density_and_blocks(void **state)
     }
 }
 
-static void biases_have_their_shapes(void **state)
+TEST(biases_have_their_shapes)
 {
-    (void)state;
     static const struct {
         const char *input;
         ptrdiff_t stride[3];
@@ -119,9 +117,8 @@ static void assert_parents(const char *problem, const char *input, const int32_t
     tensors_free(&set);
 }
 
-static void trees_are_as_written_or_drawn(void **state)
+TEST(trees_are_as_written_or_drawn)
 {
-    (void)state;
     static const int32_t levels[] = {-1, -1, 0, 0, 0, 1, 1, 1, -1, -1, 0, 0, 0, 1, 1, 1};
     static const int32_t parents[] = {-1, 0, -1, 1, -1, 0, -1, 1};
     static const int32_t first_three[] = {-1, 0, -1, -1, 0, -1, 1};
@@ -138,9 +135,8 @@ static const int32_t *list_of(const struct tensor_set *set, size_t b, size_t g, 
     return attn_row(&set->tensors.indices, b, g, number);
 }
 
-static void lists_are_drawn(void **state)
+TEST(lists_are_drawn)
 {
-    (void)state;
     struct problem_case c;
     char message[200];
     struct tensor_set set =
@@ -166,9 +162,8 @@ static void lists_are_drawn(void **state)
 }
 
 /* Runs of four keys that begin at multiples of four, -1 where the last one has no more keys. */
-static void lists_have_runs(void **state)
+TEST(lists_have_runs)
 {
-    (void)state;
     struct problem_case c;
     bool cut = false;
     struct tensor_set set =
@@ -186,9 +181,8 @@ static void lists_have_runs(void **state)
     tensors_free(&set);
 }
 
-static void lists_of_packed_sequences_follow_each_other(void **state)
+TEST(lists_of_packed_sequences_follow_each_other)
 {
-    (void)state;
     struct problem_case c;
     char message[200];
     struct tensor_set set = made("b=2,h=1,sq=5,skv=9,d=1,packed=1,ragged=1,keys=index:3:2",
@@ -200,9 +194,8 @@ static void lists_of_packed_sequences_follow_each_other(void **state)
     tensors_free(&set);
 }
 
-static void a_causal_bias_is_aligned_to_each_end(void **state)
+TEST(a_causal_bias_is_aligned_to_each_end)
 {
-    (void)state;
     static const char *const problems[] = {"b=3,h=2,sq=9,skv=12,d=1,mask=bias",
                                            "b=3,h=2,sq=9,skv=12,d=1,mask=bias,packed=1,page=5"};
     for (size_t n = 0; n < COUNT(problems); n++) {
@@ -221,9 +214,8 @@ static void a_causal_bias_is_aligned_to_each_end(void **state)
     }
 }
 
-static void sinks_and_slopes_are_there(void **state)
+TEST(sinks_and_slopes_are_there)
 {
-    (void)state;
     struct problem_case c;
     struct tensor_set set = made("hq=8,hkv=2,s=4,d=4,sinks=1,alibi=1,dtype=f16", "normal", &c);
     const float *sinks = set.tensors.sinks.data, *slopes = set.tensors.slopes.data;

@@ -13,9 +13,8 @@ static const struct tensors_layout usual;
 
 /* ---- tables and pages ---------------------------------------------------------------------- */
 
-static void pages_are_dealt_once_and_some_are_left(void **state)
+TEST(pages_are_dealt_once_and_some_are_left)
 {
-    (void)state;
     struct problem_case c;
     struct tensor_set set =
         made("b=5,hq=2,hkv=2,sq=1,skv=100,d=4,ragged=1,page=16", "normal+lens:0:100", &c);
@@ -48,9 +47,8 @@ static void pages_are_dealt_once_and_some_are_left(void **state)
     tensors_free(&set);
 }
 
-static void offsets_rise_to_all_rows(void **state)
+TEST(offsets_rise_to_all_rows)
 {
-    (void)state;
     struct problem_case c;
     struct tensor_set set = made("b=6,hq=2,hkv=1,sq=9,skv=30,d=4,packed=1,outputs=o+lse+weights",
                                  "normal+qlens:0:9+lens:2:30", &c);
@@ -99,9 +97,8 @@ static void assert_same_values(const struct problem_case *a, const struct tensor
     }
 }
 
-static void values_do_not_depend_on_where_they_lie(void **state)
+TEST(values_do_not_depend_on_where_they_lie)
 {
-    (void)state;
     static const char *const inputs[] = {"normal:3", "uniform:3", "needle:5", "negative"};
     static const char *const options[] = {
         "ragged=1",
@@ -148,9 +145,8 @@ static bool any_nan(const struct attn_tensor *t, size_t b, size_t g, size_t row,
     return nan;
 }
 
-static void keys_behind_the_end_are_poison(void **state)
+TEST(keys_behind_the_end_are_poison)
 {
-    (void)state;
     static const char *const dtypes[] = {"f32", "bf16", "f16"};
     for (size_t n = 0; n < COUNT(dtypes); n++) {
         char text[128] = "b=3,h=2,sq=1,skv=20,d=5,dv=3,ragged=1,dtype=";
@@ -168,9 +164,8 @@ static void keys_behind_the_end_are_poison(void **state)
     }
 }
 
-static void unnamed_pages_and_tails_are_poison(void **state)
+TEST(unnamed_pages_and_tails_are_poison)
 {
-    (void)state;
     struct problem_case c;
     struct tensor_set set =
         made("b=4,h=2,sq=1,skv=50,d=5,ragged=1,page=8,layout=bshd", "normal+lens:1:50", &c);
@@ -190,9 +185,8 @@ static void unnamed_pages_and_tails_are_poison(void **state)
     tensors_free(&set);
 }
 
-static void scales_behind_the_end_are_poison(void **state)
+TEST(scales_behind_the_end_are_poison)
 {
-    (void)state;
     static const char *const options[] = {"ragged=1", "ragged=1,page=8"};
     for (size_t n = 0; n < COUNT(options); n++) {
         char text[128] = "b=3,h=2,sq=1,skv=20,d=5,kv_dtype=i8,";

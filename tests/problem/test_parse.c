@@ -23,9 +23,8 @@ static struct attn_problem parsed(const char *text)
 
 /* ---- meaning ------------------------------------------------------------------------------- */
 
-static void every_key_sets_its_field(void **state)
+TEST(every_key_sets_its_field)
 {
-    (void)state;
     const struct attn_problem p =
         parsed("b=2,hq=12,hkv=3,sq=5,skv=7,d=40,dv=48,dtype=bf16,kv_dtype=i8,"
                "mask=causal+bias+bool,window=256:-1,softcap=30,scale=0.125,layout=bshd,sinks=1,"
@@ -55,9 +54,8 @@ static void every_key_sets_its_field(void **state)
                      ATTN_OUTPUT_O | ATTN_OUTPUT_LSE | ATTN_OUTPUT_WEIGHTS | ATTN_OUTPUT_SCORES);
 }
 
-static void sizes_have_units_and_blanks_follow_commas(void **state)
+TEST(sizes_have_units_and_blanks_follow_commas)
 {
-    (void)state;
     const struct attn_problem p = parsed("d=64, sq=16k,\t skv=2M,window=1k:2k,page=1k");
     assert_int_equal(p.q_len, 16384);
     assert_int_equal(p.kv_len, 2097152);
@@ -72,9 +70,8 @@ static void sizes_have_units_and_blanks_follow_commas(void **state)
     assert_string_equal(differs, "skv=2k, but skv=2097152");
 }
 
-static void what_is_left_out_follows_its_partner(void **state)
+TEST(what_is_left_out_follows_its_partner)
 {
-    (void)state;
     const struct attn_problem p = parsed("hq=8,sq=100,dtype=f16");
     assert_int_equal(p.batch, 1);
     assert_int_equal(p.kv_heads, 8);
@@ -125,9 +122,8 @@ static const char *const canonical[][2] = {
     {"d=8,dtype=bf16,kv_dtype=bf16", "b=1,hq=1,hkv=1,sq=1,skv=1,d=8,dtype=bf16"},
 };
 
-static void printing_gives_the_canonical_form(void **state)
+TEST(printing_gives_the_canonical_form)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(canonical); i++) {
         const struct attn_problem p = parsed(canonical[i][0]);
         char text[PARSE_TEXT];
@@ -139,9 +135,8 @@ static void printing_gives_the_canonical_form(void **state)
 }
 
 /* Values of options that are off are not part of the problem. */
-static void options_that_are_off_are_not_printed(void **state)
+TEST(options_that_are_off_are_not_printed)
 {
-    (void)state;
     struct attn_problem p = parsed("d=8");
     char text[PARSE_TEXT];
     p.window_left = 5;
@@ -155,9 +150,8 @@ static void options_that_are_off_are_not_printed(void **state)
     assert_string_equal(text, "b=1,hq=1,hkv=1,sq=1,skv=1,d=8,window=5:0,softcap=30,page=16");
 }
 
-static void the_longest_canonical_text_fits(void **state)
+TEST(the_longest_canonical_text_fits)
 {
-    (void)state;
     struct attn_problem p =
         parsed("mask=causal_top_left+bias+bool,window=4611686018427387903:4611686018427387903,"
                "softcap=1.17549435e-38,scale=-1.17549435e-38,layout=bshd,sinks=1,alibi=1,ragged=1,"
@@ -231,9 +225,8 @@ static void random_problem(struct attn_problem *p)
         random_options(p);
 }
 
-static void random_problems_survive_the_round_trip(void **state)
+TEST(random_problems_survive_the_round_trip)
 {
-    (void)state;
     for (int i = 0; i < RANDOM_PROBLEMS; i++) {
         struct attn_problem p;
         char text[PARSE_TEXT], again[PARSE_TEXT];
@@ -247,9 +240,8 @@ static void random_problems_survive_the_round_trip(void **state)
 }
 
 /* Keys that follow others where they are left out, as hkv follows hq, stay too. */
-static void a_change_leaves_all_other_keys(void **state)
+TEST(a_change_leaves_all_other_keys)
 {
-    (void)state;
     struct attn_problem p = parsed("h=4,s=64,d=32,mask=causal,softcap=2");
     const struct attn_problem expected =
         parsed("hq=8,hkv=4,sq=64,skv=128,d=32,mask=causal,softcap=2,sinks=1");
@@ -260,9 +252,8 @@ static void a_change_leaves_all_other_keys(void **state)
 }
 
 /* The same keys in any order mean the same. */
-static void the_order_of_keys_means_nothing(void **state)
+TEST(the_order_of_keys_means_nothing)
 {
-    (void)state;
     for (int i = 0; i < 2000; i++) {
         struct attn_problem p;
         char text[PARSE_TEXT], shuffled[PARSE_TEXT] = "";

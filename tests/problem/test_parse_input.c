@@ -57,9 +57,8 @@ static const char *const inputs[][2] = {
     {"needle:4+mask:blocks:8:1:full+bias:full", "needle:4+mask:blocks:8:1:full+bias:full"},
 };
 
-static void inputs_survive_the_round_trip(void **state)
+TEST(inputs_survive_the_round_trip)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(inputs); i++) {
         struct input input, again;
         struct parse_error error;
@@ -73,9 +72,8 @@ static void inputs_survive_the_round_trip(void **state)
     }
 }
 
-static void inputs_set_their_fields(void **state)
+TEST(inputs_set_their_fields)
 {
-    (void)state;
     struct input input;
     struct parse_error error;
     assert_true(parse_input("uniform:42", &input, &error));
@@ -90,9 +88,8 @@ static void inputs_set_their_fields(void **state)
     assert_string_equal(input.prefix, "p.");
 }
 
-static void clauses_set_their_fields(void **state)
+TEST(clauses_set_their_fields)
 {
-    (void)state;
     struct input input;
     struct parse_error error;
     assert_true(parse_input("normal:9+lens:2:20:5+decode:3+mask:blocks:16:0.75:full+bias:keys+"
@@ -225,9 +222,8 @@ static const struct {
     {"normal+prefix", 7, "clause prefix: '' has no value; expected prefix:N"},
 };
 
-static void bad_inputs_are_refused(void **state)
+TEST(bad_inputs_are_refused)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(refusals); i++) {
         struct input input;
         struct parse_error error;
@@ -239,9 +235,8 @@ static void bad_inputs_are_refused(void **state)
 }
 
 /* A clause that a problem has no use for would be a typing error that nobody sees. */
-static void clauses_must_suit_the_problem(void **state)
+TEST(clauses_must_suit_the_problem)
 {
-    (void)state;
     static const struct {
         const char *problem, *input;
         const char *message; /* NULL: fits */
@@ -319,9 +314,8 @@ static void clauses_must_suit_the_problem(void **state)
 }
 
 /* What a check makes of an input for the problems that it makes up. */
-static void inputs_are_fitted_to_other_problems(void **state)
+TEST(inputs_are_fitted_to_other_problems)
 {
-    (void)state;
     static const struct {
         const char *problem, *input, *fitted;
     } cases[] = {
@@ -354,9 +348,8 @@ static void inputs_are_fitted_to_other_problems(void **state)
     }
 }
 
-static void long_paths_and_prefixes_are_refused(void **state)
+TEST(long_paths_and_prefixes_are_refused)
 {
-    (void)state;
     char text[PARSE_TEXT];
     struct input input;
     struct parse_error error;

@@ -128,9 +128,8 @@ static const struct refusal {
     {"b=3037000500,h=3037000500,s=3037000500", 0, "an operand does not fit in the address space"},
 };
 
-static void refusals_name_key_position_and_remedy(void **state)
+TEST(refusals_name_key_position_and_remedy)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(refusals); i++) {
         const struct refusal *r = &refusals[i];
         struct attn_problem problem, untouched;
@@ -146,9 +145,8 @@ static void refusals_name_key_position_and_remedy(void **state)
     }
 }
 
-static void long_values_are_cut_in_messages(void **state)
+TEST(long_values_are_cut_in_messages)
 {
-    (void)state;
     char text[300];
     struct attn_problem problem;
     struct parse_error error;
@@ -160,9 +158,8 @@ static void long_values_are_cut_in_messages(void **state)
     assert_true(strlen(error.message) < 120);
 }
 
-static void the_longest_text_is_accepted_and_one_byte_more_is_not(void **state)
+TEST(the_longest_text_is_accepted_and_one_byte_more_is_not)
 {
-    (void)state;
     char text[PARSE_TEXT + 1] = "d=";
     struct attn_problem problem;
     struct parse_error error;
@@ -178,9 +175,8 @@ static void the_longest_text_is_accepted_and_one_byte_more_is_not(void **state)
     assert_int_equal(error.position, PARSE_TEXT - 1);
 }
 
-static void every_key_has_help_and_is_known(void **state)
+TEST(every_key_has_help_and_is_known)
 {
-    (void)state;
     size_t n = 0;
     for (const struct parse_key_help *help; (help = parse_key_help(n)); n++) {
         struct attn_problem problem;

@@ -55,9 +55,8 @@ static void write_raw(uint64_t length, const char *header, size_t data_bytes)
     fclose(file);
 }
 
-static void what_is_written_is_read(void **state)
+TEST(what_is_written_is_read)
 {
-    (void)state;
     const float single[] = {1, -2, 3.5f, INFINITY, 0, 7};
     const uint16_t brain[] = {0x3f80, 0xc000}, half[] = {0x3c00, 0x0001, 0xfbff};
     const double real[] = {0.1};
@@ -98,9 +97,8 @@ static void what_is_written_is_read(void **state)
 }
 
 /* Written by the format's own Python package. */
-static void a_real_file_is_read(void **state)
+TEST(a_real_file_is_read)
 {
-    (void)state;
     struct safetensors *file = opened(TEST_DATA "/minilm-preamble.safetensors");
     const struct safetensor *q = safetensors_find(file, "", "layer1.q");
     assert_non_null(q);
@@ -116,9 +114,8 @@ static void a_real_file_is_read(void **state)
 #define F32(shape, begin, end) \
     "{\"dtype\":\"F32\",\"shape\":" shape ",\"data_offsets\":[" begin "," end "]}"
 
-static void hostile_files_are_refused(void **state)
+TEST(hostile_files_are_refused)
 {
-    (void)state;
     const struct {
         const char *header;
         size_t data_bytes;
@@ -165,9 +162,8 @@ static void hostile_files_are_refused(void **state)
     }
 }
 
-static void header_lengths_are_not_believed(void **state)
+TEST(header_lengths_are_not_believed)
 {
-    (void)state;
     const struct {
         uint64_t length;
         const char *why;
@@ -189,9 +185,8 @@ static void header_lengths_are_not_believed(void **state)
 }
 
 /* Every prefix of a good file is refused. */
-static void truncated_files_are_refused(void **state)
+TEST(truncated_files_are_refused)
 {
-    (void)state;
     const char header[] = "{\"s\":" F32("[2]", "0", "8") ",\"t\":" F32("[1,3]", "8", "20") "}";
     write_raw(strlen(header), header, 20);
     safetensors_close(opened(path));
@@ -204,9 +199,8 @@ static void truncated_files_are_refused(void **state)
 }
 
 /* Half of what another process writes anew, as a shell's > does, is refused, and ends nobody. */
-static void files_that_change_are_opened_or_refused(void **state)
+TEST(files_that_change_are_opened_or_refused)
 {
-    (void)state;
     char message[256];
     int ends[2] = {0};
     const pid_t writer = fork();
@@ -225,9 +219,8 @@ static void files_that_change_are_opened_or_refused(void **state)
     waitpid(writer, NULL, 0);
 }
 
-static void unreadable_paths_are_refused(void **state)
+TEST(unreadable_paths_are_refused)
 {
-    (void)state;
     char message[256] = "";
     assert_null(safetensors_open("/nowhere/file", message, sizeof message));
     assert_string_equal(message, "/nowhere/file: No such file or directory");
@@ -235,9 +228,8 @@ static void unreadable_paths_are_refused(void **state)
     assert_non_null(strstr(message, "not a regular file"));
 }
 
-static void a_failed_write_leaves_what_was_there(void **state)
+TEST(a_failed_write_leaves_what_was_there)
 {
-    (void)state;
     const float one = 1;
     const struct safetensor t = {
         .name = "t", .dtype = ATTN_F32, .rank = 1, .shape = {1}, .data = &one, .bytes = 4};
@@ -256,9 +248,8 @@ static void a_failed_write_leaves_what_was_there(void **state)
 }
 
 /* Nothing is made, and what is there stays; remove_directory() sees that nothing is left aside. */
-static void whether_it_can_be_written_is_known_before(void **state)
+TEST(whether_it_can_be_written_is_known_before)
 {
-    (void)state;
     char link[80], message[256] = "";
     struct stat status;
     remove(path);

@@ -59,9 +59,8 @@ static struct selected selected[SELECT_MAX];
 static size_t count;
 static char message[512];
 
-static void selects_names_and_variants_once(void **state)
+TEST(selects_names_and_variants_once)
 {
-    (void)state;
     assert_true(
         select_kernels("picky,naive,everywhere/" FOREIGN ",naive", selected, &count, message, 512));
     assert_int_equal(count, 3);
@@ -74,9 +73,8 @@ static void selects_names_and_variants_once(void **state)
 }
 
 /* Which variant that is depends on the problem and the threads. */
-static void best_stays_best(void **state)
+TEST(best_stays_best)
 {
-    (void)state;
     assert_true(select_kernels("best,naive,best", selected, &count, message, 512));
     assert_int_equal(count, 2);
     assert_string_equal(selected[0].name, SELECT_BEST);
@@ -84,9 +82,8 @@ static void best_stays_best(void **state)
     assert_false(select_kernels("best/avx2", selected, &count, message, 512));
 }
 
-static void groups_are_disjoint_and_cover_all(void **state)
+TEST(groups_are_disjoint_and_cover_all)
 {
-    (void)state;
     size_t sum = 0;
     static const char *const groups[] = {"textbook", "ours", "rivals"};
     for (size_t g = 0; g < 3; g++)
@@ -121,9 +118,8 @@ static const char *with_blas(const char *kernels, const char *list)
     return names;
 }
 
-static void libraries_replace_gemm(void **state)
+TEST(libraries_replace_gemm)
 {
-    (void)state;
     if (!catalogue_named("gemm_mkl")) {
         assert_null(with_blas("gemm", "openblas,mkl"));
         assert_string_equal(message, "--blas: kernel gemm_mkl is not built for this processor");
@@ -151,9 +147,8 @@ static void libraries_replace_gemm(void **state)
                         "--blas chooses libraries for kernel gemm, which is not among the kernels");
 }
 
-static void unknown_names_are_answered(void **state)
+TEST(unknown_names_are_answered)
 {
-    (void)state;
     assert_false(select_kernels("navie", selected, &count, message, 512));
     assert_string_equal(message, "no kernel or group 'navie'; did you mean 'naive'?");
     assert_false(select_kernels("naive/avx9", selected, &count, message, 512));
@@ -165,9 +160,8 @@ static void unknown_names_are_answered(void **state)
     assert_string_equal(message, "no instruction set 'avx22'; did you mean 'avx2'?");
 }
 
-static void isas_are_sets(void **state)
+TEST(isas_are_sets)
 {
-    (void)state;
     unsigned isas = 99;
     assert_true(select_isas(NULL, &isas, message, 512) && isas == 0);
     assert_true(select_isas("best", &isas, message, 512) && isas == 0);
@@ -185,9 +179,8 @@ static unsigned variants(const char *name, const char *isa)
     return select_variants(&selected[0], isas, &problem);
 }
 
-static void best_is_what_this_host_can_run(void **state)
+TEST(best_is_what_this_host_can_run)
 {
-    (void)state;
     assert_int_equal(variants("everywhere", NULL), 1u << ATTN_ISA_BASELINE);
     assert_int_equal(variants("nowhere", NULL), 1u << FOREIGN_ISA);
     assert_int_equal(variants("picky", NULL), 1u << ATTN_ISA_BASELINE);
@@ -201,9 +194,8 @@ static void best_is_what_this_host_can_run(void **state)
     assert_int_equal(variants("naive", "avx2,baseline"), least | 1u << ATTN_ISA_AVX2);
 }
 
-static void best_is_what_this_host_prefers(void **state)
+TEST(best_is_what_this_host_prefers)
 {
-    (void)state;
     const enum attn_isa *first = attn_isa_preference();
     while (*first != ATTN_ISA_AVX512 && *first != ATTN_ISA_AVX512_BF16)
         first++;
@@ -223,9 +215,8 @@ static void assert_refusal(const struct attn_kernel *kernel, struct attn_problem
         assert_string_equal(message, expected);
 }
 
-static void refusals_are_of_the_data_type(void **state)
+TEST(refusals_are_of_the_data_type)
 {
-    (void)state;
     struct attn_problem problem;
     attn_problem_init(&problem);
     assert_true(select_kernels("typed", selected, &count, message, 512));

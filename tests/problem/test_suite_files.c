@@ -18,9 +18,8 @@ static bool load(struct case_list *list, const char *bytes, size_t size)
     return ok;
 }
 
-static void a_file_has_a_case_a_line(void **state)
+TEST(a_file_has_a_case_a_line)
 {
-    (void)state;
     static const char text[] = "# comment: s=1\n"
                                "\n"
                                " \t \n"
@@ -50,9 +49,8 @@ static void a_file_has_a_case_a_line(void **state)
     assert_int_equal(list.count, 0);
 }
 
-static void names_of_a_sweep_end_with_its_values(void **state)
+TEST(names_of_a_sweep_end_with_its_values)
 {
-    (void)state;
     static const char text[] = "a: h=2,s=16..32*2,d=8|16 input=uniform\n"
                                "b: s=4,mask=none|causal+bool\n"
                                "c: window=4:0|-1,s=8\n";
@@ -118,9 +116,8 @@ static const struct {
     {"a: d=8\nb: d=\0 8\n", 16, "suite:2:6: a NUL byte; this is no text"},
 };
 
-static void faults_are_refused_with_line_and_column(void **state)
+TEST(faults_are_refused_with_line_and_column)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(refusals); i++) {
         struct case_list list = {0};
         const char *bytes = refusals[i].bytes;
@@ -131,9 +128,8 @@ static void faults_are_refused_with_line_and_column(void **state)
     }
 }
 
-static void huge_lines_and_files_are_refused(void **state)
+TEST(huge_lines_and_files_are_refused)
 {
-    (void)state;
     const size_t size = (1 << 20) + 1;
     char *bytes = malloc(size);
     struct case_list list = {0};
@@ -153,9 +149,8 @@ static void huge_lines_and_files_are_refused(void **state)
     free(bytes);
 }
 
-static void too_many_cases_are_refused(void **state)
+TEST(too_many_cases_are_refused)
 {
-    (void)state;
     enum { LINES = 4097, LINE = 12 };
     char *bytes = malloc(LINES * LINE + 32);
     struct case_list list = {0};
@@ -174,9 +169,8 @@ static void too_many_cases_are_refused(void **state)
     free(bytes);
 }
 
-static void unreadable_paths_are_refused(void **state)
+TEST(unreadable_paths_are_refused)
 {
-    (void)state;
     struct case_list list = {0};
     mkdir("folder", 0777);
     assert_false(cases_load(&list, "folder", message, sizeof message));
@@ -207,9 +201,8 @@ static void unreadable_paths_are_refused(void **state)
 
 /* ---- lists of suites ----------------------------------------------------------------------- */
 
-static void suites_and_files_can_be_listed_together(void **state)
+TEST(suites_and_files_can_be_listed_together)
 {
-    (void)state;
     struct case_list list = {0}, tiny = {0};
     assert_true(cases_load(&tiny, "tiny", message, sizeof message));
     write_file("mine.suite", "mine: d=8\n", 10);
@@ -223,9 +216,8 @@ static void suites_and_files_can_be_listed_together(void **state)
     cases_free(&tiny);
 }
 
-static void a_name_stands_for_one_case(void **state)
+TEST(a_name_stands_for_one_case)
 {
-    (void)state;
     struct case_list list = {0};
     write_file("mine.suite", "# \ntiny-f32-s64-d64: d=8\n", 25);
     assert_false(cases_load(&list, "tiny,mine.suite", message, sizeof message));

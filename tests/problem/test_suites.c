@@ -9,9 +9,8 @@
 #include "loaded_cases.h"
 #include "same_problem.h"
 
-static void all_is_every_builtin_suite_each_case_once(void **state)
+TEST(all_is_every_builtin_suite_each_case_once)
 {
-    (void)state;
     struct case_list all = {0}, each = {0};
     assert_true(cases_load(&all, "all", message, sizeof message));
     for (const struct suite *s = cases_builtin; s->name; s++)
@@ -51,9 +50,8 @@ static const struct {
     {"layer", "layer-f32-m1024-s256", "b=1,hq=16,hkv=16,sq=256,skv=256,d=64", "normal:1"},
 };
 
-static void builtin_cases_are_what_their_names_say(void **state)
+TEST(builtin_cases_are_what_their_names_say)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(builtin); i++) {
         struct case_list list = {0};
         assert_true(cases_load(&list, builtin[i].suite, message, sizeof message));
@@ -130,9 +128,8 @@ static void real_name(const struct input *input, char text[PARSE_TEXT])
 }
 
 /* The name of a case is its identity in results: name and problem may not disagree. */
-static void builtin_names_follow_from_problems(void **state)
+TEST(builtin_names_follow_from_problems)
 {
-    (void)state;
     struct case_list list = {0};
     assert_true(cases_load(&list, "all", message, sizeof message));
     for (size_t i = 0; i < list.count; i++) {
@@ -180,9 +177,8 @@ static const struct {
     {"-sinks", ",sinks=1", "normal:1"},
 };
 
-static void names_of_masks_say_their_option(void **state)
+TEST(names_of_masks_say_their_option)
 {
-    (void)state;
     struct case_list list = {0};
     size_t found = 0;
     assert_true(cases_load(&list, "masks", message, sizeof message));
@@ -209,9 +205,8 @@ static void names_of_masks_say_their_option(void **state)
 }
 
 /* Type, pages and int8 of a case that is named after a model or a task. */
-static void names_of_models_say_their_types(void **state)
+TEST(names_of_models_say_their_types)
 {
-    (void)state;
     struct case_list list = {0};
     assert_true(cases_load(&list, "masks,serving,conformance", message, sizeof message));
     for (size_t i = 0; i < list.count; i++) {
@@ -228,9 +223,8 @@ static void names_of_models_say_their_types(void **state)
 }
 
 /* Each file of suites/ is in the program, byte for byte, with its first line as the summary. */
-static void builtin_suites_are_the_files(void **state)
+TEST(builtin_suites_are_the_files)
 {
-    (void)state;
     glob_t files;
     size_t count = 0;
     assert_int_equal(glob(TEST_SUITES "/*.suite", 0, NULL, &files), 0);
@@ -249,9 +243,8 @@ static void builtin_suites_are_the_files(void **state)
     globfree(&files);
 }
 
-static void builtin_suites_come_in_f32_and_bf16(void **state)
+TEST(builtin_suites_come_in_f32_and_bf16)
 {
-    (void)state;
     static const struct {
         const char *name;
         size_t count;
@@ -294,9 +287,8 @@ static void note(struct kinds *kinds, const struct attn_problem *p)
 }
 
 /* What a kernel can be asked is in the suite that its author relies on; types but for f32 with some of it. */
-static void conformance_has_every_kind_of_problem(void **state)
+TEST(conformance_has_every_kind_of_problem)
 {
-    (void)state;
     struct case_list list = {0};
     struct kinds all = {0}, of[ATTN_DTYPE_COUNT] = {{0}};
     assert_true(cases_load(&list, "conformance", message, sizeof message));
@@ -324,9 +316,8 @@ static void conformance_has_every_kind_of_problem(void **state)
     cases_free(&list);
 }
 
-static void builtin_files_are_found(void **state)
+TEST(builtin_files_are_found)
 {
-    (void)state;
     struct case_list list = {0};
     size_t files = 0;
     unsetenv("ATTNBENCH_DATA");

@@ -17,9 +17,8 @@ static const enum tensors_guard guards[] = {TENSORS_TIMING, TENSORS_GUARD_FRONT,
 /* ---- layout -------------------------------------------------------------------------------- */
 
 /* Writes every element with a number of its own, then reads all back: no two share memory. */
-static void elements_do_not_overlap(void **state)
+TEST(elements_do_not_overlap)
 {
-    (void)state;
     static const char *const problems[] = {
         "b=2,hq=4,hkv=2,sq=3,skv=5,d=7,dv=2,outputs=o+lse+weights+scores",
         "b=2,hq=4,hkv=2,sq=3,skv=5,d=7,dv=2,outputs=o+lse+weights,layout=bshd",
@@ -61,9 +60,8 @@ static void elements_do_not_overlap(void **state)
     }
 }
 
-static void layouts_have_their_strides(void **state)
+TEST(layouts_have_their_strides)
 {
-    (void)state;
     const struct problem_case c = case_of("b=2,h=3,sq=5,skv=7,d=11,dv=13,outputs=o+lse", "normal");
     struct tensor_set set = allocated(&c.problem, (struct tensors_layout){.row_padding = 4});
     /* a row of padding behind those of each head, and twice as much behind each of V */
@@ -79,9 +77,8 @@ static void layouts_have_their_strides(void **state)
     tensors_free(&set);
 }
 
-static void shifts_move_operands_apart(void **state)
+TEST(shifts_move_operands_apart)
 {
-    (void)state;
     const struct problem_case c = case_of("h=2,s=64,d=64", "normal");
     for (size_t shift = 0; shift < 4096; shift += 64) {
         struct tensor_set set = allocated(&c.problem, (struct tensors_layout){.shift = shift});
@@ -115,9 +112,8 @@ static bool touching_kills(char *byte, bool write)
     return WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV;
 }
 
-static void guard_pages_are_flush(void **state)
+TEST(guard_pages_are_flush)
 {
-    (void)state;
     const struct problem_case c = case_of("h=2,s=3,d=5,dv=7,outputs=o+lse+weights", "normal");
     for (size_t padding = 0; padding < 4; padding += 3)
         for (int back = 0; back < 2; back++) {
@@ -141,9 +137,8 @@ static void guard_pages_are_flush(void **state)
         }
 }
 
-static void results_must_be_written(void **state)
+TEST(results_must_be_written)
 {
-    (void)state;
     static const char *const dtypes[] = {"f32", "bf16", "f16"};
     for (size_t n = 0; n < COUNT(dtypes); n++) {
         char text[128];
@@ -177,9 +172,8 @@ static void results_must_be_written(void **state)
     }
 }
 
-static void changes_of_operands_are_noticed(void **state)
+TEST(changes_of_operands_are_noticed)
 {
-    (void)state;
     const struct problem_case c = case_of("b=2,h=2,s=33,d=5,dtype=f16", "normal");
     struct tensor_set set = filled(&c, (struct tensors_layout){.row_padding = 1}, 0);
     assert_null(tensors_changed(&set, &c.problem));
@@ -200,9 +194,8 @@ static void changes_of_operands_are_noticed(void **state)
 }
 
 /* Exchanging words must change the checksum as well. */
-static void the_checksum_knows_places(void **state)
+TEST(the_checksum_knows_places)
 {
-    (void)state;
     const struct problem_case c = case_of("s=16,d=16", "normal");
     struct tensor_set set = filled(&c, (struct tensors_layout){0}, 0);
     float *q = set.tensors.q.data;

@@ -33,9 +33,8 @@ static bool same_operands(const struct attn_problem *p, const struct tensor_set 
            same_operand(&s->tensors.v, &t->tensors.v, p->batch, p->kv_heads, p->kv_len, p->v_dim);
 }
 
-static void numbers_depend_on_seed_and_stream_only(void **state)
+TEST(numbers_depend_on_seed_and_stream_only)
 {
-    (void)state;
     static const char *const inputs[] = {"normal:5", "uniform:5", "needle:3",  "negative",
                                          "sink",     "ascending", "descending"};
     for (size_t n = 0; n < COUNT(inputs); n++) {
@@ -66,9 +65,8 @@ static double score(const struct problem_case *c, const struct tensor_set *set, 
     return (double)attn_problem_scale(&c->problem) * x;
 }
 
-static void needles_negatives_and_sinks_have_their_logits(void **state)
+TEST(needles_negatives_and_sinks_have_their_logits)
 {
-    (void)state;
     static const char *const problems[] = {"b=2,hq=4,hkv=2,sq=3,skv=9,d=64,dv=4",
                                            "sq=3,skv=9,d=1,scale=-3",
                                            "sq=3,skv=9,d=200,scale=0.001,dtype=f16"};
@@ -105,9 +103,8 @@ static void needles_negatives_and_sinks_have_their_logits(void **state)
     }
 }
 
-static void tensors_come_from_files(void **state)
+TEST(tensors_come_from_files)
 {
-    (void)state;
     struct problem_case c =
         case_of("h=4,s=2,d=2", "file:" TEST_DATA "/minilm-preamble.safetensors:layer1.");
     struct tensor_set set = allocated(&c.problem, (struct tensors_layout){0});
@@ -148,9 +145,8 @@ static void tensors_come_from_files(void **state)
 
 /* The first pages are the same for all sequences, all others different, and so are scales: one of each key,
  * whoever has it. */
-static void a_prefix_lies_in_pages_of_all(void **state)
+TEST(a_prefix_lies_in_pages_of_all)
 {
-    (void)state;
     enum { BATCH = 3, PAGES = 3, SHARED = 2 };
     struct problem_case c;
     struct tensor_set set =

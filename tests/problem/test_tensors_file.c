@@ -53,9 +53,8 @@ static void assert_holds_set(const struct problem_case *c, const struct tensor_s
     tensors_free(&fresh);
 }
 
-static void sets_are_mapped_at_any_shift(void **state)
+TEST(sets_are_mapped_at_any_shift)
 {
-    (void)state;
     const struct problem_case c = test_case();
     const int fd = file_of(&c, 3);
     const size_t shifts[] = {0, 64, 4032, 2048, 0};
@@ -80,9 +79,8 @@ static void sets_are_mapped_at_any_shift(void **state)
     close(fd);
 }
 
-static void another_process_sees_the_same(void **state)
+TEST(another_process_sees_the_same)
 {
-    (void)state;
     const struct problem_case c = test_case();
     const int fd = file_of(&c, 1);
     const pid_t child = fork();
@@ -100,9 +98,8 @@ static void another_process_sees_the_same(void **state)
 }
 
 /* Others only read: a process that maps them where they are not has been told something else. */
-static void another_shift_is_refused(void **state)
+TEST(another_shift_is_refused)
 {
-    (void)state;
     const struct problem_case c = test_case();
     const int fd = file_of(&c, 1);
     struct tensor_set set;
@@ -113,9 +110,8 @@ static void another_shift_is_refused(void **state)
 }
 
 /* The one who holds the file moves operands also when nobody can write to it any more. */
-static void frozen_operands_can_be_moved(void **state)
+TEST(frozen_operands_can_be_moved)
 {
-    (void)state;
     const struct problem_case c = test_case();
     const int fd = file_of(&c, 2);
     struct tensors_file file = hold(fd);
@@ -135,9 +131,8 @@ static void frozen_operands_can_be_moved(void **state)
 }
 
 /* A kernel that writes its inputs must not spoil them for the next process. */
-static void operands_cannot_be_written(void **state)
+TEST(operands_cannot_be_written)
 {
-    (void)state;
     const struct problem_case c = test_case();
     const int fd = file_of(&c, 1);
     const pid_t child = fork();
@@ -155,9 +150,8 @@ static void operands_cannot_be_written(void **state)
     close(fd);
 }
 
-static void what_the_file_lacks_is_refused(void **state)
+TEST(what_the_file_lacks_is_refused)
 {
-    (void)state;
     const struct problem_case c = test_case();
     const int fd = file_of(&c, 1);
     struct tensor_set set;
@@ -180,9 +174,8 @@ static void what_the_file_lacks_is_refused(void **state)
 }
 
 /* Address and place in the file agree within 2 MiB, and the operands are there. */
-static void sets_are_mapped_where_huge_pages_fit(void **state)
+TEST(sets_are_mapped_where_huge_pages_fit)
 {
-    (void)state;
     const struct problem_case c = test_case();
     const int fd = file_of(&c, 3);
     struct tensors_file file = hold(fd);
