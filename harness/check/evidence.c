@@ -29,9 +29,9 @@ bool evidence_suppose(struct evidence *e, const struct guess *guess)
     return true;
 }
 
-bool evidence_right(struct evidence *e)
+bool evidence_right(struct evidence *e, const struct row_view *view)
 {
     struct guess right;
-    guess_nothing(&right, &e->view);
+    guess_nothing(&right, view);
     return evidence_suppose(e, &right);
 }

@@ -55,8 +55,8 @@ bool evidence_is_output(const struct evidence *e, size_t d, double x);
 /* Computes e->row under a guess; false where the row sees no key. */
 bool evidence_suppose(struct evidence *e, const struct guess *guess);
 
-/* Computes the right e->row. */
-bool evidence_right(struct evidence *e);
+/* Computes e->row as it is right for a row, the wrong one or another; false where that sees no key. */
+bool evidence_right(struct evidence *e, const struct row_view *view);
 
 /* sums.c: LSE, or the sum of the weights, alone is wrong. */
 evidence_part lse_reason;

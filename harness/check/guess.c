@@ -165,49 +165,6 @@ static bool length_of_neighbour(struct guess *guess, char *text, size_t size)
 
 /* ---- scores -------------------------------------------------------------------------------- */
 
-static bool scaled_twice(struct guess *guess, char *text, size_t size)
-{
-    guess->problem.scale *= guess->problem.scale;
-    snprintf(text, size, "as if the scale were applied twice");
-    return true;
-}
-
-static bool not_scaled(struct guess *guess, char *text, size_t size)
-{
-    guess->problem.scale = 1;
-    snprintf(text, size, "as if the scale were not applied");
-    return true;
-}
-
-static bool default_scale(struct guess *guess, char *text, size_t size)
-{
-    const float scale = guess->problem.scale;
-    guess->problem.scale = 0;
-    snprintf(text, size, "as if the scale were 1/sqrt(D), whatever the problem says");
-    return scale != attn_problem_scale(&guess->problem);
-}
-
-static bool scale_without_sign(struct guess *guess, char *text, size_t size)
-{
-    guess->problem.scale = -guess->problem.scale;
-    snprintf(text, size, "as if the scale were positive");
-    return guess->problem.scale > 0;
-}
-
-static bool exp_for_exp2(struct guess *guess, char *text, size_t size)
-{
-    guess->problem.scale *= 1.44269504f;
-    snprintf(text, size, "as if scores were multiplied by log2(e) and then passed to exp");
-    return true;
-}
-
-static bool exp2_for_exp(struct guess *guess, char *text, size_t size)
-{
-    guess->problem.scale *= 0.693147181f;
-    snprintf(text, size, "as if exp2 were used instead of exp");
-    return true;
-}
-
 static bool slope_from_first(struct guess *guess, char *text, size_t size)
 {
     struct row_view *s = &guess->view;
@@ -289,15 +246,36 @@ static bool v_zeros_for_k(struct guess *guess, char *text, size_t size)
 /* ---- all of them --------------------------------------------------------------------------- */
 
 static suppose *const guesses[] = {
-    last_key_missing,   first_key_missing,  one_key_more, one_key_before,      no_mask,
-    other_alignment,    first_mask,         padded,       length_of_neighbour, default_scale,
-    scale_without_sign, scaled_twice,       not_scaled,   exp_for_exp2,        exp2_for_exp,
-    slope_from_first,   scaled_sink,        next_query,   previous_query,      unsigned_bytes,
-    k_unscaled,         v_unscaled,         chain,        first_tree,          every_key,
-    first_list,         list_of_first_head, zeros_of_8,   v_zeros_for_k,
+    last_key_missing,   first_key_missing, one_key_more,   one_key_before,      no_mask,
+    other_alignment,    first_mask,        padded,         length_of_neighbour, slope_from_first,
+    scaled_sink,        next_query,        previous_query, unsigned_bytes,      k_unscaled,
+    v_unscaled,         first_tree,        chain,          every_key,           first_list,
+    list_of_first_head, zeros_of_8,        v_zeros_for_k,
 };
 
 #define GUESSES (sizeof guesses / sizeof *guesses)
+
+enum { SCALES = 6 };
+
+/* Hypotheses after those of the table: another scale. */
+static bool other_scale(size_t n, struct guess *guess, char *text, size_t size)
+{
+    const float scale = guess->problem.scale;
+    const struct {
+        float scale;
+        const char *reason;
+    } scales[SCALES] = {
+        {0, "the scale were 1/sqrt(D), whatever the problem says"},
+        {fabsf(scale), "the scale were positive"},
+        {scale * scale, "the scale were applied twice"},
+        {1, "the scale were not applied"},
+        {scale * 1.44269504f, "scores were multiplied by log2(e) and then passed to exp"},
+        {scale * 0.693147181f, "exp2 were used instead of exp"},
+    };
+    guess->problem.scale = scales[n].scale;
+    snprintf(text, size, "as if %s", scales[n].reason);
+    return scale != attn_problem_scale(&guess->problem);
+}
 
 /* Masks and options that a kernel may ignore. */
 static const struct {
@@ -313,7 +291,7 @@ static const struct {
 
 #define PARTS (sizeof parts / sizeof *parts)
 
-/* Hypotheses after those of the first table: the problem without one of its masks or options. */
+/* Hypotheses after these: the problem without one of its masks or options. */
 static bool left_out(size_t n, struct guess *guess, char *text, size_t size)
 {
     struct attn_problem *p = &guess->problem;
@@ -337,8 +315,13 @@ bool guess_make(size_t n, const struct row_view *right, struct guess *guess, boo
                 size_t size)
 {
     guess_nothing(guess, right);
-    if (n >= GUESSES + PARTS)
-        return guess_place(n - GUESSES - PARTS, right, guess, fits, text, size);
-    *fits = n < GUESSES ? guesses[n](guess, text, size) : left_out(n - GUESSES, guess, text, size);
+    if (n < GUESSES)
+        *fits = guesses[n](guess, text, size);
+    else if (n < GUESSES + SCALES)
+        *fits = other_scale(n - GUESSES, guess, text, size);
+    else if (n < GUESSES + SCALES + PARTS)
+        *fits = left_out(n - GUESSES - SCALES, guess, text, size);
+    else
+        return guess_place(n - GUESSES - SCALES - PARTS, right, guess, fits, text, size);
     return true;
 }

@@ -81,7 +81,7 @@ static bool short_sum(const struct evidence *e, double ratio, char *text, size_t
 
 bool sums_reason(struct evidence *e, char *text, size_t size)
 {
-    if (e->wrong.tensor[0] != 'o' || !evidence_right(e))
+    if (e->wrong.tensor[0] != 'o' || !evidence_right(e, &e->view))
         return false;
     const double ratio = common_ratio(e);
     return ratio > 0 && (zero_keys(e, ratio, text, size) || short_sum(e, ratio, text, size));
@@ -98,7 +98,7 @@ bool sums_reason(struct evidence *e, char *text, size_t size)
 /* LSE in another base, or only a part of it. */
 bool lse_reason(struct evidence *e, char *text, size_t size)
 {
-    if (e->wrong.tensor[0] != 'l' || !evidence_right(e))
+    if (e->wrong.tensor[0] != 'l' || !evidence_right(e, &e->view))
         return false;
     const double got = e->wrong.got, lse = e->row.lse, slack = 2 * e->row.lse_bound;
     if (!(fabs(lse) < LARGEST_LSE))
