@@ -232,17 +232,6 @@ bool operands_file_shape_of(const struct problem_case *c, struct tensors_shape *
     return ok;
 }
 
-bool operands_file_fill(struct tensor_set *set, const struct problem_case *c, char *message,
-                        size_t message_size)
-{
-    char path[CASES_PATH];
-    struct operands_file file;
-    const bool ok = open_input(&c->input, path, &file, message, message_size) &&
-                    read_operands(&file, set, &c->problem);
-    safetensors_close(file.file);
-    return ok;
-}
-
 /* Reads a mask, which the file may have once for all sequences or heads. */
 static bool read_mask(const struct operands_file *file, struct tensor_set *set,
                       const struct attn_problem *p)
@@ -260,13 +249,13 @@ static bool read_mask(const struct operands_file *file, struct tensor_set *set,
     return copy(file, &view, &source);
 }
 
-bool operands_file_mask(struct tensor_set *set, const struct problem_case *c, char *message,
+bool operands_file_fill(struct tensor_set *set, const struct problem_case *c, char *message,
                         size_t message_size)
 {
     char path[CASES_PATH];
     struct operands_file file;
     const bool ok = open_input(&c->input, path, &file, message, message_size) &&
-                    read_mask(&file, set, &c->problem);
+                    (c->input.mask_file ? read_mask : read_operands)(&file, set, &c->problem);
     safetensors_close(file.file);
     return ok;
 }

@@ -56,11 +56,7 @@ bool operands_locate(const struct operands_file *file, const struct attn_problem
 bool operands_complete(const struct operands_file *file, const char *text,
                        struct attn_problem *problem);
 
-/* Reads the mask of a case with the clause mask:file. */
-bool operands_file_mask(struct tensor_set *set, const struct problem_case *c, char *message,
-                        size_t message_size);
-
-/* ---- cases whose input is a file ----------------------------------------------------------- */
+/* ---- cases whose input is a file or has the clause mask:file ------------------------------- */
 
 /* Whether the file determines sizes that the problem leaves open. */
 bool operands_file_has_more(const struct attn_problem *problem);
@@ -70,6 +66,8 @@ bool operands_file_opens(const struct input *input, char *message, size_t messag
 
 bool operands_file_shape_of(const struct problem_case *c, struct tensors_shape *shape,
                             char *message, size_t message_size);
+
+/* Reads all operands, or the mask of the clause alone. */
 bool operands_file_fill(struct tensor_set *set, const struct problem_case *c, char *message,
                         size_t message_size);
 

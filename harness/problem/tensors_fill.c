@@ -72,7 +72,7 @@ static bool fill_others(struct tensor_set *set, const struct problem_case *c, ui
         !tensors_poison_tails(set, &c->problem, poison, message, message_size))
         return false;
     tensors_fill_masks(set, c, stream);
-    return !c->input.mask_file || operands_file_mask(set, c, message, message_size);
+    return !c->input.mask_file || operands_file_fill(set, c, message, message_size);
 }
 
 /* Fills Q, K and V by the kind of input. */

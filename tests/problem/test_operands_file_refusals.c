@@ -9,82 +9,49 @@
 #include "filled_tensors.h"
 #include "written_file.h"
 
-/* A tensor beside or in place of those of a plain problem, and what is said of it. */
-static const char plain[] = "b=2,h=3,sq=4,skv=5,d=1,";
+/* A tensor beside or in place of those of a plain problem, and which one is refused for what the problem needs. */
+static const char plain[] = "b=2,h=3,sq=4,skv=5,d=1";
+#define ANY " or what broadcasts to it"
 static const struct {
     const char *options, *name;
     enum attn_dtype dtype;
     size_t rank, shape[4];
-    const char *message; /* behind the path */
+    const char *refused, *needed; /* NULL: `refused` is all that is said */
 } wrong[] = {
-    {"", "x.q", ATTN_F32, 4, {2, 3, 5, 1}, "x.q is f32 (2,3,5,1), the problem needs f32 (2,3,4,1)"},
-    {"", "x.q", ATTN_I32, 4, {2, 3, 4, 1}, "x.q is i32 (2,3,4,1), the problem needs f32 (2,3,4,1)"},
-    {"mask=bias", "x.other", ATTN_F32, 1, {1}, "no tensor x.bias"},
+    {"", "x.q", ATTN_F32, 4, {2, 3, 5, 1}, "x.q is f32 (2,3,5,1)", "f32 (2,3,4,1)"},
+    {"", "x.q", ATTN_I32, 4, {2, 3, 4, 1}, "x.q is i32 (2,3,4,1)", "f32 (2,3,4,1)"},
+    {"mask=bias", "x.other", ATTN_F32, 1, {1}, "no tensor x.bias", NULL},
     {"mask=bias",
      "x.bias",
      ATTN_F32,
      4,
      {2, 3, 5, 5},
-     "x.bias is f32 (2,3,5,5), the problem needs f32 (2,3,4,5) or what broadcasts to it"},
-    {"mask=bias",
-     "x.bias",
-     ATTN_BOOL,
-     2,
-     {4, 5},
-     "x.bias is bool (4,5), the problem needs f32 (2,3,4,5) or what broadcasts to it"},
-    {"mask=bool",
-     "x.mask",
-     ATTN_F32,
-     2,
-     {4, 5},
-     "x.mask is f32 (4,5), the problem needs bool (2,3,4,5) or what broadcasts to it"},
-    {"mask=bool",
-     "x.mask",
-     ATTN_BOOL,
-     1,
-     {4},
-     "x.mask is bool (4), the problem needs bool (2,3,4,5) or what broadcasts to it"},
-    {"sinks=1", "x.sinks", ATTN_F32, 1, {2}, "x.sinks is f32 (2), the problem needs f32 (3)"},
-    {"alibi=1",
-     "x.slopes",
-     ATTN_F32,
-     2,
-     {3, 1},
-     "x.slopes is f32 (3,1), the problem needs f32 (3)"},
-    {"ragged=1", "x.kv_lens", ATTN_F32, 1, {2}, "x.kv_lens is f32 (2), the problem needs i32 (2)"},
+     "x.bias is f32 (2,3,5,5)",
+     "f32 (2,3,4,5)" ANY},
+    {"mask=bias", "x.bias", ATTN_BOOL, 2, {4, 5}, "x.bias is bool (4,5)", "f32 (2,3,4,5)" ANY},
+    {"mask=bool", "x.mask", ATTN_F32, 2, {4, 5}, "x.mask is f32 (4,5)", "bool (2,3,4,5)" ANY},
+    {"mask=bool", "x.mask", ATTN_BOOL, 1, {4}, "x.mask is bool (4)", "bool (2,3,4,5)" ANY},
+    {"sinks=1", "x.sinks", ATTN_F32, 1, {2}, "x.sinks is f32 (2)", "f32 (3)"},
+    {"alibi=1", "x.slopes", ATTN_F32, 2, {3, 1}, "x.slopes is f32 (3,1)", "f32 (3)"},
+    {"ragged=1", "x.kv_lens", ATTN_F32, 1, {2}, "x.kv_lens is f32 (2)", "i32 (2)"},
     {"packed=1,ragged=1",
      "x.cu_seqlens",
      ATTN_I32,
      1,
      {2},
-     "x.q is f32 (2,3,4,1), the problem needs f32 (1,3,*,1)"},
-    {"page=2",
-     "x.block_table",
-     ATTN_I32,
-     2,
-     {2, 2},
-     "x.k is f32 (2,3,5,1), the problem needs f32 (*,3,2,1)"},
-    {"page=5",
-     "x.block_table",
-     ATTN_I32,
-     2,
-     {1, 1},
-     "x.block_table is i32 (1,1), the problem needs i32 (2,1)"},
-    {"kv_dtype=i8",
-     "x.k_scale",
-     ATTN_F32,
-     3,
-     {2, 3, 4},
-     "x.k is f32 (2,3,5,1), the problem needs i8 (2,3,5,1)"},
+     "x.q is f32 (2,3,4,1)",
+     "f32 (1,3,*,1)"},
+    {"page=2", "x.block_table", ATTN_I32, 2, {2, 2}, "x.k is f32 (2,3,5,1)", "f32 (*,3,2,1)"},
+    {"page=5", "x.block_table", ATTN_I32, 2, {1, 1}, "x.block_table is i32 (1,1)", "i32 (2,1)"},
+    {"kv_dtype=i8", "x.k_scale", ATTN_F32, 3, {2, 3, 4}, "x.k is f32 (2,3,5,1)", "i8 (2,3,5,1)"},
 };
 
 TEST(wrong_tensors_are_refused)
 {
     for (size_t n = 0; n < COUNT(wrong); n++) {
-        char text[128], message[512];
-        snprintf(text, sizeof text, "%s%s", plain, wrong[n].options);
-        if (!*wrong[n].options)
-            text[strlen(text) - 1] = 0;
+        char text[128], message[512], expected[512];
+        snprintf(text, sizeof text, "%s%s%s", plain, *wrong[n].options ? "," : "",
+                 wrong[n].options);
         const struct attn_problem p = problem_of(text);
         struct written *w = begin();
         struct tensor_set set;
@@ -95,8 +62,10 @@ TEST(wrong_tensors_are_refused)
         add(w, wrong[n].name, wrong[n].dtype, 0, wrong[n].rank, wrong[n].shape);
         end(w);
         assert_false(load(w, &set, &p, message, sizeof message));
-        assert_memory_equal(message, w->path, strlen(w->path));
-        assert_string_equal(message + strlen(w->path) + 2, wrong[n].message);
+        snprintf(expected, sizeof expected, "%s: %s%s%s", w->path, wrong[n].refused,
+                 wrong[n].needed ? ", the problem needs " : "",
+                 wrong[n].needed ? wrong[n].needed : "");
+        assert_string_equal(message, expected);
         assert_null(set.mapping[0]);
         discard(w);
     }

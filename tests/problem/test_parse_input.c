@@ -112,18 +112,21 @@ TEST(clauses_set_their_fields)
 }
 
 #define TREE_FORM "expected tree:4x3x2, children by level, or tree:-1,0,0,..., parents"
+#define KINDS "inputs are normal, uniform, needle, negative, sink, ascending, descending, file"
+#define LENS "expected lens:LO:HI, lens:LO:HI:MEAN or lens:A,B,..."
+#define BATCH "expected batch:[N]qQ[sS],..., N sequences of Q queries on S keys"
+#define MASK                                                                                     \
+    "expected mask:elements:P, mask:blocks:N:P or mask:file:PATH, with :full for each sequence " \
+    "and head"
+#define FILE_FORM "expected file:PATH:PREFIX, PREFIX may be empty"
 
 static const struct {
     const char *text;
     size_t position;
     const char *message;
 } refusals[] = {
-    {"", 0,
-     "unknown input ''; inputs are normal, uniform, needle, negative, sink, ascending, descending, "
-     "file"},
-    {"gauss", 0,
-     "unknown input 'gauss'; inputs are normal, uniform, needle, negative, sink, ascending, "
-     "descending, file"},
+    {"", 0, "unknown input ''; " KINDS},
+    {"gauss", 0, "unknown input 'gauss'; " KINDS},
     {"nedle:3", 0, "unknown input 'nedle'; did you mean 'needle'?"},
     {"normal:", 7, "input normal: '' is not a whole number; expected normal or normal:SEED"},
     {"normal:-1", 7, "input normal: '-1' is not a whole number; expected normal or normal:SEED"},
@@ -131,74 +134,42 @@ static const struct {
      "input normal: '18446744073709551616' is too large; expected normal or normal:SEED"},
     {"needle", 6, "input needle: '' is not a whole number; expected needle:J, the key's position"},
     {"negative:1", 9, "input negative: '1' takes no value; expected negative"},
-    {"file:abc", 5,
-     "input file: 'abc' has no PATH:PREFIX; expected file:PATH:PREFIX, PREFIX may be empty"},
-    {"file:\xe4:p", 5,
-     "input file: '\\xe4:p' is not plain UTF-8 text; expected file:PATH:PREFIX, PREFIX "
-     "may be empty"},
-    {"file::p", 5,
-     "input file: ':p' has no PATH:PREFIX; expected file:PATH:PREFIX, PREFIX may be empty"},
+    {"file:abc", 5, "input file: 'abc' has no PATH:PREFIX; " FILE_FORM},
+    {"file:\xe4:p", 5, "input file: '\\xe4:p' is not plain UTF-8 text; " FILE_FORM},
+    {"file::p", 5, "input file: ':p' has no PATH:PREFIX; " FILE_FORM},
     {"normal+", 7,
-     "unknown clause ''; clauses are lens, batch, qlens, decode, mask, bias, scales, tree, "
-     "prefix, index"},
+     "unknown clause ''; clauses are lens, batch, qlens, decode, mask, bias, scales, tree, prefix, "
+     "index"},
     {"normal:2+lans:1:2", 9, "unknown clause 'lans'; did you mean 'lens'?"},
-    {"normal+lens", 7,
-     "clause lens: '' has no value; expected lens:LO:HI, lens:LO:HI:MEAN or lens:A,B,..."},
-    {"normal+lens:5", 7,
-     "clause lens: '5' is not two or three numbers; expected lens:LO:HI, lens:LO:HI:MEAN or "
-     "lens:A,B,..."},
-    {"normal+lens:1:2:3:4", 7,
-     "clause lens: '1:2:3:4' is not two or three numbers; expected lens:LO:HI, lens:LO:HI:MEAN or "
-     "lens:A,B,..."},
-    {"normal+lens:5:4", 7,
-     "clause lens: '5:4' does not rise from LO over MEAN to HI; expected lens:LO:HI, "
-     "lens:LO:HI:MEAN or "
-     "lens:A,B,..."},
-    {"normal+lens:1:4:9", 7,
-     "clause lens: '1:4:9' does not rise from LO over MEAN to HI; expected lens:LO:HI, "
-     "lens:LO:HI:MEAN or "
-     "lens:A,B,..."},
+    {"normal+lens", 7, "clause lens: '' has no value; " LENS},
+    {"normal+lens:5", 7, "clause lens: '5' is not two or three numbers; " LENS},
+    {"normal+lens:1:2:3:4", 7, "clause lens: '1:2:3:4' is not two or three numbers; " LENS},
+    {"normal+lens:5:4", 7, "clause lens: '5:4' does not rise from LO over MEAN to HI; " LENS},
+    {"normal+lens:1:4:9", 7, "clause lens: '1:4:9' does not rise from LO over MEAN to HI; " LENS},
     {"normal+lens:1:2+lens:1:3", 16, "clause lens is given twice"},
-    {"normal+lens:4,x", 7,
-     "clause lens: '4,x' is not a whole number; expected lens:LO:HI, lens:LO:HI:MEAN or "
-     "lens:A,B,..."},
-    {"normal+lens:4,0", 7,
-     "clause lens: '4,0' is less than 1; expected lens:LO:HI, lens:LO:HI:MEAN or lens:A,B,..."},
-    {"normal+batch:q1s4,4", 7,
-     "clause batch: 'q1s4,4' has no queries; expected batch:[N]qQ[sS],..., N sequences of Q "
-     "queries on S keys"},
-    {"normal+batch:0q1", 7,
-     "clause batch: '0q1' is less than 1; expected batch:[N]qQ[sS],..., N sequences of Q queries "
-     "on S keys"},
+    {"normal+lens:4,x", 7, "clause lens: '4,x' is not a whole number; " LENS},
+    {"normal+lens:4,0", 7, "clause lens: '4,0' is less than 1; " LENS},
+    {"normal+batch:q1s4,4", 7, "clause batch: 'q1s4,4' has no queries; " BATCH},
+    {"normal+batch:0q1", 7, "clause batch: '0q1' is less than 1; " BATCH},
     {"normal+batch:q5s4", 7,
-     "clause batch: 'q5s4' has more queries than keys, which include those of the queries; "
-     "expected batch:[N]qQ[sS],..., N sequences of Q queries on S keys"},
+     "clause batch: 'q5s4' has more queries than keys, which include those of the queries; " BATCH},
     {"normal+lens:4,5+batch:q5", 16,
-     "clause batch: 'q5' cannot stand beside lens, qlens or decode; expected batch:[N]qQ[sS],..., "
-     "N sequences of Q queries on S keys"},
+     "clause batch: 'q5' cannot stand beside lens, qlens or decode; " BATCH},
     {"normal+batch:q5+decode:1", 16,
      "clause decode: '1' cannot stand beside batch; expected decode:N"},
-    {"normal+batch:q5+lens:1:2", 16,
-     "clause lens: '1:2' cannot stand beside batch; expected lens:LO:HI, lens:LO:HI:MEAN or "
-     "lens:A,B,..."},
+    {"normal+batch:q5+lens:1:2", 16, "clause lens: '1:2' cannot stand beside batch; " LENS},
     {"normal+decode:2+qlens:1:3", 16,
      "clause qlens: '1:3' cannot stand beside decode; expected qlens:LO:HI or qlens:LO:HI:MEAN"},
     {"normal+qlens:1:3+decode:2", 17,
      "clause decode: '2' cannot stand beside qlens; expected decode:N"},
     {"normal+decode:0", 7, "clause decode: '0' is less than 1; expected decode:N"},
     {"normal+mask:0.5", 7,
-     "clause mask: '0.5' is none of elements:P, blocks:N:P and file:PATH; expected "
-     "mask:elements:P, "
-     "mask:blocks:N:P or mask:file:PATH, with :full for each sequence and head"},
+     "clause mask: '0.5' is none of elements:P, blocks:N:P and file:PATH; " MASK},
     {"normal+mask:file:", 7,
-     "clause mask: 'file:' has no path of at most 100 bytes, or an ending other than full; "
-     "expected "
-     "mask:elements:P, mask:blocks:N:P or mask:file:PATH, with :full for each sequence and head"},
+     "clause mask: 'file:' has no path of at most 100 bytes, or an ending other than full; " MASK},
     {"normal+mask:elements:1.5", 7,
-     "clause mask: 'elements:1.5' has no blocks, a P outside 0..1, or an ending other than full"
-     "; expected mask:elements:P, mask:blocks:N:P or mask:file:PATH, with :full for each sequence "
-     "and "
-     "head"},
+     "clause mask: 'elements:1.5' has no blocks, a P outside 0..1, or an ending other than "
+     "full; " MASK},
     {"normal+bias:head", 7,
      "clause bias: 'head' is no such bias; expected bias:keys, bias:full or bias:causal"},
     {"normal+scales:row", 7,

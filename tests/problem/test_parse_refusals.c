@@ -10,6 +10,11 @@
 
 #define TREE_ALONE \
     "mask=tree goes with no causal mask, window or alibi: places in a tree are depths"
+#define KEYS                                                                                   \
+    "keys are b, hq, hkv, sq, skv, d, dv, dtype, kv_dtype, kv_group, kv_zeros, mask, window, " \
+    "softcap, scale, layout, sinks, alibi, ragged, packed, page, shared_kv, keys, outputs, h, s"
+#define LISTS "expected all, index:COUNT or index:COUNT:QUERIES"
+#define MASKS "expected none, or a sum of causal, causal_top_left, bias, bool, tree"
 
 static const struct refusal {
     const char *text;
@@ -19,15 +24,8 @@ static const struct refusal {
     {"", 0, "the problem is empty; expected key=value,..."},
     {"b=1,hq=2,hkw=2", 9, "unknown key 'hkw'; did you mean 'hkv'?"},
     {"sacle=1", 0, "unknown key 'sacle'; did you mean 'scale'?"},
-    {"headdim=64", 0,
-     "unknown key 'headdim'; keys are b, hq, hkv, sq, skv, d, dv, dtype, kv_dtype, kv_group, "
-     "kv_zeros, "
-     "mask, window, softcap, scale, layout, sinks, alibi, ragged, packed, page, shared_kv, keys, "
-     "outputs, h, s"},
-    {"D=64", 0,
-     "unknown key 'D'; keys are b, hq, hkv, sq, skv, d, dv, dtype, kv_dtype, kv_group, kv_zeros, "
-     "mask, window, softcap, scale, layout, sinks, alibi, ragged, packed, page, shared_kv, keys, "
-     "outputs, h, s"},
+    {"headdim=64", 0, "unknown key 'headdim'; " KEYS},
+    {"D=64", 0, "unknown key 'D'; " KEYS},
     {"d=64,", 5, "an empty item; expected key=value"},
     {",d=64", 0, "an empty item; expected key=value"},
     {"d=64,,b=1", 5, "an empty item; expected key=value"},
@@ -53,16 +51,11 @@ static const struct refusal {
     {"h=8,hq=8", 4, "hq sets hq, which h at position 0 sets too; give one of them"},
     {"d=4,skv=8,s=8", 10, "s sets skv, which skv at position 4 sets too; give one of them"},
     {"hq=6,hkv=4", 5, "hq is not a multiple of hkv"},
-    {"keys=foo", 5,
-     "keys='foo' is neither all nor a list; expected all, index:COUNT or index:COUNT:QUERIES"},
-    {"keys=index", 5,
-     "keys='index' is neither all nor a list; expected all, index:COUNT or index:COUNT:QUERIES"},
-    {"d=8,keys=index:0", 9,
-     "keys='index:0' has a COUNT of 0; expected all, index:COUNT or index:COUNT:QUERIES"},
-    {"keys=index:8:0", 5,
-     "keys='index:8:0' has QUERIES of 0; expected all, index:COUNT or index:COUNT:QUERIES"},
-    {"keys=index:x", 5,
-     "keys='index:x' is not a whole number; expected all, index:COUNT or index:COUNT:QUERIES"},
+    {"keys=foo", 5, "keys='foo' is neither all nor a list; " LISTS},
+    {"keys=index", 5, "keys='index' is neither all nor a list; " LISTS},
+    {"d=8,keys=index:0", 9, "keys='index:0' has a COUNT of 0; " LISTS},
+    {"keys=index:8:0", 5, "keys='index:8:0' has QUERIES of 0; " LISTS},
+    {"keys=index:x", 5, "keys='index:x' is not a whole number; " LISTS},
     {"hkv=4", 0, "hq is not a multiple of hkv"},
     {"dtype=i32", 6, "dtype='i32' is no such type; expected f32|bf16|f16|f64"},
     {"dtype=float", 6, "dtype='float' is no such type; did you mean 'f32'?"},
@@ -79,27 +72,16 @@ static const struct refusal {
     {"kv_dtype=f32,dtype=f64", 0,
      "kv_dtype=f32 is neither dtype, which is f64, nor i8, f8e4m3, f8e5m2 or i4"},
     {"kv_dtype=bool", 9,
-     "kv_dtype='bool' is no such type; expected dtype, i8, f8e4m3, f8e5m2 or "
-     "i4"},
+     "kv_dtype='bool' is no such type; expected dtype, i8, f8e4m3, f8e5m2 or i4"},
     {"mask=causel", 5, "mask='causel' is unknown; did you mean 'causal'?"},
     {"mask=casual", 5, "mask='casual' is unknown; did you mean 'causal'?"},
     {"mask=causal+bais", 5, "mask='causal+bais' is unknown; did you mean 'bias'?"},
-    {"mask=diagonal", 5,
-     "mask='diagonal' is unknown; expected none, or a sum of causal, causal_top_left, bias, "
-     "bool, tree"},
+    {"mask=diagonal", 5, "mask='diagonal' is unknown; " MASKS},
     {"layout=bhds", 7, "layout='bhds' is unknown; expected bhsd|bshd"},
-    {"mask=causal+", 5,
-     "mask='causal+' is unknown; expected none, or a sum of causal, causal_top_left, bias, "
-     "bool, tree"},
-    {"mask=none+causal", 5,
-     "mask='none+causal' is unknown; expected none, or a sum of causal, causal_top_left, "
-     "bias, bool, tree"},
-    {"mask=causal+none", 5,
-     "mask='causal+none' is unknown; expected none, or a sum of causal, causal_top_left, "
-     "bias, bool, tree"},
-    {"mask=bias+bias", 5,
-     "mask='bias+bias' has a part twice; expected none, or a sum of causal, causal_top_left, "
-     "bias, bool, tree"},
+    {"mask=causal+", 5, "mask='causal+' is unknown; " MASKS},
+    {"mask=none+causal", 5, "mask='none+causal' is unknown; " MASKS},
+    {"mask=causal+none", 5, "mask='causal+none' is unknown; " MASKS},
+    {"mask=bias+bias", 5, "mask='bias+bias' has a part twice; " MASKS},
     {"d=8,mask=causal+causal_top_left", 4, "mask is causal in two ways; expected one of them"},
     {"d=8,mask=tree+causal", 4, TREE_ALONE},
     {"mask=tree,d=8,window=3", 0, TREE_ALONE},
