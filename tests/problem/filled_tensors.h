@@ -39,7 +39,8 @@ static inline struct tensor_set filled(const struct problem_case *c, struct tens
     struct tensor_set set;
     char message[256];
     if (!tensors_alloc_case(&set, c, &layout, message, sizeof message) ||
-        !tensors_fill(&set, c, stream, message, sizeof message))
+        !tensors_fill(&set, c, stream, message, sizeof message) ||
+        !attn_tensors_valid(&c->problem, &set.tensors, message, sizeof message))
         fail_msg("%s", message);
     return set;
 }
