@@ -5,6 +5,7 @@
  */
 #include "phases.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -33,6 +34,7 @@ bool check_look_at_rows(struct trial *trials, size_t count, uint64_t stream, che
     const size_t row_count =
         check_pick_rows(&trials[0].problem, &trials[0].set.tensors, 1, ROWS, stream, &rows);
     bool right = true, memory = rows;
+    assert(count);
     for (size_t k = 0; k < count; k++)
         memory = check_row_open(&bounds[k], &trials[k].problem, CHECK_BOUND) && memory;
     if (!memory)

@@ -95,7 +95,7 @@ void tensors_set(const struct attn_tensor *t, size_t b, size_t h, size_t i, size
 
 double tensors_rounded(enum attn_dtype dtype, double x)
 {
-    double room;
+    double room = 0;
     const struct attn_tensor one = {&room, dtype, {0}};
     tensors_set(&one, 0, 0, 0, 0, x);
     return tensors_get(&one, 0, 0, 0, 0);
