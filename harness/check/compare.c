@@ -9,43 +9,6 @@
 
 #include "system/float_env.h"
 
-bool check_row_open(struct check_row *row, const struct attn_problem *p, unsigned parts)
-{
-    struct attn_reference_row *r = &row->reference;
-    const struct {
-        unsigned parts;
-        double **at;
-        size_t count;
-    } rooms[] = {
-        {0, &r->o, p->v_dim},
-        {CHECK_BOUND, &r->bound, p->v_dim},
-        {CHECK_MAGNITUDE, &r->magnitude, p->v_dim},
-        {CHECK_WEIGHTS, &r->weights, p->kv_len},
-        {CHECK_WEIGHTS | CHECK_BOUND, &r->weights_bound, p->kv_len},
-        {CHECK_SCORES, &r->scores, p->kv_len},
-        {CHECK_SCORES | CHECK_BOUND, &r->scores_bound, p->kv_len},
-    };
-    size_t all = 0;
-    for (size_t n = 0; n < sizeof rooms / sizeof *rooms; n++)
-        all += (parts & rooms[n].parts) == rooms[n].parts ? rooms[n].count : 0;
-    *row = (struct check_row){.reference.size = sizeof row->reference,
-                              .block = malloc(all * sizeof(double) + attn_reference_workspace(p))};
-    double *next = row->block;
-    for (size_t n = 0; next && n < sizeof rooms / sizeof *rooms; n++)
-        if ((parts & rooms[n].parts) == rooms[n].parts) {
-            *rooms[n].at = next;
-            next += rooms[n].count;
-        }
-    row->workspace = next;
-    return row->block;
-}
-
-void check_row_close(struct check_row *row)
-{
-    free(row->block);
-    row->block = NULL;
-}
-
 /* The error of an element as a multiple of its bound; infinite where a NaN or infinity is wrong. */
 static double over_bound(double got, double expected, double bound)
 {
