@@ -20,8 +20,7 @@ static struct {
     struct worker *worker;
     json_t *description; /* owns the kernel's texts */
     struct attn_kernel kernel;
-    bool ceilings;              /* the program measures ceilings itself */
-    struct program_clock clock; /* of a measurement */
+    bool ceilings; /* the program measures ceilings itself */
 } self;
 
 /* ---- the kernel ------------------------------------------------------------------------------ */
@@ -137,53 +136,22 @@ static bool describe(struct worker *worker, enum cell_state *state, char *why, s
 
 /* ---- a measurement --------------------------------------------------------------------------- */
 
-static void begin(struct worker *worker, const struct attn_plan *plan, struct tensor_set *sets,
-                  size_t count)
-{
-    program_clock_open(&self.clock, worker, plan, sets, count);
-}
-
-static void call(size_t set)
-{
-    program_clock_run(&self.clock, set, 1);
-}
-
-static void renew(size_t first, size_t count)
-{
-    program_clock_renew(&self.clock, first, count);
-}
-
-static double timed(void *context, size_t first, size_t calls)
-{
-    (void)context;
-    return program_clock_run(&self.clock, first, calls);
-}
-
 /* The program's multiply-add rate, or that of this process if the program measures none. */
 static double probe(void *context, double seconds)
 {
-    const struct attn_plan *plan = self.clock.plan;
+    struct program_copy *copy = program_clock_copy();
     (void)context;
     if (self.ceilings)
-        return program_copy_ceilings(self.worker, self.clock.copy, seconds, 0).fma_gflops;
-    return ceilings_fma(plan->kernel->isa, attn_compute(plan->kernel, &plan->problem),
-                        plan->threads, seconds);
-}
-
-static double least_sample_s(void)
-{
-    return program_clock_sample(&self.clock);
-}
-
-static void judge(size_t calls, double per_call_s, struct check_result *checked)
-{
-    program_clock_judge(&self.clock, calls, per_call_s, checked);
+        return program_copy_ceilings(self.worker, copy, seconds, 0).fma_gflops;
+    return ceilings_fma(self.kernel.isa,
+                        attn_compute(&self.kernel, &self.worker->request.c.problem), copy->threads,
+                        seconds);
 }
 
 /* "prepare_s" includes the start of the program. */
 static void note_preparation(struct worker *worker, double prepare_s)
 {
-    const struct program_copy *copy = self.clock.copy; /* NULL: the launch has failed */
+    const struct program_copy *copy = program_clock_copy(); /* NULL: the launch has failed */
     json_object_set_new(worker->answer, "prepare_s",
                         number_json(copy ? copy->start_s + copy->prepare_s : prepare_s));
     json_object_set_new(worker->answer, "library",
@@ -192,10 +160,11 @@ static void note_preparation(struct worker *worker, double prepare_s)
 
 static void note_samples(struct worker *worker)
 {
-    const size_t bytes = task_peak_bytes(process_pid(self.clock.copy->process));
+    const struct program_copy *copy = program_clock_copy();
+    const size_t bytes = task_peak_bytes(process_pid(copy->process));
     json_object_set_new(worker->answer, "peak_rss_bytes",
                         bytes ? json_integer((json_int_t)bytes) : json_null());
-    json_t *extra = program_extras_means(&self.clock.copy->extras);
+    json_t *extra = program_extras_means(&copy->extras);
     if (extra)
         json_object_set_new(worker->answer, "extra", extra);
 }
@@ -209,7 +178,7 @@ static json_t *ceilings(const struct worker *worker, const struct tensor_set *se
     const double fma = (disturbance->probe_before_gflops + disturbance->probe_after_gflops) / 2;
     const double bytes = sets->work.bytes * (double)worker->request.sets;
     const struct program_ceilings its =
-        program_copy_ceilings(self.worker, self.clock.copy, LAUNCH_CEILINGS_S, bytes);
+        program_copy_ceilings(self.worker, program_clock_copy(), LAUNCH_CEILINGS_S, bytes);
     return json_pack("{s:o, s:o, s:o}", "fma_gflops", number_json(fma), "fma_host_gflops",
                      number_json(fmax(fma, its.fma_host_gflops)), "read_gbytes_per_s",
                      number_json(its.read_gbytes_per_s));
@@ -220,13 +189,13 @@ const struct backend in_program_backend = {
     .describe = describe,
     .open = open_program,
     .close = close_program,
-    .begin = begin,
-    .call = call,
-    .renew = renew,
-    .timed = timed,
+    .begin = program_clock_begin,
+    .call = program_clock_call,
+    .renew = program_clock_renew,
+    .timed = program_clock_timed,
     .probe = probe,
-    .least_sample_s = least_sample_s,
-    .judge = judge,
+    .least_sample_s = program_clock_least_sample_s,
+    .judge = program_clock_judge,
     .note_preparation = note_preparation,
     .note_samples = note_samples,
     .ceilings = ceilings,

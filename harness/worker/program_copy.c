@@ -10,7 +10,6 @@
 #include "base/clock.h"
 #include "base/number.h"
 #include "base/refuse.h"
-#include "program_request.h"
 #include "system/task_cpus.h"
 
 /* Deadlines, seconds: docs/protocol.md states them. */
@@ -57,8 +56,7 @@ static void start_copy(struct worker *worker, struct program_copy *copy, int thr
     const double start = clock_now();
     copy->threads = threads;
     find_cpus(worker, copy);
-    program_request_environment(&environment, copy->cpus, copy->cpu_count, threads,
-                                r->placement != PLACEMENT_NONE);
+    program_request_environment(copy, r->placement != PLACEMENT_NONE, &environment);
     if (!(copy->file = exchange_open(why, sizeof why)))
         worker_abandon(worker, CELL_SKIPPED, "%s", why);
     const int file = exchange_file(copy->file);
@@ -132,14 +130,6 @@ static void prepare(struct worker *worker, struct program_copy *copy,
     struct tensors_shape shape =
         tensors_shape_most(problem, tensors); /* for all shapes of a check */
     char message[256];
-    const struct program_request_problem what = {.kernel = r->kernel,
-                                                 .isa = r->isa,
-                                                 .problem = problem,
-                                                 .text = text,
-                                                 .threads = copy->threads,
-                                                 .cpus = copy->cpus,
-                                                 .cpu_count = copy->cpu_count,
-                                                 .sets = sets};
     copy->prepared[0] = copy->refusal[0] = 0;
     copy->extras.count = 0;
     copy->changed = true;
@@ -148,8 +138,9 @@ static void prepare(struct worker *worker, struct program_copy *copy,
                           sizeof message))
         worker_abandon(worker, CELL_SKIPPED, "%s", message);
     const double start = clock_now();
-    json_t *answer = program_demand(worker, copy, program_request_prepare(&what), PREPARE_S,
-                                    copy->refusal, sizeof copy->refusal);
+    json_t *answer =
+        program_demand(worker, copy, program_request_prepare(r, copy, problem, text, sets),
+                       PREPARE_S, copy->refusal, sizeof copy->refusal);
     copy->prepare_s = clock_now() - start;
     snprintf(copy->library, sizeof copy->library, "%s", text_at(answer, "library"));
     const bool right = !answer || runs_as_asked(copy, answer, message, sizeof message);

@@ -1,6 +1,6 @@
 /*
  * program_copy: running copies of a program that computes a kernel, one for each number of threads, and
- * requests to them (docs/protocol.md); for program*.c only.
+ * requests to them (docs/protocol.md, program_request.c); for program*.c only.
  *
  * A copy keeps its number of threads, because many libraries cannot change it.  A failure of the program ends
  * the launch (worker_abandon()), because a kernel's execute cannot fail.
@@ -9,12 +9,23 @@
 #define HARNESS_WORKER_PROGRAM_COPY_H
 
 #include "problem/exchange.h"
-#include "program_request.h"
 #include "system/process.h"
 #include "worker.h"
 
 #define PROGRAM_CPUS 1024
 #define PROGRAM_COPIES 4 /* most at once: each holds a library of hundreds of megabytes */
+
+/* Additional numbers of a program, "extra" of its answers. */
+#define PROGRAM_EXTRAS 32
+#define PROGRAM_NAME 32 /* bytes of a name */
+
+struct program_extras {
+    struct program_extra {
+        char name[PROGRAM_NAME];
+        double sum, calls; /* sum weighted by calls; calls */
+    } item[PROGRAM_EXTRAS];
+    size_t count;
+};
 
 /* A copy of the program. */
 struct program_copy {
@@ -31,6 +42,30 @@ struct program_copy {
     struct program_extras extras; /* of the problem that it is bound to */
     unsigned long used;           /* grows with each use: the smallest is replaced first */
 };
+
+/* {"protocol":1, "action":...}, to which the caller adds the rest; and the request to bind a copy to a problem,
+ * whose text is given, with so many sets of operands. */
+json_t *program_request_plain(const char *action);
+json_t *program_request_prepare(const struct protocol_request *request,
+                                const struct program_copy *copy, const struct attn_problem *problem,
+                                const char *text, size_t sets);
+
+/* Environment variables, which the program's libraries read before their first thread starts. */
+struct program_environment {
+    char text[8][64], places[8192];
+    const char *variables[24];
+};
+
+/* `bound`: OpenMP binds one thread to each CPU; other threads have the process's mask. */
+void program_request_environment(const struct program_copy *copy, bool bound,
+                                 struct program_environment *e);
+
+/* Adds the numbers in "extra" of an answer to a request of so many calls.  Returns the name of one that is no
+ * number or one too many; NULL: all were added. */
+const char *program_extras_add(struct program_extras *extras, json_t *extra, double calls);
+
+/* An object with each number's mean over calls; NULL if there are none. */
+json_t *program_extras_means(const struct program_extras *extras);
 
 /* The arguments of a request's program, ended by NULL; valid until the next call. */
 const char *const *program_arguments(const struct protocol_request *request);

@@ -1,18 +1,19 @@
 /*
- * program_request: prints requests to programs as JSON, and parses their answers.
+ * program_request: requests to programs as JSON, and their answers; a bad one ends the launch.
  */
-#include "program_request.h"
+#include "program_copy.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/number.h"
 #include "base/refuse.h"
-
+#include "base/shell_words.h"
 #include "problem/capabilities.h"
-#include "system/process.h"
 
 #define VERSION 1
+#define DESCRIBE_S 15.0 /* as docs/protocol.md states */
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
@@ -50,22 +51,21 @@ static json_t *shape_of(const struct attn_problem *p)
     return shape;
 }
 
-json_t *program_request_prepare(const struct program_request_problem *what)
+json_t *program_request_prepare(const struct protocol_request *r, const struct program_copy *copy,
+                                const struct attn_problem *problem, const char *text, size_t sets)
 {
-    json_t *request = program_request_plain("prepare");
-    json_t *rest =
-        json_pack("{s:s, s:s, s:s, s:o, s:i, s:o, s:i, s:I}", "kernel", what->kernel, "isa",
-                  attn_isa_name(what->isa), "problem", what->text, "shape", shape_of(what->problem),
-                  "threads", what->threads, "cpus", integers_json(what->cpus, what->cpu_count),
-                  "file", PROCESS_FIRST_FILE_FD, "sets", (json_int_t)what->sets);
-    json_object_update(request, rest);
-    json_decref(rest);
-    return request;
+    return json_pack("{s:i, s:s, s:s, s:s, s:s, s:o, s:i, s:o, s:i, s:I}", "protocol", VERSION,
+                     "action", "prepare", "kernel", r->kernel, "isa", attn_isa_name(r->isa),
+                     "problem", text, "shape", shape_of(problem), "threads", copy->threads, "cpus",
+                     integers_json(copy->cpus, copy->cpu_count), "file", PROCESS_FIRST_FILE_FD,
+                     "sets", (json_int_t)sets);
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-json_t *program_request_answer(const char *line, enum cell_state *state, char *why, size_t why_size)
+/* Parses an answer and its state: CELL_OK, CELL_UNSUPPORTED, CELL_UNAVAILABLE or CELL_FAILED.  NULL fills
+ * why: the line is no answer. */
+static json_t *parse_answer(const char *line, enum cell_state *state, char *why, size_t why_size)
 {
     static const enum cell_state known[] = {CELL_OK, CELL_UNSUPPORTED, CELL_UNAVAILABLE,
                                             CELL_FAILED};
@@ -88,10 +88,80 @@ json_t *program_request_answer(const char *line, enum cell_state *state, char *w
     return NULL;
 }
 
+/* ---- asking ---------------------------------------------------------------------------------- */
+
+/* The answer to a request, which is freed; NULL fills why and *state. */
+static json_t *ask(struct process *process, json_t *request, double deadline_s,
+                   enum cell_state *state, char *why, size_t why_size)
+{
+    const char *line;
+    char *text = json_dumps(request, JSON_COMPACT);
+    const enum process_end end =
+        text ? process_ask(process, text, deadline_s, &line, why, why_size) : PROCESS_LOST;
+    free(text);
+    json_decref(request);
+    *state = end == PROCESS_TIMEOUT       ? CELL_TIMEOUT
+             : end == PROCESS_NOT_STARTED ? CELL_UNAVAILABLE
+                                          : CELL_CRASHED;
+    return end == PROCESS_ANSWERED ? parse_answer(line, state, why, why_size) : NULL;
+}
+
+json_t *program_demand(struct worker *worker, struct program_copy *copy, json_t *request,
+                       double deadline_s, char *refusal, size_t refusal_size)
+{
+    char why[320];
+    enum cell_state state;
+    json_t *answer = ask(copy->process, request, deadline_s, &state, why, sizeof why);
+    if (!answer)
+        worker_give_up(worker, state, "the program %s", why);
+    if (state == CELL_OK)
+        return answer;
+    const char *reason = text_at(answer, "why");
+    snprintf(why, sizeof why, "%s", *reason ? reason : "gives no reason");
+    json_decref(answer);
+    if (state == CELL_UNSUPPORTED && refusal) {
+        snprintf(refusal, refusal_size, "%s", why);
+        return NULL;
+    }
+    if (state == CELL_UNAVAILABLE || state == CELL_UNSUPPORTED)
+        worker_abandon(worker, state, "%s", why);
+    worker_give_up(worker, state, "the program says: %s", why);
+}
+
+const char *const *program_arguments(const struct protocol_request *r)
+{
+    static struct shell_words words;
+    return shell_words_split(r->arguments, &words) ? words.word : NULL;
+}
+
+json_t *program_copy_describe(const struct protocol_request *request, enum cell_state *state,
+                              char *why, size_t why_size)
+{
+    const struct process_spec spec = {.program = request->plugin,
+                                      .arguments = program_arguments(request)};
+    struct process *process = process_open(&spec);
+    char reason[320] = "describes no kernels";
+    json_t *answer =
+        ask(process, program_request_plain("describe"), DESCRIBE_S, state, reason, sizeof reason);
+    json_t *list = json_object_get(answer, "kernels");
+    json_t *kernels = json_is_array(list) ? json_incref(list) : NULL;
+    if (answer) {
+        const char *said = json_string_value(json_object_get(answer, "why"));
+        if (*state != CELL_OK && said)
+            snprintf(reason, sizeof reason, "says: %s", said);
+        *state = CELL_UNAVAILABLE;
+    }
+    if (!kernels)
+        snprintf(why, why_size, "the program %s", reason);
+    json_decref(answer);
+    process_close(process);
+    return kernels;
+}
+
 /* ---- environment ----------------------------------------------------------------------------- */
 
-void program_request_environment(struct program_environment *e, const int *cpus, size_t cpu_count,
-                                 int threads, bool bound)
+void program_request_environment(const struct program_copy *copy, bool bound,
+                                 struct program_environment *e)
 {
     static const char *const counts[] = {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS",
                                          "MKL_NUM_THREADS", "BLIS_NUM_THREADS"};
@@ -101,14 +171,14 @@ void program_request_environment(struct program_environment *e, const int *cpus,
                                         "GOMP_SPINCOUNT", "KMP_AFFINITY", "KMP_BLOCKTIME"};
     size_t n = 0;
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-        snprintf(e->text[i], sizeof e->text[i], "%s=%d", counts[i], threads);
+        snprintf(e->text[i], sizeof e->text[i], "%s=%d", counts[i], copy->threads);
         e->variables[n++] = e->text[i];
     }
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
         e->variables[n++] = fixed[i];
     snprintf(e->places, sizeof e->places, "OMP_PLACES=");
-    for (size_t i = 0; i < cpu_count; i++)
-        message_add(e->places, sizeof e->places, "%s{%d}", i ? "," : "", cpus[i]);
+    for (size_t i = 0; i < copy->cpu_count; i++)
+        message_add(e->places, sizeof e->places, "%s{%d}", i ? "," : "", copy->cpus[i]);
     e->variables[n++] = bound ? e->places : "OMP_PLACES";
     e->variables[n++] = bound ? "OMP_PROC_BIND=true" : "OMP_PROC_BIND=false";
     e->variables[n] = NULL;

@@ -162,7 +162,6 @@ static void it_may_refuse_a_problem(void **state)
 static bool samples_of(const char *program, size_t calls)
 {
     struct check_result checked = {.ok = true};
-    struct program_clock clock;
     struct attn_plan plan;
     struct tensor_set sets[2];
     const char *reason;
@@ -175,12 +174,12 @@ static bool samples_of(const char *program, size_t calls)
     if (setjmp(worker.abandoned) == 0) {
         double seconds = 0;
         assert_true(attn_plan_init(&plan, kernel, &small.problem, 1, NULL, 0, &reason));
-        program_clock_open(&clock, &worker, &plan, sets, 2);
-        assert_true(program_clock_sample(&clock) > 0);
+        program_clock_begin(&worker, &plan, sets, 2);
+        assert_true(program_clock_least_sample_s() > 0);
         for (int n = 0; n < 4; n++)
-            seconds += program_clock_run(&clock, (size_t)n % 2, calls);
+            seconds += program_clock_timed(NULL, (size_t)n % 2, calls);
         assert_true(seconds > 0);
-        program_clock_judge(&clock, calls, seconds / 4 / (double)calls, &checked);
+        program_clock_judge(calls, seconds / 4 / (double)calls, &checked);
         assert_true(checked.rows > 0);
         kept = true;
     }
