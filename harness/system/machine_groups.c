@@ -5,13 +5,11 @@
  * In a container /proc may show the group's path on the host, while the group is mounted as the root: missing
  * folders are skipped, and the root is always read.
  */
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/scan.h"
 #include "machine_private.h"
 
@@ -33,28 +31,12 @@ static double number_of(const char *folder, const char *file, double otherwise)
     return machine_read_number(path, otherwise);
 }
 
-static FILE *opened(const char *path)
-{
-    FILE *file = fopen(path, "re");
-    if (!file)
-        alloc_note(errno);
-    return file;
-}
-
 /* The number in the line "key number" of a file; 0: absent. */
 static double entry_of(const char *folder, const char *file, const char *key)
 {
-    char line[256], path[FOLDER + 64];
-    const size_t n = strlen(key);
-    double value = 0;
+    char path[FOLDER + 64], value[64];
     snprintf(path, sizeof path, "%s/%s", folder, file);
-    FILE *lines = opened(path);
-    while (lines && fgets(line, sizeof line, lines))
-        if (strncmp(line, key, n) == 0 && line[n] == ' ')
-            value = strtod(line + n, NULL);
-    if (lines)
-        fclose(lines);
-    return value;
+    return machine_read_field(path, key, value, sizeof value) ? strtod(value, NULL) : 0;
 }
 
 /* Visits a group and those above it, the root last. */
@@ -105,7 +87,7 @@ static void visit_groups(const char *root, const struct kind *kind, double *resu
 {
     char path[FOLDER], line[FOLDER];
     snprintf(path, sizeof path, "%s/proc/self/cgroup", root);
-    FILE *groups = opened(path);
+    FILE *groups = machine_read_open(path);
     while (groups && fgets(line, sizeof line, groups))
         visit_line(root, kind, line, result);
     if (groups)

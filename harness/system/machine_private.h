@@ -5,6 +5,7 @@
 #define HARNESS_SYSTEM_MACHINE_PRIVATE_H
 
 #include <hwloc.h>
+#include <stdio.h>
 
 #include "machine.h"
 
@@ -18,13 +19,16 @@ struct machine {
 /* Kinds of cores that hwloc ranks by speed, number 0 the slowest; 1 if it does not rank them. */
 int machine_kinds(hwloc_topology_t topology);
 
+/* Opens a file of /proc or /sys; NULL: it is not there, or memory or descriptors ran out, which is noted. */
+FILE *machine_read_open(const char *path);
+
 /* First line of a small file of /proc or /sys, without its newline; false: unreadable. */
 bool machine_read_line(const char *path, char *text, size_t size);
 
 /* Leading number of such a file; `otherwise` if there is none. */
 double machine_read_number(const char *path, double otherwise);
 
-/* Value of the line "key...: value" of a file such as /proc/meminfo; false: absent. */
+/* Value of the first line "key: value" or "key value" of a file such as /proc/meminfo; false: absent. */
 bool machine_read_field(const char *path, const char *key, char *value, size_t size);
 
 /* The strictest limits of this process's control group and those above it: processor time in CPUs, 0 if

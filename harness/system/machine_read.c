@@ -17,13 +17,19 @@ static void strip_end(char *text)
         text[--n] = 0;
 }
 
-bool machine_read_line(const char *path, char *text, size_t size)
+FILE *machine_read_open(const char *path)
 {
     FILE *file = fopen(path, "re");
-    if (!file) {
+    if (!file)
         alloc_note(errno);
+    return file;
+}
+
+bool machine_read_line(const char *path, char *text, size_t size)
+{
+    FILE *file = machine_read_open(path);
+    if (!file)
         return false;
-    }
     const bool read = fgets(text, (int)size, file) != NULL;
     fclose(file);
     if (read)
@@ -42,25 +48,17 @@ double machine_read_number(const char *path, double otherwise)
 
 bool machine_read_field(const char *path, const char *key, char *value, size_t size)
 {
-    FILE *file = fopen(path, "re");
-    if (!file) {
-        alloc_note(errno);
-        return false;
-    }
-    char line[4096]; /* the flags of /proc/cpuinfo take 1.5 KB */
+    char line[4096] = ""; /* the flags of /proc/cpuinfo take 1.5 KB */
+    const char *rest = line + strlen(key);
     bool found = false;
-    while (!found && fgets(line, sizeof line, file)) {
-        char *colon = strchr(line, ':');
-        if (!colon)
-            continue;
-        *colon = 0;
-        strip_end(line);
-        if (strcmp(line, key) != 0)
-            continue;
-        found = true;
-        strip_end(colon + 1);
-        snprintf(value, size, "%s", colon + 1 + strspn(colon + 1, " \t"));
-    }
+    FILE *file = machine_read_open(path);
+    if (!file)
+        return false;
+    while (!found && fgets(line, sizeof line, file))
+        found = strncmp(line, key, strlen(key)) == 0 && *rest && strchr(" \t:", *rest);
     fclose(file);
+    strip_end(line);
+    if (found)
+        snprintf(value, size, "%s", rest + strspn(rest, " \t:"));
     return found;
 }

@@ -16,29 +16,29 @@
 /* libgomp's ABI, as GCC's libgomp_g.h declares it. */
 typedef void body(void *data);
 void GOMP_parallel(body *fn, void *data, unsigned threads, unsigned flags);
-void GOMP_parallel_loop_dynamic(body *fn, void *data, unsigned threads, long start, long end,
-                                long step, long chunk, unsigned flags);
-void GOMP_parallel_loop_guided(body *fn, void *data, unsigned threads, long start, long end,
-                               long step, long chunk, unsigned flags);
-void GOMP_parallel_loop_nonmonotonic_dynamic(body *fn, void *data, unsigned threads, long start,
-                                             long end, long step, long chunk, unsigned flags);
-void GOMP_parallel_loop_nonmonotonic_guided(body *fn, void *data, unsigned threads, long start,
-                                            long end, long step, long chunk, unsigned flags);
 void GOMP_barrier(void);
 void GOMP_loop_end(void);
 
-enum entry { PARALLEL, DYNAMIC, GUIDED, FREE_DYNAMIC, FREE_GUIDED, BARRIER, LOOP_END, ENTRIES };
+/* Its entry points for parallel loops, GOMP_parallel_loop_SCHEDULE. */
+#define LOOPS(F)                          \
+    F(DYNAMIC, dynamic)                   \
+    F(GUIDED, guided)                     \
+    F(FREE_DYNAMIC, nonmonotonic_dynamic) \
+    F(FREE_GUIDED, nonmonotonic_guided)
+
+#define ENTRY(entry, schedule) entry,
+enum entry { PARALLEL, LOOPS(ENTRY) BARRIER, LOOP_END, ENTRIES };
+#undef ENTRY
 
 /* The runtime's definition of an entry point. */
 static void *next(enum entry entry)
 {
     static const char *const names[ENTRIES] = {
         [PARALLEL] = "GOMP_parallel",
-        [DYNAMIC] = "GOMP_parallel_loop_dynamic",
-        [GUIDED] = "GOMP_parallel_loop_guided",
-        [FREE_DYNAMIC] = "GOMP_parallel_loop_nonmonotonic_dynamic",
-        [FREE_GUIDED] = "GOMP_parallel_loop_nonmonotonic_guided",
-        [BARRIER] = "GOMP_barrier",
+#define NAME(entry, schedule) [entry] = "GOMP_parallel_loop_" #schedule,
+        LOOPS(NAME)
+#undef NAME
+            [BARRIER] = "GOMP_barrier",
         [LOOP_END] = "GOMP_loop_end",
     };
     static void *_Atomic found[ENTRIES];
@@ -99,33 +99,17 @@ static void parallel_loop(enum entry entry, struct listened to, unsigned threads
     teams_region(clock_now() - start);
 }
 
-void GOMP_parallel_loop_dynamic(body *fn, void *data, unsigned threads, long start, long end,
-                                long step, long chunk, unsigned flags)
-{
-    parallel_loop(DYNAMIC, (struct listened){fn, data}, threads,
-                  (const long[4]){start, end, step, chunk}, flags);
-}
-
-void GOMP_parallel_loop_guided(body *fn, void *data, unsigned threads, long start, long end,
-                               long step, long chunk, unsigned flags)
-{
-    parallel_loop(GUIDED, (struct listened){fn, data}, threads,
-                  (const long[4]){start, end, step, chunk}, flags);
-}
-
-void GOMP_parallel_loop_nonmonotonic_dynamic(body *fn, void *data, unsigned threads, long start,
-                                             long end, long step, long chunk, unsigned flags)
-{
-    parallel_loop(FREE_DYNAMIC, (struct listened){fn, data}, threads,
-                  (const long[4]){start, end, step, chunk}, flags);
-}
-
-void GOMP_parallel_loop_nonmonotonic_guided(body *fn, void *data, unsigned threads, long start,
-                                            long end, long step, long chunk, unsigned flags)
-{
-    parallel_loop(FREE_GUIDED, (struct listened){fn, data}, threads,
-                  (const long[4]){start, end, step, chunk}, flags);
-}
+#define LOOP(entry, schedule)                                                              \
+    void GOMP_parallel_loop_##schedule(body *fn, void *data, unsigned threads, long start, \
+                                       long end, long step, long chunk, unsigned flags);   \
+    void GOMP_parallel_loop_##schedule(body *fn, void *data, unsigned threads, long start, \
+                                       long end, long step, long chunk, unsigned flags)    \
+    {                                                                                      \
+        parallel_loop(entry, (struct listened){fn, data}, threads,                         \
+                      (const long[4]){start, end, step, chunk}, flags);                    \
+    }
+LOOPS(LOOP)
+#undef LOOP
 
 /* Waits at a barrier inside a region, and subtracts the time from the thread's work. */
 static void wait_at(enum entry entry)
