@@ -72,23 +72,12 @@ static void split_variance(const struct stats_launch *launches, size_t k, struct
     s->design_effect = 1 + (n0 - 1) * s->share_between;
 }
 
-/* Sorted medians into the centre of the result. */
-static void centre(const double *medians, size_t n, double dependence, struct stats_launches *s)
-{
-    size_t first, last;
-    s->median = stats_median(medians, n);
-    s->interval = stats_dependent_ci95(medians, n, dependence, &s->lo, &s->hi);
-    if (s->interval)
-        stats_median_ranks(n, &first, &last, &s->coverage);
-}
-
 bool stats_of_launches(const struct stats_launch *launches, size_t n, double dependence,
                        struct stats_launches *s)
 {
     *s = (struct stats_launches){
         .lo = NAN,
         .hi = NAN,
-        .coverage = NAN,
         .spread_within = NAN,
         .spread_between = NAN,
         .share_between = NAN,
@@ -103,7 +92,8 @@ bool stats_of_launches(const struct stats_launch *launches, size_t n, double dep
             medians[i] = stats_median_of(launches[i].x, launches[i].n);
         }
         stats_sort(medians, n);
-        centre(medians, n, dependence, s);
+        s->median = stats_median(medians, n);
+        s->interval = stats_dependent_ci95(medians, n, dependence, &s->lo, &s->hi);
         s->min = all[0];
         s->p05 = stats_quantile(all, s->samples, 0.05);
         s->p95 = stats_quantile(all, s->samples, 0.95);

@@ -21,7 +21,6 @@ struct stats_launches {
     double median;        /* of the launch medians */
     double lo, hi;        /* its 95 % interval; NaN where interval is false */
     bool interval;        /* at least STATS_CI_MIN launches */
-    double coverage;      /* of the interval, exact for independent launches; NaN without */
     double min, p05, p95; /* of all samples */
     size_t samples;
 

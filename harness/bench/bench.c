@@ -199,7 +199,6 @@ static bool sample(struct bench *bench, double empty_s)
     const double start = clock_now();
     const bool right = options->verify(options->verify_context, first, left);
     result->verifying_s += clock_now() - start;
-    result->verified_samples += right;
     return right;
 }
 
@@ -275,7 +274,7 @@ bool bench_run(const struct attn_plan *plan, struct tensor_set *sets, size_t set
     if (options->counters)
         bench.counters = counters_open(plan->threads);
     disturbance_look(options->machine, &before);
-    result->verified = take_samples(&bench);
+    const bool right = take_samples(&bench);
     disturbance_look(options->machine, &after);
     disturbance_between(options->machine, &before, &after, &result->disturbance);
     bench_take_counters(bench.counters, result);
@@ -286,7 +285,7 @@ bool bench_run(const struct attn_plan *plan, struct tensor_set *sets, size_t set
     result->disturbance.probe_after_gflops = probe(&bench);
     result->disturbance.migrated = lost_before || off_its_place(&bench);
     result->disturbance.halts = halts_count() - halts;
-    return result->verified;
+    return right;
 }
 
 void bench_free(struct bench_result *result)

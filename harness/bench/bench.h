@@ -67,12 +67,10 @@ struct bench_result {
     double cold_first_s, cold_again_s;
     struct counter_values counters; /* over all samples: samples * calls_per_sample calls */
     struct bench_disturbance disturbance;
-    bool verified;
-    size_t verified_samples;
 };
 
 /* Times attn_execute() over the sets in rotation.  False where memory for the samples is missing,
- * or where a result was wrong: then `verified` is false, and so is every number. */
+ * or where a result was wrong: then no number counts. */
 bool bench_run(const struct attn_plan *plan, struct tensor_set *sets, size_t set_count,
                const struct bench_options *options, struct bench_result *result);
 void bench_free(struct bench_result *result);

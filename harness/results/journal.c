@@ -30,9 +30,7 @@ struct journal {
     off_t length; /* bytes of whole lines */
     char *path;
     json_t *session;
-    json_t *cells;    /* identity -> last row */
-    json_t *checks;   /* identity -> result */
-    json_t *launches; /* identity -> array */
+    json_t *found; /* {"cell": identity -> last row, "check": -> result, "launch": -> array} */
 };
 
 /* ---- lines ----------------------------------------------------------------------------------- */
@@ -88,9 +86,7 @@ static struct journal *open_file(const char *path, int flags, char *message, siz
         return NULL;
     }
     *message = 0;
-    journal->cells = json_object();
-    journal->checks = json_object();
-    journal->launches = json_object();
+    journal->found = json_pack("{s:{}, s:{}, s:{}}", "cell", "check", "launch");
     journal->fd = standard ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
                            : open(path, flags | O_APPEND | O_CLOEXEC, 0666);
     if (journal->fd < 0 || fstat(journal->fd, &status) != 0)
@@ -125,8 +121,8 @@ static void merge_session(struct journal *journal, json_t *session)
 {
     const json_t *before = json_object_get(journal->session, "build");
     if (!json_equal(before, json_object_get(session, "build"))) {
-        json_object_clear(journal->checks);
-        json_object_clear(journal->launches);
+        json_object_clear(json_object_get(journal->found, "check"));
+        json_object_clear(json_object_get(journal->found, "launch"));
     }
     json_decref(journal->session);
     journal->session = json_incref(session);
@@ -147,17 +143,18 @@ static bool merge_line(struct journal *journal, json_t *line)
     const char *type = json_string_value(json_object_get(line, "type"));
     if (!type)
         return false;
+    json_t *found = json_object_get(journal->found, type);
     journal_identity(line, identity, sizeof identity);
     if (strcmp(type, "session") == 0)
         merge_session(journal, line);
     else if (strcmp(type, "cell") == 0)
-        json_object_set(journal->cells, identity, line);
+        json_object_set(found, identity, line);
     else if (strcmp(type, "check") == 0)
-        json_object_set(journal->checks, identity, json_object_get(line, "check"));
+        json_object_set(found, identity, json_object_get(line, "check"));
     else if (strcmp(type, "launch") == 0 && counts(line)) {
-        json_t *list = json_object_get(journal->launches, identity);
+        json_t *list = json_object_get(found, identity);
         if (!list)
-            json_object_set_new(journal->launches, identity, list = json_array());
+            json_object_set_new(found, identity, list = json_array());
         json_array_append(list, line);
     }
     return true;
@@ -227,9 +224,9 @@ const json_t *journal_session(const struct journal *journal)
     return journal->session;
 }
 
-const json_t *journal_find(const struct journal *journal, const char *identity)
+json_t *journal_find(const struct journal *journal, const char *type, const char *identity)
 {
-    return json_object_get(journal->cells, identity);
+    return json_object_get(json_object_get(journal->found, type), identity);
 }
 
 const json_t *journal_find_wrong(const struct journal *journal, const json_t *cell)
@@ -239,7 +236,7 @@ const json_t *journal_find_wrong(const struct journal *journal, const json_t *ce
     const char *key;
     json_t *row, *like = json_copy((json_t *)(uintptr_t)cell);
     const json_t *found = NULL;
-    json_object_foreach (journal->cells, key, row) {
+    json_object_foreach (json_object_get(journal->found, "cell"), key, row) {
         const char *state = field_word(row, FIELD_STATE);
         bool wrong = false;
         for (size_t n = 0; n < sizeof states / sizeof *states; n++)
@@ -256,16 +253,6 @@ const json_t *journal_find_wrong(const struct journal *journal, const json_t *ce
     return found;
 }
 
-json_t *journal_check(const struct journal *journal, const char *identity)
-{
-    return json_object_get(journal->checks, identity);
-}
-
-json_t *journal_launches(const struct journal *journal, const char *identity)
-{
-    return json_object_get(journal->launches, identity);
-}
-
 void journal_close(struct journal *journal)
 {
     if (!journal)
@@ -273,9 +260,7 @@ void journal_close(struct journal *journal)
     if (journal->fd >= 0)
         close(journal->fd);
     json_decref(journal->session);
-    json_decref(journal->cells);
-    json_decref(journal->checks);
-    json_decref(journal->launches);
+    json_decref(journal->found);
     free(journal->path);
     free(journal);
 }

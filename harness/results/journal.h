@@ -32,14 +32,12 @@ struct journal *journal_resume(const char *path, char *message, size_t message_s
 bool journal_write(struct journal *journal, json_t *line, bool to_disk, char *message,
                    size_t message_size);
 
-/* From a resumed file: its last session line; the last row of a cell; a cell's check, and its launches since
- * the build last changed.  NULL if there is none. */
+/* From a resumed file: its last session line; the last row of a cell ("cell"), or its "check" or the array of its
+ * launches ("launch") since the build last changed.  NULL if there is none. */
 const json_t *journal_session(const struct journal *journal);
-const json_t *journal_find(const struct journal *journal, const char *identity);
+json_t *journal_find(const struct journal *journal, const char *type, const char *identity);
 /* The last row in which the cell's variant failed, crashed or timed out on another number of threads. */
 const json_t *journal_find_wrong(const struct journal *journal, const json_t *cell);
-json_t *journal_check(const struct journal *journal, const char *identity);
-json_t *journal_launches(const struct journal *journal, const char *identity);
 
 void journal_close(struct journal *journal);
 

@@ -84,7 +84,7 @@ void report_line(const json_t *row, char *text, size_t size)
     units_seconds(report_median(row), time);
     field_text(row, FIELD_GFLOPS, gflops);
     report_threads_text(row, threads);
-    report_variant_text(row, variant, sizeof variant);
+    report_variant_text(row, variant);
     snprintf(text, size, "%s  %s  %s thr  %s%s%s%s%s%s%s", field_word(row, FIELD_CASE), variant,
              threads, state, *why ? ": " : "", why, *time ? "  " : "", time, *time ? "  " : "",
              *time ? gflops : "");
@@ -156,25 +156,23 @@ static size_t summary_rows(const struct cell *cells, size_t count, struct table_
 
 static void print_states(const struct cell *cells, size_t count)
 {
-    size_t total = 0;
+    size_t counts[CELL_STATE_COUNT] = {0}, total = 0, incomplete = 0;
     char line[64 + CELL_STATE_COUNT * 40];
     const char *separator = ": ";
-    for (size_t i = 0; i < count; i++)
-        total += cells[i].row && cells[i].done;
+    for (size_t i = 0; i < count; i++) {
+        const bool done = cells[i].row && cells[i].done;
+        total += done;
+        incomplete += cells[i].row && !done;
+        if (done)
+            counts[report_state(cells[i].row)]++;
+    }
     snprintf(line, sizeof line, "%zu of %zu cells", total, count);
-    for (int state = 0; state < CELL_STATE_COUNT; state++) {
-        size_t n = 0;
-        for (size_t i = 0; i < count; i++)
-            n += cells[i].row && cells[i].done && (int)report_state(cells[i].row) == state;
-        if (n) {
-            message_add(line, sizeof line, "%s%zu %s", separator, n,
+    for (int state = 0; state < CELL_STATE_COUNT; state++)
+        if (counts[state]) {
+            message_add(line, sizeof line, "%s%zu %s", separator, counts[state],
                         cell_state_name((enum cell_state)state));
             separator = ", ";
         }
-    }
-    size_t incomplete = 0;
-    for (size_t i = 0; i < count; i++)
-        incomplete += cells[i].row && !cells[i].done;
     if (incomplete)
         message_add(line, sizeof line, "; %zu more incomplete: interrupted", incomplete);
     report_wrapped(4, "%s", line);

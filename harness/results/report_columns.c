@@ -15,11 +15,6 @@
 
 /* ---- columns that are not a single number --------------------------------------------------- */
 
-static void show_kernel(const json_t *row, char *text)
-{
-    report_variant_text(row, text, TABLE_CELL);
-}
-
 /* Half the interval's width in percent of the median, or n=... with too few launches for an interval. */
 static void show_interval(const json_t *row, char *text)
 {
@@ -86,11 +81,6 @@ static void show_flags(const json_t *row, char *text)
     text[n] = 0;
 }
 
-static void show_bound(const json_t *row, char *text)
-{
-    snprintf(text, TABLE_CELL, "%s", field_word(row, FIELD_BOUND_BY));
-}
-
 static void show_huge(const json_t *row, char *text)
 {
     field_text(row, FIELD_HUGE, text);
@@ -105,7 +95,7 @@ static void show_huge(const json_t *row, char *text)
 static const struct {
     struct table_column column;
     int live;
-    enum field field; /* where `show` is NULL */
+    enum field field; /* a number or a word, where `show` is NULL */
     void (*show)(const json_t *row, char *text);
     bool always;         /* shown for rows that are not ok, too */
     const char *meaning; /* NULL: that of the field */
@@ -113,7 +103,7 @@ static const struct {
 } columns[COLUMN_COUNT] = {
     [COLUMN_MARK] = {.column = {"", 0, true}},
     [COLUMN_KERNEL] = {{"kernel/isa", 0, true},
-                       .show = show_kernel,
+                       .show = report_variant_text,
                        .always = true,
                        .plain = true,
                        .meaning =
@@ -155,7 +145,7 @@ static const struct {
                        .meaning = "time of the variant that the library chooses, over the "
                                   "fastest's, round by round"},
     [COLUMN_BOUND] = {{"bound by", 11, true},
-                      .show = show_bound,
+                      .field = FIELD_BOUND_BY,
                       .meaning = "the nearer limit by the roofline model, multiply-adds (compute) "
                                  "or reads"},
     [COLUMN_LAUNCHES] = {{"launches", 5, false}, .field = FIELD_LAUNCHES, .plain = true},
@@ -206,6 +196,8 @@ void report_fill(const json_t *row, double gemm, struct table_row *out)
             continue;
         if (columns[c].show)
             columns[c].show(row, out->text[c]);
+        else if (columns[c].field > FIELD_COUNT)
+            snprintf(out->text[c], TABLE_CELL, "%s", field_word(row, columns[c].field));
         else if (columns[c].field)
             field_text(row, columns[c].field, out->text[c]);
     }

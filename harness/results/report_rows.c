@@ -43,11 +43,11 @@ void report_threads_text(const json_t *row, char text[REPORT_THREADS])
         snprintf(text, REPORT_THREADS, "%d", threads);
 }
 
-void report_variant_text(const json_t *row, char *text, size_t size)
+void report_variant_text(const json_t *row, char text[TABLE_CELL])
 {
     const char *setting = field_word(row, FIELD_SETTING);
-    snprintf(text, size, "%s/%s%s%s", field_word(row, FIELD_KERNEL), field_word(row, FIELD_ISA),
-             *setting ? " " : "", setting);
+    snprintf(text, TABLE_CELL, "%s/%s%s%s", field_word(row, FIELD_KERNEL),
+             field_word(row, FIELD_ISA), *setting ? " " : "", setting);
 }
 
 double report_median(const json_t *row)

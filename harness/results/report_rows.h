@@ -77,7 +77,7 @@ void report_saw(const struct table *table, unsigned shown, const int *which);
 void report_legend(void);
 
 /* Kernel, instruction set and setting of a row, as cell_variant() formats them. */
-void report_variant_text(const json_t *row, char *text, size_t size);
+void report_variant_text(const json_t *row, char text[TABLE_CELL]);
 
 /* Whether the library's dispatch chose it. */
 bool report_is_chosen(const json_t *row);

@@ -45,14 +45,13 @@ static json_t *time_of(const struct cell *cell)
 static void add_roofline(const struct cell *cell, json_t *row)
 {
     const double flops = cell_work(cell).flops, bytes = cell_work(cell).bytes;
-    const struct roofline roof =
-        ceilings_roofline(flops, bytes, launches_median_of(cell, "ceiling", "fma_gflops"),
-                          launches_median_of(cell, "ceiling", "read_gbytes_per_s"));
-    const double fraction = roof.compute_bound
-                                ? launches_fraction(cell, flops, "fma_gflops")
-                                : launches_fraction(cell, bytes, "read_gbytes_per_s");
-    const char *bound = roof.compute_bound ? "compute" : "bandwidth";
-    json_object_set_new(row, "intensity_flop_per_byte", number_json(roof.intensity));
+    const bool compute =
+        ceilings_compute_bound(flops, bytes, launches_median_of(cell, "ceiling", "fma_gflops"),
+                               launches_median_of(cell, "ceiling", "read_gbytes_per_s"));
+    const double fraction = compute ? launches_fraction(cell, flops, "fma_gflops")
+                                    : launches_fraction(cell, bytes, "read_gbytes_per_s");
+    const char *bound = compute ? "compute" : "bandwidth";
+    json_object_set_new(row, "intensity_flop_per_byte", number_json(flops / bytes));
     json_object_set_new(row, "bound_by", isnan(fraction) ? json_null() : json_string(bound));
     json_object_set_new(row, "fraction_of_roofline", number_json(fraction));
 }
@@ -81,24 +80,16 @@ static json_t *counters_of(const struct cell *cell)
     return counters;
 }
 
-/* Null without launches. */
-static json_t *memory_in_place(const struct cell *cell)
-{
-    return json_array_size(cell->launches) ? json_boolean(launches_in_place(cell)) : json_null();
-}
-
-/* Adds a program's additional numbers, medians over launches, to the row. */
-static void add_extra(const struct cell *cell, json_t *row)
+/* A program's additional numbers, medians over launches; NULL: none. */
+static json_t *extra_of(const struct cell *cell)
 {
     json_t *first = json_object_get(json_array_get(cell->launches, 0), "extra"), *value;
-    json_t *extra = json_object();
+    json_t *extra = json_object_size(first) ? json_object() : NULL;
     const char *name;
     json_object_foreach (first, name, value) {
         json_object_set_new(extra, name, number_json(launches_median_of(cell, "extra", name)));
     }
-    if (json_object_size(extra))
-        json_object_set(row, "extra", extra);
-    json_decref(extra);
+    return extra;
 }
 
 struct number {
@@ -176,11 +167,11 @@ static json_t *check_of(const struct cell *cell)
 }
 
 /* The passes of models that the case belongs to: how many of a pass's layers it is, and which layers of the
- * model the pass leaves out. */
+ * model the pass leaves out; NULL: none. */
 static json_t *passes_of(const struct cell *cell)
 {
-    json_t *passes = json_array();
     const struct pass_share *shares = cell->c->passes;
+    json_t *passes = shares[0].pass ? json_array() : NULL;
     for (size_t i = 0; i < CASE_PASSES && shares[i].pass; i++) {
         const struct pass *pass = shares[i].pass;
         json_array_append_new(passes, json_pack("{s:s, s:I, s:I, s:s?}", "name", pass->name,
@@ -207,26 +198,18 @@ bool row_finish(struct cell *cell, const char *command, uint64_t seed)
     fields_add(cell, NULL, NULL, row);
     json_object_set_new(row, "ceiling", ceiling_of(cell));
     add_roofline(cell, row);
-    json_object_set_new(row, "chosen", json_boolean(cell->chosen));
-    json_object_set_new(row, "group", json_string(catalogue_group_of(cell->kernel_name)));
-    json_object_set_new(row, "failed_at",
-                        cell->failed_at ? json_integer(cell->failed_at) : json_null());
-    json_object_set_new(row, "counters",
-                        json_array_size(cell->launches) ? counters_of(cell) : json_null());
-    json_t *library = json_object_get(json_array_get(cell->launches, 0), "library");
-    json_object_set_new(row, "library", library ? json_incref(library) : json_null());
+    const json_t *launch = json_array_get(cell->launches, 0);
     const bool called = cell->blas && cell->state != CELL_UNAVAILABLE; /* else none ran */
-    json_object_set_new(row, "blas", called ? json_incref(cell->blas) : json_null());
-    add_extra(cell, row);
-    json_object_set_new(row, "memory_in_place", memory_in_place(cell));
-    json_object_set_new(row, "memory_limit_bytes",
-                        cell->memory_limit_bytes
-                            ? json_integer((json_int_t)cell->memory_limit_bytes)
-                            : json_null());
-    json_object_set_new(row, "log", cell->log ? json_string(cell->log) : json_null());
-    json_object_set_new(row, "flags", noise_json(launches_noise(cell)));
-    if (cell->c->passes[0].pass)
-        json_object_set_new(row, "passes", passes_of(cell));
+    rest = json_pack(
+        "{s:b, s:s, s:o, s:o, s:O?, s:O?, s:o*, s:o, s:o, s:s?, s:o, s:o*}", "chosen",
+        (int)cell->chosen, "group", catalogue_group_of(cell->kernel_name), "failed_at",
+        cell->failed_at ? json_integer(cell->failed_at) : json_null(), "counters",
+        launch ? counters_of(cell) : json_null(), "library", json_object_get(launch, "library"),
+        "blas", called ? cell->blas : NULL, "extra", extra_of(cell), "memory_in_place",
+        launch ? json_boolean(launches_in_place(cell)) : json_null(), "memory_limit_bytes",
+        cell->memory_limit_bytes ? json_integer((json_int_t)cell->memory_limit_bytes) : json_null(),
+        "log", cell->log, "flags", noise_json(launches_noise(cell)), "passes", passes_of(cell));
+    json_object_update_new(row, rest);
     json_object_set_new(row, "repro", json_string(repro));
     json_decref(cell->row);
     cell->row = row;

@@ -114,7 +114,7 @@ bool resume_cells(const struct journal *journal, struct session *session)
         char identity[JOURNAL_IDENTITY];
         json_t *fields = cell_identity(cell);
         journal_identity(fields, identity, sizeof identity);
-        const json_t *row = journal_find(journal, identity);
+        const json_t *row = journal_find(journal, "cell", identity);
         const json_t *wrong = journal_find_wrong(journal, fields);
         json_decref(fields);
         enum cell_state state = CELL_SKIPPED; /* run again: memory or input may be there now */
@@ -123,8 +123,8 @@ bool resume_cells(const struct journal *journal, struct session *session)
         if (state != CELL_SKIPPED) {
             restore_row(cell, row, state);
         } else if (same && !cell->done) {
-            restore_launches(cell, journal_check(journal, identity),
-                             journal_launches(journal, identity));
+            restore_launches(cell, journal_find(journal, "check", identity),
+                             journal_find(journal, "launch", identity));
         }
         if (wrong && (!cell->done || cell->state == CELL_OK))
             restore_failure(cell, wrong);

@@ -185,14 +185,8 @@ double ceilings_exp(enum attn_isa isa, int threads, double seconds)
     return job.probe ? rate_apart(run_vectors, &job, threads, seconds) * 1e-9 : 0;
 }
 
-struct roofline ceilings_roofline(double flops, double bytes, double fma_gflops,
-                                  double read_gbytes_per_s)
+bool ceilings_compute_bound(double flops, double bytes, double fma_gflops,
+                            double read_gbytes_per_s)
 {
-    const double compute_s = flops / (fma_gflops * 1e9);
-    const double memory_s = bytes / (read_gbytes_per_s * 1e9);
-    return (struct roofline){
-        .compute_bound = compute_s >= memory_s,
-        .seconds = fmax(compute_s, memory_s),
-        .intensity = flops / bytes,
-    };
+    return flops / fma_gflops >= bytes / read_gbytes_per_s;
 }

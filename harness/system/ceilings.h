@@ -75,16 +75,9 @@ size_t ceilings_footprint(const struct machine *machine, size_t bytes);
 /* 1e9 evaluations of exp2 per second, as softmax needs them, by the widest vectors of `isa`. */
 double ceilings_exp(enum attn_isa isa, int threads, double seconds);
 
-/*
- * The roofline (Williams, Waterman and Patterson 2009): which ceiling bounds work of `flops` and `bytes`, its
- * time at that ceiling in seconds, and its intensity in flop per byte.
- */
-struct roofline {
-    bool compute_bound;
-    double seconds;
-    double intensity;
-};
-struct roofline ceilings_roofline(double flops, double bytes, double fma_gflops,
-                                  double read_gbytes_per_s);
+/* Which ceiling bounds work of `flops` and `bytes` by the roofline model (Williams, Waterman and Patterson
+ * 2009): whether that of multiply-adds, else that of reading. */
+bool ceilings_compute_bound(double flops, double bytes, double fma_gflops,
+                            double read_gbytes_per_s);
 
 #endif

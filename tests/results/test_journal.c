@@ -85,9 +85,9 @@ TEST(the_last_row_of_a_cell_wins)
     json_t *like = cell("cell", "flash", 2, 0);
     journal_identity(like, identity, sizeof identity);
     assert_string_equal(identity, "flash|avx2|b=1|normal:1|2|cores|warm|");
-    const json_t *row = journal_find(journal, identity);
+    const json_t *row = journal_find(journal, "cell", identity);
     assert_true(json_real_value(json_object_get(row, "value")) == 3.0);
-    assert_null(journal_find(journal, "naive|avx2|b=1|normal:1|2|cores|warm|"));
+    assert_null(journal_find(journal, "cell", "naive|avx2|b=1|normal:1|2|cores|warm|"));
     json_decref(like);
     journal_close(journal);
 }
@@ -102,13 +102,13 @@ TEST(launches_of_another_build_do_not_count)
     journal_close(journal);
 
     journal = resumed();
-    assert_int_equal(json_array_size(journal_launches(journal, identity)), 2);
+    assert_int_equal(json_array_size(journal_find(journal, "launch", identity)), 2);
     write_line(journal, session("b"));
     write_line(journal, cell("launch", "flash", 2, 3.0));
     journal_close(journal);
 
     journal = resumed();
-    assert_int_equal(json_array_size(journal_launches(journal, identity)), 1);
+    assert_int_equal(json_array_size(journal_find(journal, "launch", identity)), 1);
     journal_close(journal);
 }
 
@@ -122,13 +122,13 @@ TEST(an_unfinished_line_is_cut_off)
 
     journal = resumed();
     assert_non_null(strstr(message, "cut off an unfinished line of 19 bytes"));
-    assert_non_null(journal_find(journal, "flash|avx2|b=1|normal:1|2|cores|warm|"));
+    assert_non_null(journal_find(journal, "cell", "flash|avx2|b=1|normal:1|2|cores|warm|"));
     write_line(journal, cell("cell", "flash", 1, 1.0));
     journal_close(journal);
 
     journal = resumed();
     assert_string_equal(message, "");
-    assert_non_null(journal_find(journal, "flash|avx2|b=1|normal:1|1|cores|warm|"));
+    assert_non_null(journal_find(journal, "cell", "flash|avx2|b=1|normal:1|1|cores|warm|"));
     journal_close(journal);
 }
 
@@ -157,7 +157,7 @@ TEST(texts_are_fit_for_a_terminal)
     assert_non_null(journal);
     const json_t *command = json_object_get(journal_session(journal), "command");
     assert_string_equal(json_string_value(json_array_get(command, 0)), "run\\x1b[2J");
-    const json_t *why = json_object_get(journal_find(journal, identity), "why");
+    const json_t *why = json_object_get(journal_find(journal, "cell", identity), "why");
     assert_string_equal(json_string_value(why), "\\x1b]0;title\\x07 and a\nline");
     journal_close(journal);
 }
