@@ -4,6 +4,7 @@
 #ifndef HARNESS_COMMANDS_COMMANDS_H
 #define HARNESS_COMMANDS_COMMANDS_H
 
+#include "base/lock.h"
 #include "experiments/experiment.h"
 #include "session/session_needs.h"
 
@@ -23,6 +24,10 @@ void help_print_page(const struct options *options);
 
 /* The share of cells that are finished, 0 to 1. */
 double run_share_done(const struct session *session);
+
+/* Takes the machine's lock.  If another session holds it, prints which, then waits or goes on without it, by
+ * if_busy.  *alone: whether the lock was taken.  False: interrupted. */
+bool run_take_turn(struct lock *lock, enum if_busy if_busy, bool *alone);
 
 /* Shows what a worker is about to do, on the live display or as a progress line: for a cell, or for the whole
  * case number `at` if cell is NULL. */

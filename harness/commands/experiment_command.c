@@ -52,7 +52,7 @@ static enum rounds_end keep(struct running *r, json_t *row)
     json_object_set_new(row, "type", json_string("experiment"));
     json_object_set_new(row, "name", json_string(r->experiment->name));
     json_array_append(r->rows, row);
-    return record_write(&r->record, row) ? ROUNDS_DONE : ROUNDS_STOPPED;
+    return record_write(&r->record, row, true) ? ROUNDS_DONE : ROUNDS_STOPPED;
 }
 
 /* The guest's kernel that a step names; NULL where it names none. */
@@ -151,23 +151,19 @@ static bool accepts(const struct experiment *experiment, const json_t *asked, st
            calculation->accepts(asked, r->record.message, sizeof r->record.message);
 }
 
-static bool ready(struct running *r)
-{
-    const struct calculation *calculation = r->experiment->calculation;
-    return !calculation->ready || calculation->ready(r->record.message, sizeof r->record.message);
-}
-
 /* The steps for the given parameters; none where this build cannot run the experiment. */
 static json_t *plan_steps(struct running *r)
 {
+    const struct calculation *calculation = r->experiment->calculation;
     json_t *steps = json_array(), *asked = asked_of(r->options, r->experiment);
     bool able = accepts(r->experiment, asked, r);
-    if (able && !ready(r)) {
+    if (able && calculation->ready &&
+        !calculation->ready(r->record.message, sizeof r->record.message)) {
         able = false;
         r->code = record_worse(r->code, EXIT_ENVIRONMENT);
     }
     if (able)
-        r->experiment->calculation->plan(asked, steps);
+        calculation->plan(asked, steps);
     else
         progress_say("experiment %s: %s", r->experiment->name, r->record.message);
     json_decref(asked);

@@ -23,7 +23,7 @@
 /* The session that is asked for, and the command line that runs it. */
 struct wanted {
     const struct experiment *experiment;
-    bool quick, help;
+    bool quick;
     struct options given; /* those of the command line, without the experiment's own */
     const char *words[WORDS];
     size_t count;
@@ -96,9 +96,8 @@ static int read_arguments(struct wanted *w, int argc, const char *const *argv)
             given[n++] = argv[i];
     options_init(&w->given);
     if (options_parse(&w->given, n, given, w->message, sizeof w->message)) {
-        w->help = w->given.help;
         code = EXIT_AS_ASKED;
-        if (!add(w, "run") || (!w->help && !w->given.resume && !add_standard(w)))
+        if (!add(w, "run") || (!w->given.help && !w->given.resume && !add_standard(w)))
             code = EXIT_ENVIRONMENT;
         for (int i = 1; i < n && code == EXIT_AS_ASKED; i++)
             code = add(w, given[i]) ? EXIT_AS_ASKED : EXIT_USAGE;
@@ -153,20 +152,19 @@ int experiment_session(const struct experiment *experiment, int argc, const char
     options_init(&options);
     w.experiment = experiment;
     int code = read_arguments(&w, argc, argv);
-    if (code == EXIT_AS_ASKED && w.help) {
+    if (code == EXIT_AS_ASKED && w.given.help) {
         print_page(experiment);
     } else if (code == EXIT_AS_ASKED &&
                !options_parse(&options, (int)w.count, w.words, w.message, sizeof w.message)) {
         code = EXIT_USAGE;
-        progress_say("experiment %s: %s", experiment->name, w.message);
     } else if (code == EXIT_AS_ASKED) {
         options.experiment = experiment->name;
         code = run_command(&options);
         if (!options.dry_run && (code == EXIT_AS_ASKED || code == EXIT_KERNEL))
             code = conclude(&w) ? code : EXIT_ENVIRONMENT;
-    } else {
-        progress_say("experiment %s: %s", experiment->name, w.message);
     }
+    if (*w.message)
+        progress_say("experiment %s: %s", experiment->name, w.message);
     options_free(&options);
     options_free(&w.given);
     return code;

@@ -25,10 +25,7 @@
 
 static void print_kernel(const char *name, int width)
 {
-    const struct attn_kernel *first = NULL;
     char variants[400] = "";
-    for (int isa = 0; isa < ATTN_ISA_COUNT && !first; isa++)
-        first = catalogue_find(name, (enum attn_isa)isa);
     for (int isa = 0; isa < ATTN_ISA_COUNT; isa++)
         if (catalogue_find(name, (enum attn_isa)isa)) {
             const bool available = attn_isa_available((enum attn_isa)isa);
@@ -37,7 +34,7 @@ static void print_kernel(const char *name, int width)
         }
     report_wrapped((size_t)width + 13, "  %-*s %-9s %s", width, name, catalogue_group_of(name),
                    variants);
-    report_wrapped(6, "      %s", first->summary);
+    report_wrapped(6, "      %s", catalogue_named(name)->summary);
 }
 
 /* The variants that this host prefers, and the instruction sets of others that it lacks. */

@@ -11,12 +11,12 @@
 #include "problem/models.h"
 #include "session/libraries.h"
 
-static json_t *names_of(unsigned set, const char *(*name)(enum attn_dtype))
+static json_t *dtypes_json(unsigned set)
 {
     json_t *names = json_array();
     for (int i = 0; i < ATTN_DTYPE_COUNT; i++)
         if (set & 1u << i)
-            json_array_append_new(names, json_string(name((enum attn_dtype)i)));
+            json_array_append_new(names, json_string(attn_dtype_name((enum attn_dtype)i)));
     return names;
 }
 
@@ -32,13 +32,12 @@ static json_t *variant_json(const struct attn_kernel *kernel)
     const char *needs = needs_of(kernel);
     const struct guest *guest = catalogue_guest(kernel);
     const char *digest = guest && *guest->digest ? guest->digest : NULL;
-    json_t *variant =
-        json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:b, s:b, s:b, s:s?, s:s?}", "name", kernel->name,
-                  "isa", attn_isa_name(kernel->isa), "group", catalogue_group_of(kernel->name),
-                  "summary", kernel->summary, "source", kernel->source, "dtypes",
-                  names_of(kernel->caps.dtypes, attn_dtype_name), "parallel",
-                  (int)kernel->caps.parallel, "bitwise_repeatable", (int)!kernel->caps.varies,
-                  "available", (int)!needs, "needs", needs, "plugin", digest);
+    json_t *variant = json_pack(
+        "{s:s, s:s, s:s, s:s, s:s, s:o, s:b, s:b, s:b, s:s?, s:s?}", "name", kernel->name, "isa",
+        attn_isa_name(kernel->isa), "group", catalogue_group_of(kernel->name), "summary",
+        kernel->summary, "source", kernel->source, "dtypes", dtypes_json(kernel->caps.dtypes),
+        "parallel", (int)kernel->caps.parallel, "bitwise_repeatable", (int)!kernel->caps.varies,
+        "available", (int)!needs, "needs", needs, "plugin", digest);
     json_object_update_new(variant, matrix_json(kernel));
     return variant;
 }

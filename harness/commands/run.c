@@ -58,14 +58,14 @@ static void launching(void *context, const struct cell *cell, const char *what)
 static bool launched(void *context, json_t *record)
 {
     struct run *run = context;
-    return record_note(&run->record, record);
+    return record_write(&run->record, record, false);
 }
 
 static bool finished(void *context, struct cell *cell)
 {
     struct run *run = context;
     char text[1024];
-    if (!record_write(&run->record, json_incref(cell->row)))
+    if (!record_write(&run->record, json_incref(cell->row), true))
         return false;
     if (run->options.command == COMMAND_CHECK && report_is_absent(cell, 1))
         return true; /* finish() reports all of them together */
@@ -93,9 +93,11 @@ static bool compare_outputs(struct run *run, const struct rounds *rounds)
     const struct cell *a = &rounds->cells[slots[difference.a]];
     const struct cell *b = &rounds->cells[slots[difference.b]];
     report_difference(difference.largest, a, b);
-    return record_write(&run->record, json_pack("{s:s, s:f, s:[o, o]}", "type", "difference",
-                                                "largest", difference.largest, "between",
-                                                cell_identity(a), cell_identity(b)));
+    return record_write(&run->record,
+                        json_pack("{s:s, s:f, s:[o, o]}", "type", "difference", "largest",
+                                  difference.largest, "between", cell_identity(a),
+                                  cell_identity(b)),
+                        true);
 }
 
 /* Writes the noise measured by the case's twin to the journal, and keeps it for the summary. */
@@ -105,7 +107,7 @@ static bool note_noise(struct run *run, const struct rounds *rounds)
     if (!noise)
         return true;
     json_array_append(run->noise, noise);
-    return record_write(&run->record, noise);
+    return record_write(&run->record, noise, true);
 }
 
 /* Whether an interrupted case has a row to show. */
@@ -263,8 +265,7 @@ static int enter(struct run *run)
     bool alone = false;
     if (!run->options.resume && !record_create(&run->record, &run->options, JOURNAL_RESUMABLE))
         return EXIT_ENVIRONMENT;
-    if (!check && run->needs.cells &&
-        !queue_enter(&run->lock, "attnbench run", run->options.if_busy, &alone))
+    if (!check && run->needs.cells && !run_take_turn(&run->lock, run->options.if_busy, &alone))
         return EXIT_INTERRUPTED;
     beforehand_tell(&run->session, &run->needs);
     return record_begin(&run->record, &run->session, run->command, alone) ? EXIT_AS_ASKED

@@ -6,11 +6,13 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/progress.h"
 #include "base/refuse.h"
 #include "problem/select.h"
 #include "results/report.h"
+#include "system/process.h"
 
 #define MOST_SIMPLIFIED 3 /* failing problems, which mostly show the same error */
 
@@ -30,6 +32,29 @@ double run_share_done(const struct session *session)
     for (size_t i = 0; i < session->cell_count; i++)
         done += session->cells[i].row != NULL;
     return (double)done / (double)session->cell_count;
+}
+
+bool run_take_turn(struct lock *lock, enum if_busy if_busy, bool *alone)
+{
+    char owner[600];
+    enum lock_state state;
+    bool said = false;
+    while ((state = lock_try(lock, lock_path(), "attnbench run", owner, sizeof owner)) ==
+               LOCK_HELD &&
+           if_busy == IF_BUSY_WAIT && !process_interrupted()) {
+        if (!said)
+            progress_say("%s is measuring on this machine: waiting (--if-busy go-on measures "
+                         "beside it)",
+                         owner);
+        said = true;
+        nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
+    }
+    *alone = state == LOCK_TAKEN;
+    if (state == LOCK_UNUSABLE)
+        progress_say("cannot tell whether other sessions measure on this machine: %s", owner);
+    if (state == LOCK_HELD && if_busy == IF_BUSY_GO_ON)
+        progress_say("%s is measuring on this machine too: expect noise", owner);
+    return !process_interrupted();
 }
 
 void run_tell_launch(const struct session *session, size_t at, const struct cell *cell,

@@ -21,22 +21,14 @@ static const struct named topics[TOPICS] = {
 static const char *const shells[SHELLS] = {
     [SHELL_BASH] = "bash", [SHELL_ZSH] = "zsh", [SHELL_FISH] = "fish"};
 
-static bool experiment_named(size_t index, struct named *subject)
-{
-    size_t count = 0;
-    for (const struct experiment *e; (e = experiment_at(count)); count++)
-        if (count == index) {
-            *subject = (struct named){e->name, e->question};
-            return true;
-        }
-    *subject = (struct named){"all", "those that take no session of timings"};
-    return index == count;
-}
-
 bool subject_at(enum command command, size_t index, struct named *subject)
 {
-    if (command == COMMAND_EXPERIMENT)
-        return experiment_named(index, subject);
+    if (command == COMMAND_EXPERIMENT) {
+        const struct experiment *e = experiment_at(index);
+        *subject = e ? (struct named){e->name, e->question}
+                     : (struct named){"all", "those that take no session of timings"};
+        return e || experiment_at(index - 1);
+    }
     if (command == COMMAND_COMPLETION && index < SHELLS) {
         *subject = (struct named){shells[index], ""};
         return true;

@@ -11,7 +11,6 @@
 
 #include "base/scan.h"
 #include "system/machine.h"
-#include "queue.h"
 
 #define OPTIONS_MAX_PROBLEMS 256
 #define OPTIONS_MAX_PLUGINS 32
@@ -32,6 +31,9 @@ enum command {
 
 /* The inputs on which `run` checks a kernel before it times it. */
 enum checked { CHECKED_FULL, CHECKED_CASE };
+
+/* What to do while another session measures on this machine. */
+enum if_busy { IF_BUSY_WAIT, IF_BUSY_GO_ON };
 
 /* The value of an option, and the type of its field in struct options. */
 enum option_kind {

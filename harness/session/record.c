@@ -59,11 +59,10 @@ static json_t *first_line(const struct session *session, json_t *command, bool a
 bool record_begin(struct record *record, const struct session *session, json_t *command, bool alone)
 {
     record->started = clock_now();
-    return record_write(record, first_line(session, command, alone));
+    return record_write(record, first_line(session, command, alone), true);
 }
 
-/* Writes a line, if there is a journal; without one only lack of memory is an error. */
-static bool add(struct record *record, json_t *line, bool to_disk)
+bool record_write(struct record *record, json_t *line, bool to_disk)
 {
     if (record->shown)
         progress_clear();
@@ -75,16 +74,6 @@ static bool add(struct record *record, json_t *line, bool to_disk)
         snprintf(record->message, sizeof record->message, "out of memory");
     json_decref(line);
     return whole;
-}
-
-bool record_write(struct record *record, json_t *line)
-{
-    return add(record, line, true);
-}
-
-bool record_note(struct record *record, json_t *line)
-{
-    return add(record, line, false);
 }
 
 int record_code(enum cell_state state)
@@ -120,7 +109,7 @@ json_t *record_end(struct record *record, enum rounds_end end, const struct sess
     *code = end == ROUNDS_INTERRUPTED ? EXIT_INTERRUPTED
             : end == ROUNDS_STOPPED   ? EXIT_ENVIRONMENT
                                       : record_worse(*code, guests_code(true));
-    if (end == ROUNDS_STOPPED || !record_write(record, json_incref(line))) {
+    if (end == ROUNDS_STOPPED || !record_write(record, json_incref(line), true)) {
         progress_say("%s", *record->message ? record->message : "out of memory");
         *code = *code == EXIT_AS_ASKED ? EXIT_ENVIRONMENT : *code;
     }

@@ -24,10 +24,9 @@ bool record_create(struct record *record, const struct options *options, enum jo
 bool record_begin(struct record *record, const struct session *session, json_t *command,
                   bool alone);
 
-/* Write a line that must be on disk, or one whose content a later row repeats; steal it.  False fills the
- * message. */
-bool record_write(struct record *record, json_t *line);
-bool record_note(struct record *record, json_t *line);
+/* Writes a line, which is stolen, if there is a journal; without one only lack of memory is an error.  `to_disk`:
+ * it must be there, not only its content in a later row.  False fills the message. */
+bool record_write(struct record *record, json_t *line, bool to_disk);
 
 /* The exit code for a cell's state. */
 int record_code(enum cell_state state);
