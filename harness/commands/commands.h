@@ -22,17 +22,9 @@ void help_print_page(const struct options *options);
 
 /* ---- run ------------------------------------------------------------------------------------- */
 
-/* The share of cells that are finished, 0 to 1. */
-double run_share_done(const struct session *session);
-
 /* Takes the machine's lock.  If another session holds it, prints which, then waits or goes on without it, by
  * if_busy.  *alone: whether the lock was taken.  False: interrupted. */
 bool run_take_turn(struct lock *lock, enum if_busy if_busy, bool *alone);
-
-/* Shows what a worker is about to do, on the live display or as a progress line: for a cell, or for the whole
- * case number `at` if cell is NULL. */
-void run_tell_launch(const struct session *session, size_t at, const struct cell *cell,
-                     const char *what, double elapsed_s, double needed_s);
 
 /* Prints the table of a case.  A drawn case is shown only if a kernel fails on it; for the first few of them
  * a simplified problem that fails, too, is printed below, and *simplified counts these. */
@@ -119,16 +111,6 @@ bool beforehand_files(const struct session *session, char *message, size_t messa
 
 /* Prints a note if a session is long, or if checks and one launch of each cell exceed the time asked for. */
 void beforehand_tell(const struct session *session, const struct session_needs *needs);
-
-/* ---- drawn problems -------------------------------------------------------------------------- */
-
-/* Whether the cell's problem was drawn. */
-bool drawn_is(const struct session *session, const struct cell *cell);
-
-/* The simplest problem found on which the cell's kernel still fails; each attempt is a check in a worker of
- * its own. */
-struct problem_case drawn_simplest(const struct session *session, int topology,
-                                   const struct cell *failed);
 
 /* ---- completion, manual pages, tune ---------------------------------------------------------- */
 

@@ -222,8 +222,8 @@ static int run(struct running *r)
         return EXIT_ENVIRONMENT;
     }
     run_all(r);
-    const struct session_time time = {.timing_s = clock_now() - r->record.started};
-    json_decref(record_end(&r->record, r->end, &time, &r->code));
+    r->record.time.timing_s = clock_now() - r->record.started;
+    json_decref(record_end(&r->record, r->end, &r->code));
     if (r->end == ROUNDS_INTERRUPTED)
         progress_say("interrupted; what was done is kept");
     return r->code;

@@ -20,8 +20,8 @@
 #include "base/progress.h"
 #include "results/report.h"
 #include "session/guests.h"
-#include "session/record.h"
 #include "session/resume.h"
+#include "session/rounds.h"
 #include "system/memory_file.h"
 #include "system/process.h"
 
@@ -37,43 +37,12 @@ struct run {
     size_t at;          /* index of the current case */
     size_t simplified;  /* failing drawn problems that were simplified */
     const char *wisdom; /* output file of tune */
-    struct session_time time;
-    double put_off_s; /* seconds of checks, which the time asked for does not include */
+    double put_off_s;   /* seconds of checks, which the time asked for does not include */
 };
 
 static const char *command_name(const struct run *run)
 {
     return run->options.command == COMMAND_CHECK ? "check" : "run";
-}
-
-/* ---- events of the rounds -------------------------------------------------------------------- */
-
-static void launching(void *context, const struct cell *cell, const char *what)
-{
-    const struct run *run = context;
-    run_tell_launch(&run->session, run->at, cell, what, clock_now() - run->record.started,
-                    run->needs.seconds);
-}
-
-static bool launched(void *context, json_t *record)
-{
-    struct run *run = context;
-    return record_write(&run->record, record, false);
-}
-
-static bool finished(void *context, struct cell *cell)
-{
-    struct run *run = context;
-    char text[1024];
-    if (!record_write(&run->record, json_incref(cell->row), true))
-        return false;
-    if (run->options.command == COMMAND_CHECK && report_is_absent(cell, 1))
-        return true; /* finish() reports all of them together */
-    if (cell->state == CELL_OK && drawn_is(&run->session, cell))
-        return true; /* only failures are reported */
-    report_line(cell->row, text, sizeof text);
-    progress_line("%3.0f %%  %s", 100 * run_share_done(&run->session), text);
-    return true;
 }
 
 /* ---- the session ----------------------------------------------------------------------------- */
@@ -122,15 +91,15 @@ static bool has_row(const struct rounds *rounds)
 static enum rounds_end run_case(struct run *run, int topology)
 {
     struct session *session = &run->session;
-    const struct rounds_events events = {run, launching, launched, finished};
     size_t first, count;
     session_cells_of(session, run->at, &first, &count);
     const double left = session->seconds + run->put_off_s - (clock_now() - run->record.started);
     const bool check = run->options.command == COMMAND_CHECK;
-    const bool drawn = drawn_is(session, &session->cells[first]);
+    const bool drawn = session_drew(session, session->cells[first].c);
     struct rounds rounds = {
         .session = session,
-        .events = &events,
+        .record = &run->record,
+        .needed_s = run->needs.seconds,
         .action = check ? PROTOCOL_CHECK : PROTOCOL_MEASURE,
         .own_input = drawn || run->options.checked == CHECKED_CASE,
         .command = run->options.invariant ? "check --invariant" : command_name(run),
@@ -143,10 +112,6 @@ static enum rounds_end run_case(struct run *run, int topology)
     };
     enum rounds_end end = rounds_run(&rounds);
     run->put_off_s += rounds.put_off_s;
-    run->time.preparing_s += rounds.time.preparing_s;
-    run->time.checking_s += rounds.time.checking_s;
-    run->time.timing_s += rounds.time.timing_s;
-    run->time.probing_s += rounds.time.probing_s;
     const bool told = end == ROUNDS_DONE || (end == ROUNDS_INTERRUPTED && has_row(&rounds));
     if (told && !(check && report_is_absent(rounds.cells, count)))
         run_tell_case(session, topology, rounds.cells, count, &run->simplified);
@@ -225,7 +190,7 @@ static int finish(struct run *run, enum rounds_end end)
 {
     int code = exit_code(&run->session);
     const bool check = run->options.command == COMMAND_CHECK;
-    json_t *ended = record_end(&run->record, end, &run->time, &code);
+    json_t *ended = record_end(&run->record, end, &code);
     if (check)
         report_absent_cases(run->session.cells, run->session.cell_count);
     if (run->session.first_drawn < run->session.cases.count)
@@ -233,7 +198,7 @@ static int finish(struct run *run, enum rounds_end end)
     const double wall_s = end == ROUNDS_DONE ? number_at(ended, "wall_s") : NAN;
     report_summary(run->session.cells, run->session.cell_count, wall_s);
     report_noise(run->noise);
-    if (session_worked(&run->time) > 0)
+    if (session_worked(&run->record.time) > 0)
         report_time(ended);
     if (!check)
         report_passes(&run->session.cases, run->session.cells, run->session.cell_count);

@@ -9,12 +9,14 @@
 #include <time.h>
 
 #include "base/progress.h"
-#include "base/refuse.h"
+#include "problem/draw.h"
 #include "problem/select.h"
 #include "results/report.h"
+#include "session/rounds.h"
 #include "system/process.h"
 
 #define MOST_SIMPLIFIED 3 /* failing problems, which mostly show the same error */
+#define MOST_TRIES 60     /* to simplify one; each takes some 0.01 s */
 
 /* Whether a comma-separated list of kernels and variants has this name. */
 static bool is_named(const char *list, const char *name)
@@ -24,14 +26,6 @@ static bool is_named(const char *list, const char *name)
         if (piece_is(piece_split(&item, "/", &(bool){false}), name))
             return true;
     return false;
-}
-
-double run_share_done(const struct session *session)
-{
-    size_t done = 0;
-    for (size_t i = 0; i < session->cell_count; i++)
-        done += session->cells[i].row != NULL;
-    return (double)done / (double)session->cell_count;
 }
 
 bool run_take_turn(struct lock *lock, enum if_busy if_busy, bool *alone)
@@ -57,24 +51,48 @@ bool run_take_turn(struct lock *lock, enum if_busy if_busy, bool *alone)
     return !process_interrupted();
 }
 
-void run_tell_launch(const struct session *session, size_t at, const struct cell *cell,
-                     const char *what, double elapsed_s, double needed_s)
+/* ---- a case ---------------------------------------------------------------------------------- */
+
+/* The cell that fails, and the session that it belongs to. */
+struct attempt {
+    const struct session *session;
+    int topology;
+    const struct cell *like;
+};
+
+/* Whether the cell's kernel fails on problem c, too. */
+static bool fails(const void *context, struct problem_case *c)
 {
-    const double share = fmax(run_share_done(session), fmin(0.99, elapsed_s / needed_s));
-    char variant[96] = "", text[320];
-    size_t first, count;
-    snprintf(text, sizeof text, "%s", what);
-    if (cell) {
-        cell_variant(cell, variant);
-        message_add(text, sizeof text, "  %s  %d thr", variant, cell->threads);
-    }
-    message_add(text, sizeof text, "  case %zu of %zu  %s", at + 1, session->cases.count,
-                session->cases.items[at].name);
-    session_cells_of(session, at, &first, &count);
-    if (cell)
-        report_live(&session->cells[first], count, cell, share, needed_s - elapsed_s, text);
-    else
-        progress_show("", share, needed_s - elapsed_s, text);
+    const struct attempt *attempt = context;
+    const struct cell *like = attempt->like;
+    char why[160];
+    struct cell cell;
+    if (process_interrupted() || !like->kernel ||
+        select_refusal(like->kernel, &c->problem, why, sizeof why))
+        return false;
+    cell_init_like(&cell, c, like);
+    struct rounds rounds = {.session = attempt->session,
+                            .action = PROTOCOL_CHECK,
+                            .own_input = true,
+                            .command = "check",
+                            .topology = attempt->topology,
+                            .cells = &cell,
+                            .count = 1,
+                            .until = INFINITY,
+                            .outputs = -1};
+    const bool failed = rounds_run(&rounds) == ROUNDS_DONE && cell_state_is_bad(cell.state);
+    cell_free(&rounds.twin);
+    cell_free(&cell);
+    return failed;
+}
+
+/* The simplest problem found on which the cell's kernel still fails; each attempt is a check in a worker of its
+ * own. */
+static struct problem_case simplest_of(const struct session *session, int topology,
+                                       const struct cell *failed)
+{
+    const struct attempt attempt = {session, topology, failed};
+    return draw_simplest(failed->c, fails, &attempt, MOST_TRIES);
 }
 
 void run_tell_case(const struct session *session, int topology, const struct cell *cells,
@@ -83,14 +101,14 @@ void run_tell_case(const struct session *session, int topology, const struct cel
     const struct cell *bad = NULL;
     for (size_t i = 0; !bad && i < count; i++)
         bad = cells[i].row && cell_state_is_bad(cells[i].state) ? &cells[i] : NULL;
-    const bool drawn = drawn_is(session, &cells[0]);
+    const bool drawn = session_drew(session, cells[0].c);
     if (!drawn || bad)
         report_case(cells, count);
     const char *kernels = session->options->kernel; /* name what `best` is if it has rivals */
     if (!drawn && is_named(kernels, SELECT_BEST) && strchr(kernels, ','))
         report_best(cells, count);
     if (drawn && bad && (*simplified)++ < MOST_SIMPLIFIED) {
-        const struct problem_case simplest = drawn_simplest(session, topology, bad);
+        const struct problem_case simplest = simplest_of(session, topology, bad);
         report_simplest(bad, &simplest);
     }
 }

@@ -102,10 +102,9 @@ static json_t *last_line(bool complete, double wall_s, const struct session_time
                      time->probing_s, "overhead_s", wall_s - session_worked(time));
 }
 
-json_t *record_end(struct record *record, enum rounds_end end, const struct session_time *time,
-                   int *code)
+json_t *record_end(struct record *record, enum rounds_end end, int *code)
 {
-    json_t *line = last_line(end == ROUNDS_DONE, clock_now() - record->started, time);
+    json_t *line = last_line(end == ROUNDS_DONE, clock_now() - record->started, &record->time);
     *code = end == ROUNDS_INTERRUPTED ? EXIT_INTERRUPTED
             : end == ROUNDS_STOPPED   ? EXIT_ENVIRONMENT
                                       : record_worse(*code, guests_code(true));

@@ -4,13 +4,14 @@
 #ifndef HARNESS_SESSION_RECORD_H
 #define HARNESS_SESSION_RECORD_H
 
-#include "rounds.h"
+#include "session.h"
 
 struct record {
-    struct journal *journal; /* NULL without --output */
-    bool shown;              /* the journal's lines may appear on the live display's terminal */
-    double started;          /* clock_now() */
-    char message[1024];      /* the last error */
+    struct journal *journal;  /* NULL without --output */
+    bool shown;               /* the journal's lines may appear on the live display's terminal */
+    double started;           /* clock_now() */
+    struct session_time time; /* where the workers' time went */
+    char message[1024];       /* the last error */
 };
 
 /* Opens the report for the session's options. */
@@ -36,8 +37,7 @@ int record_worse(int a, int b);
 
 /* Writes the last line unless the session was stopped, and prints errors.  Returns the line, owned by the
  * caller; *code becomes the session's exit code. */
-json_t *record_end(struct record *record, enum rounds_end end, const struct session_time *time,
-                   int *code);
+json_t *record_end(struct record *record, enum rounds_end end, int *code);
 
 /* Closes report and journal; returns `code`, or another exit code if that fails. */
 int record_close(struct record *record, int code);

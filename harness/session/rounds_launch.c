@@ -1,10 +1,16 @@
 /*
- * rounds_launch: the parts of every launch of a case: its request, its worker, the end of its cell.
+ * rounds_launch: the parts of every launch of a case: its request, its worker, the end of its cell, and what is
+ * shown of them.  Nothing is shown while a worker runs.
  */
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/progress.h"
+#include "base/refuse.h"
+#include "results/report.h"
 #include "results/row.h"
 #include "rounds_private.h"
 #include "session_needs.h"
@@ -37,10 +43,10 @@ double rounds_deadline(const struct rounds *rounds, const struct protocol_reques
     return rounds->deadline_s + SLOWEST_CHECK * check_s + (r->program ? PROGRAM_S : 0);
 }
 
-/* Adds the times in a worker's answer to rounds->time. */
+/* Adds the times in a worker's answer to those of the session. */
 static void note_work(struct rounds *rounds, const struct launch *launch)
 {
-    struct session_time *time = &rounds->time;
+    struct session_time *time = &rounds->record->time;
     const struct {
         const char *phase;
         double *sum;
@@ -65,25 +71,68 @@ struct launch rounds_launch(struct rounds *rounds, const struct protocol_request
 {
     const double start = clock_now();
     tensors_file_move(&rounds->operands, request->shift);
-    rounds->time.preparing_s += clock_now() - start;
+    const double moved = clock_now();
     struct launch launch = launch_worker(request, deadline_s);
-    note_work(rounds, &launch);
+    if (rounds->record) {
+        rounds->record->time.preparing_s += moved - start;
+        note_work(rounds, &launch);
+    }
     return launch;
 }
 
-/* ---- events ---------------------------------------------------------------------------------- */
+/* ---- what is shown and written --------------------------------------------------------------- */
+
+/* The share of cells that are finished, 0 to 1. */
+static double share_done(const struct session *session)
+{
+    size_t done = 0;
+    for (size_t i = 0; i < session->cell_count; i++)
+        done += session->cells[i].row != NULL;
+    return (double)done / (double)session->cell_count;
+}
 
 void rounds_say(const struct rounds *rounds, const struct cell *cell, const char *what)
 {
-    if (rounds->events)
-        rounds->events->launching(rounds->events->context, cell, what);
+    if (!rounds->record)
+        return;
+    const struct session *session = rounds->session;
+    const struct problem_case *c = rounds->cells[0].c;
+    const double elapsed_s = clock_now() - rounds->record->started;
+    const double share = fmax(share_done(session), fmin(0.99, elapsed_s / rounds->needed_s));
+    char variant[96] = "", text[320];
+    snprintf(text, sizeof text, "%s", what);
+    if (cell) {
+        cell_variant(cell, variant);
+        message_add(text, sizeof text, "  %s  %d thr", variant, cell->threads);
+    }
+    message_add(text, sizeof text, "  case %zu of %zu  %s", (size_t)(c - session->cases.items) + 1,
+                session->cases.count, c->name);
+    if (cell)
+        report_live(rounds->cells, rounds->count, cell, share, rounds->needed_s - elapsed_s, text);
+    else
+        progress_show("", share, rounds->needed_s - elapsed_s, text);
 }
 
-bool rounds_record(const struct rounds *rounds, json_t *record)
+bool rounds_record(const struct rounds *rounds, json_t *line)
 {
-    if (rounds->events)
-        return rounds->events->launched(rounds->events->context, record);
-    json_decref(record);
+    if (rounds->record)
+        return record_write(rounds->record, line, false);
+    json_decref(line);
+    return true;
+}
+
+/* Writes a row and prints it as a line, but not what the end of a check reports for all cases together, nor drawn
+ * problems on which no kernel fails. */
+static bool write_row(const struct rounds *rounds, const struct cell *cell)
+{
+    char text[1024];
+    if (!record_write(rounds->record, json_incref(cell->row), true))
+        return false;
+    if ((rounds->action == PROTOCOL_CHECK && report_is_absent(cell, 1)) ||
+        (cell->state == CELL_OK && session_drew(rounds->session, cell->c)))
+        return true;
+    report_line(cell->row, text, sizeof text);
+    progress_line("%3.0f %%  %s", 100 * share_done(rounds->session), text);
     return true;
 }
 
@@ -92,5 +141,5 @@ bool rounds_finish(struct rounds *rounds, struct cell *cell)
     if (cell->row)
         return true;
     return row_finish(cell, rounds->command, rounds->session->seed) &&
-           (!rounds->events || rounds->events->finished(rounds->events->context, cell));
+           (!rounds->record || write_row(rounds, cell));
 }

@@ -57,11 +57,14 @@ bool rounds_is_wrong(const struct cell *cell);
  * the journal cannot be written. */
 bool rounds_spread(struct rounds *rounds);
 
-/* Call the events' launching() or launched(), if any; false if the journal cannot be written. */
+/* Shows what a worker is about to do, "launch 3", for a cell, or with NULL for all of the case: on the live
+ * display or as a progress line. */
 void rounds_say(const struct rounds *rounds, const struct cell *cell, const char *what);
-bool rounds_record(const struct rounds *rounds, json_t *record);
 
-/* Makes and reports the row of a cell that is done; false if the journal cannot be written. */
+/* Writes what a launch or a check found, which is stolen; false if the journal cannot be written. */
+bool rounds_record(const struct rounds *rounds, json_t *line);
+
+/* Makes, writes and shows the row of a cell that is done; false if the journal cannot be written. */
 bool rounds_finish(struct rounds *rounds, struct cell *cell);
 
 #endif

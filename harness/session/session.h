@@ -51,6 +51,13 @@ bool session_count(struct session *session, char *message, size_t message_size);
 bool session_list(struct session *session, char *message, size_t message_size);
 void session_free(struct session *session);
 
+/* Whether the case was drawn at random. */
+static inline bool session_drew(const struct session *session, const struct problem_case *c)
+{
+    const struct problem_case *items = session->cases.items;
+    return c >= items + session->first_drawn && c < items + session->cases.count;
+}
+
 /* Cells [first, first + count) belong to case number `index`. */
 void session_cells_of(const struct session *session, size_t index, size_t *first, size_t *count);
 
@@ -67,5 +74,8 @@ struct session_time {
 
 /* The sum of these times. */
 double session_worked(const struct session_time *time);
+
+/* How the launches of a case, or a session, ended; ROUNDS_STOPPED: the journal cannot be written. */
+enum rounds_end { ROUNDS_DONE, ROUNDS_INTERRUPTED, ROUNDS_STOPPED };
 
 #endif

@@ -115,13 +115,6 @@ static bool is_checked_before(const struct session *session, size_t i)
     return false;
 }
 
-/* Whether the cell's check is full, not only on its own input. */
-static bool is_checked_in_full(const struct session *session, const struct cell *cell)
-{
-    const size_t at = (size_t)(cell->c - session->cases.items);
-    return session->options->checked == CHECKED_FULL && at < session->first_drawn;
-}
-
 struct session_least session_least(const struct session *session)
 {
     const bool timed = session->options->command != COMMAND_CHECK;
@@ -131,7 +124,8 @@ struct session_least session_least(const struct session *session)
         if (cell->done)
             continue;
         const bool checked = !cell->check && !is_checked_before(session, i);
-        const bool full = is_checked_in_full(session, cell);
+        const bool full =
+            session->options->checked == CHECKED_FULL && !session_drew(session, cell->c);
         least.checks += checked && full;
         const double full_s =
             session_check_s(cell->estimate.flops, timed ? CHECK_FULL : CHECK_THOROUGH) +
