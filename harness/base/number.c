@@ -10,6 +10,11 @@ json_t *number_json(double x)
     return isfinite(x) ? json_real(x) : json_null();
 }
 
+json_t *size_json(size_t bytes)
+{
+    return bytes ? json_integer((json_int_t)bytes) : json_null();
+}
+
 json_t *numbers_json(const double *x, size_t n)
 {
     json_t *array = json_array();

@@ -6,8 +6,9 @@
 
 #include <jansson.h>
 
-/* x, or null where it is not finite. */
+/* x, or null where it is not finite; a size, or null where it is 0, unknown. */
 json_t *number_json(double x);
+json_t *size_json(size_t bytes);
 
 /* An array of n numbers, null where they are not finite; an array of n whole numbers. */
 json_t *numbers_json(const double *x, size_t n);

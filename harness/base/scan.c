@@ -102,6 +102,12 @@ bool piece_is_text(struct piece piece)
     return true;
 }
 
+bool scan_is_name(const char *text, size_t most)
+{
+    const size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_");
+    return *text >= 'a' && *text <= 'z' && !text[length] && length <= most;
+}
+
 bool scan_number(struct piece piece, uint64_t max, uint64_t *value, const char **why)
 {
     uint64_t n = 0;

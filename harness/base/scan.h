@@ -54,6 +54,9 @@ bool piece_copy(struct piece piece, char *text, size_t size);
 /* Whether the piece is valid UTF-8 without control characters, as a line of JSON needs. */
 bool piece_is_text(struct piece piece);
 
+/* Whether a text is a name: lower case letters, digits and _, a letter first, at most `most` of them. */
+bool scan_is_name(const char *text, size_t most);
+
 /* Parses a whole number of decimal digits, at most `max`.  False sets *why: "is not a whole number", ... */
 bool scan_number(struct piece piece, uint64_t max, uint64_t *value, const char **why);
 

@@ -114,7 +114,6 @@ enum field_unit {
     F(KERNEL, NULL, "kernel")              \
     F(ISA, NULL, "isa")                    \
     F(THREADS, NULL, "threads")            \
-    F(RANKS, NULL, "ranks")                \
     F(STATE, NULL, "state")                \
     F(WHY, NULL, "why")                    \
     F(FAILED_AT, NULL, "failed_at")        \

@@ -144,7 +144,7 @@ static bool merge_line(struct journal *journal, json_t *line)
     if (!type)
         return false;
     json_t *found = json_object_get(journal->found, type);
-    journal_identity(line, identity, sizeof identity);
+    journal_identity(line, identity);
     if (strcmp(type, "session") == 0)
         merge_session(journal, line);
     else if (strcmp(type, "cell") == 0)
@@ -244,8 +244,8 @@ const json_t *journal_find_wrong(const struct journal *journal, const json_t *ce
         if (!wrong || json_is_integer(field_json(row, FIELD_FAILED_AT)))
             continue;
         json_object_set(like, "threads", field_json(row, FIELD_THREADS));
-        journal_identity(like, wanted, sizeof wanted);
-        journal_identity(row, identity, sizeof identity);
+        journal_identity(like, wanted);
+        journal_identity(row, identity);
         if (strcmp(wanted, identity) == 0)
             found = row;
     }

@@ -43,6 +43,6 @@ void journal_close(struct journal *journal);
 
 /* The fields that tell two cells apart, from kernel to environment, as one string. */
 #define JOURNAL_IDENTITY 3072
-void journal_identity(const json_t *cell, char *text, size_t size);
+void journal_identity(const json_t *cell, char text[JOURNAL_IDENTITY]);
 
 #endif

@@ -79,7 +79,7 @@ unsigned report_table(const struct table *table)
 
 void report_line(const json_t *row, char *text, size_t size)
 {
-    char time[UNITS_TEXT], gflops[UNITS_TEXT], threads[REPORT_THREADS], variant[TABLE_CELL];
+    char time[UNITS_TEXT], gflops[UNITS_TEXT], threads[TABLE_CELL], variant[TABLE_CELL];
     const char *state = field_word(row, FIELD_STATE), *why = field_word(row, FIELD_WHY);
     units_seconds(report_median(row), time);
     field_text(row, FIELD_GFLOPS, gflops);

@@ -38,7 +38,7 @@ static int compare(const void *a, const void *b)
 {
     const json_t *x = (*(const struct cell *const *)a)->row;
     const json_t *y = (*(const struct cell *const *)b)->row;
-    const double threads = report_threads(x) - report_threads(y);
+    const double threads = field_of(x, FIELD_THREADS) - field_of(y, FIELD_THREADS);
     const double s = report_median(x), t = report_median(y);
     if (threads != 0)
         return threads < 0 ? -1 : 1;

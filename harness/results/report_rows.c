@@ -23,24 +23,9 @@ void report_wrapped(size_t indent, const char *format, ...)
     table_wrap(report_output.out, text, report_output.width, indent);
 }
 
-static int ranks_of(const json_t *row)
+void report_threads_text(const json_t *row, char text[TABLE_CELL])
 {
-    const double ranks = field_of(row, FIELD_RANKS); /* of kernel ring, in older files */
-    return ranks > 1 ? (int)ranks : 1;
-}
-
-double report_threads(const json_t *row)
-{
-    return ranks_of(row) * field_of(row, FIELD_THREADS);
-}
-
-void report_threads_text(const json_t *row, char text[REPORT_THREADS])
-{
-    const int ranks = ranks_of(row), threads = (int)field_of(row, FIELD_THREADS);
-    if (ranks > 1)
-        snprintf(text, REPORT_THREADS, "%dx%d", ranks, threads);
-    else
-        snprintf(text, REPORT_THREADS, "%d", threads);
+    snprintf(text, TABLE_CELL, "%.0f", field_of(row, FIELD_THREADS));
 }
 
 void report_variant_text(const json_t *row, char text[TABLE_CELL])

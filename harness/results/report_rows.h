@@ -26,12 +26,8 @@ bool report_colors(void);
 /* Flushes the output and keeps the first error for report_close(). */
 void report_flush(void);
 
-/* Values of a row; NaN or "" if absent.  Only an ok row has a median.
- * Threads as text: "2"; "4x2" for 4 ranks with 2 threads each in older files. */
-#define REPORT_THREADS 24
-double report_threads(const json_t *row);
-void report_threads_text(const json_t *row, char text[REPORT_THREADS]);
-
+/* Values of a row; NaN or "" if absent.  Only an ok row has a median. */
+void report_threads_text(const json_t *row, char text[TABLE_CELL]);
 double report_median(const json_t *row);
 bool report_has_time(const struct cell *cell); /* finished, with a median */
 enum cell_state report_state(const json_t *row);

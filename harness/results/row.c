@@ -1,7 +1,7 @@
 /*
  * row: statistics over launches, rates, fractions of ceilings.
  */
-#include "row.h"
+#include "launches.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,7 +11,6 @@
 #include "base/clock.h"
 #include "fields.h"
 #include "system/counters.h"
-#include "launches.h"
 #include "bench/noise.h"
 #include "base/number.h"
 #include "problem/catalogue.h"
@@ -200,15 +199,15 @@ bool row_finish(struct cell *cell, const char *command, uint64_t seed)
     add_roofline(cell, row);
     const json_t *launch = json_array_get(cell->launches, 0);
     const bool called = cell->blas && cell->state != CELL_UNAVAILABLE; /* else none ran */
-    rest = json_pack(
-        "{s:b, s:s, s:o, s:o, s:O?, s:O?, s:o*, s:o, s:o, s:s?, s:o, s:o*}", "chosen",
-        (int)cell->chosen, "group", catalogue_group_of(cell->kernel_name), "failed_at",
-        cell->failed_at ? json_integer(cell->failed_at) : json_null(), "counters",
-        launch ? counters_of(cell) : json_null(), "library", json_object_get(launch, "library"),
-        "blas", called ? cell->blas : NULL, "extra", extra_of(cell), "memory_in_place",
-        launch ? json_boolean(launches_in_place(cell)) : json_null(), "memory_limit_bytes",
-        cell->memory_limit_bytes ? json_integer((json_int_t)cell->memory_limit_bytes) : json_null(),
-        "log", cell->log, "flags", noise_json(launches_noise(cell)), "passes", passes_of(cell));
+    rest = json_pack("{s:b, s:s, s:o, s:o, s:O?, s:O?, s:o*, s:o, s:o, s:s?, s:o, s:o*}", "chosen",
+                     (int)cell->chosen, "group", catalogue_group_of(cell->kernel_name), "failed_at",
+                     size_json((size_t)cell->failed_at), "counters",
+                     launch ? counters_of(cell) : json_null(), "library",
+                     json_object_get(launch, "library"), "blas", called ? cell->blas : NULL,
+                     "extra", extra_of(cell), "memory_in_place",
+                     launch ? json_boolean(launches_in_place(cell)) : json_null(),
+                     "memory_limit_bytes", size_json(cell->memory_limit_bytes), "log", cell->log,
+                     "flags", noise_json(launches_noise(cell)), "passes", passes_of(cell));
     json_object_update_new(row, rest);
     json_object_set_new(row, "repro", json_string(repro));
     json_decref(cell->row);

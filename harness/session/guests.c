@@ -73,12 +73,6 @@ static void refuse_guest(const struct guest *guest, enum cell_state state, const
 
 /* ---- proxies --------------------------------------------------------------------------------- */
 
-static bool is_name(const char *name)
-{
-    const size_t length = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_");
-    return *name >= 'a' && *name <= 'z' && !name[length] && length <= NAME_MOST;
-}
-
 static bool is_group(const char *name)
 {
     for (const struct catalogue_group *group = catalogue_groups; group->name; group++)
@@ -90,7 +84,7 @@ static bool is_group(const char *name)
 /* Whether a kernel's name is valid and not taken. */
 static bool name_is_right(const char *name, char *why, size_t size)
 {
-    if (!name || !is_name(name))
+    if (!name || !scan_is_name(name, NAME_MOST))
         return refuse(
             why, size,
             "a kernel's name is lower case letters, digits and _, at most %d of them, not '%s'",

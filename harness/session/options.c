@@ -1,7 +1,7 @@
 /*
  * options: parses the command line, and prints --help.
  */
-#include "options_table.h"
+#include "options.h"
 
 #include <string.h>
 

@@ -156,4 +156,13 @@ bool options_command(const char *name, enum command *command);
 /* Whether an argument asks for help: --help or -h. */
 bool options_is_help(const char *argument);
 
+/* ---- for options*.c -------------------------------------------------------------------------- */
+
+/* Every option; the last has a NULL name. */
+extern const struct option options_table[];
+
+/* Stores an option of kind SECONDS, COUNT or WORD in its field; false fills message. */
+bool option_store(const struct option *option, const char *text, void *field, char *message,
+                  size_t message_size);
+
 #endif

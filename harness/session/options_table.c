@@ -1,7 +1,7 @@
 /*
  * options_table: every command and every option.
  */
-#include "options_table.h"
+#include "options.h"
 
 #include <stddef.h>
 

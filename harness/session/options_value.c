@@ -1,7 +1,7 @@
 /*
  * options_value: parses the value of an option.
  */
-#include "options_table.h"
+#include "options.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -113,7 +113,7 @@ bool resume_cells(const struct journal *journal, struct session *session)
         struct cell *cell = &session->cells[i];
         char identity[JOURNAL_IDENTITY];
         json_t *fields = cell_identity(cell);
-        journal_identity(fields, identity, sizeof identity);
+        journal_identity(fields, identity);
         const json_t *row = journal_find(journal, "cell", identity);
         const json_t *wrong = journal_find_wrong(journal, fields);
         json_decref(fields);

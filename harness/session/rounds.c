@@ -2,7 +2,6 @@
  * rounds: prepares a case, launches its cells, and divides the time among them.
  */
 #include "base/alloc.h"
-#include "results/row.h"
 #include "rounds_private.h"
 
 #include <errno.h>

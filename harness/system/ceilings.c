@@ -185,8 +185,7 @@ double ceilings_exp(enum attn_isa isa, int threads, double seconds)
     return job.probe ? rate_apart(run_vectors, &job, threads, seconds) * 1e-9 : 0;
 }
 
-bool ceilings_compute_bound(double flops, double bytes, double fma_gflops,
-                            double read_gbytes_per_s)
+bool ceilings_compute_bound(double flops, double bytes, double fma_gflops, double read_gbytes_per_s)
 {
     return flops / fma_gflops >= bytes / read_gbytes_per_s;
 }

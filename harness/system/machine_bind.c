@@ -149,29 +149,6 @@ static bool bind_to(struct machine *machine, int *cpus, int threads, char *messa
     return landed == threads;
 }
 
-/* Whether the placement binds threads; clears earlier bindings. */
-static bool binds(struct machine *machine, enum placement placement)
-{
-    free(machine->cpus);
-    machine->cpus = NULL;
-    machine->bound = 0;
-    machine->placement = placement;
-    return placement != PLACEMENT_NONE;
-}
-
-bool machine_bind(struct machine *machine, enum placement placement, int threads, char *message,
-                  size_t message_size)
-{
-    if (!binds(machine, placement))
-        return true;
-    int *cpus = calloc((size_t)threads, sizeof *cpus);
-    if (!cpus || !machine_places(machine, placement, threads, cpus, message, message_size)) {
-        free(cpus);
-        return false;
-    }
-    return bind_to(machine, cpus, threads, message, message_size);
-}
-
 /* ---- shares ---------------------------------------------------------------------------------- */
 
 /* CPUs of share number `share`, neighbouring cores of a node; shares take the nodes in turn.  Returns how
@@ -204,20 +181,38 @@ static bool share_of_all(const struct machine *machine, enum placement placement
     return found;
 }
 
+/* CPUs for a process alone, share -1, or for one of several. */
+static bool find_places(const struct machine *machine, enum placement placement, int share,
+                        int threads, int *cpus, char *message, size_t message_size)
+{
+    if (share < 0)
+        return machine_places(machine, placement, threads, cpus, message, message_size);
+    return (placement == PLACEMENT_NUMA &&
+            share_of_node(machine->topology, share, threads, cpus) == threads) ||
+           share_of_all(machine, placement, share, threads, cpus, message, message_size);
+}
+
 bool machine_bind_share(struct machine *machine, enum placement placement, int share, int threads,
                         char *message, size_t message_size)
 {
-    if (!binds(machine, placement))
+    free(machine->cpus);
+    machine->cpus = NULL;
+    machine->bound = 0;
+    machine->placement = placement;
+    if (placement == PLACEMENT_NONE)
         return true;
     int *cpus = calloc((size_t)threads, sizeof *cpus);
     snprintf(message, message_size, "out of memory");
-    if (!cpus || ((placement != PLACEMENT_NUMA ||
-                   share_of_node(machine->topology, share, threads, cpus) < threads) &&
-                  !share_of_all(machine, placement, share, threads, cpus, message, message_size))) {
-        free(cpus);
-        return false;
-    }
-    return bind_to(machine, cpus, threads, message, message_size);
+    if (cpus && find_places(machine, placement, share, threads, cpus, message, message_size))
+        return bind_to(machine, cpus, threads, message, message_size);
+    free(cpus);
+    return false;
+}
+
+bool machine_bind(struct machine *machine, enum placement placement, int threads, char *message,
+                  size_t message_size)
+{
+    return machine_bind_share(machine, placement, -1, threads, message, message_size);
 }
 
 const int *machine_bound(const struct machine *machine)

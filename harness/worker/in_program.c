@@ -161,9 +161,8 @@ static void note_preparation(struct worker *worker, double prepare_s)
 static void note_samples(struct worker *worker)
 {
     const struct program_copy *copy = program_clock_copy();
-    const size_t bytes = task_peak_bytes(process_pid(copy->process));
     json_object_set_new(worker->answer, "peak_rss_bytes",
-                        bytes ? json_integer((json_int_t)bytes) : json_null());
+                        size_json(task_peak_bytes(process_pid(copy->process))));
     json_t *extra = program_extras_means(&copy->extras);
     if (extra)
         json_object_set_new(worker->answer, "extra", extra);

@@ -9,6 +9,7 @@
 
 #include "base/number.h"
 #include "base/refuse.h"
+#include "base/scan.h"
 #include "base/shell_words.h"
 #include "problem/capabilities.h"
 
@@ -186,12 +187,6 @@ void program_request_environment(const struct program_copy *copy, bool bound,
 
 /* ---- additional numbers: sums by name -------------------------------------------------------- */
 
-static bool is_name(const char *name)
-{
-    const size_t length = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_");
-    return *name >= 'a' && *name <= 'z' && !name[length] && length < PROGRAM_NAME;
-}
-
 /* Finds or adds the number of that name; NULL: there are too many. */
 static struct program_extra *named(struct program_extras *extras, const char *name)
 {
@@ -212,7 +207,8 @@ const char *program_extras_add(struct program_extras *extras, json_t *extra, dou
     const char *name;
     json_t *value;
     json_object_foreach (extra, name, value) {
-        struct program_extra *of = is_name(name) ? named(extras, name) : NULL;
+        struct program_extra *of =
+            scan_is_name(name, PROGRAM_NAME - 1) ? named(extras, name) : NULL;
         if (!of || !json_is_number(value))
             return name;
         of->sum += calls * json_number_value(value);

@@ -6,7 +6,6 @@
 #include "problem/capabilities.h"
 #include "results/launches.h"
 #include "results/report.h"
-#include "results/row.h"
 #include "session/protocol.h"
 
 /* A cell that was launched once and got this answer. */

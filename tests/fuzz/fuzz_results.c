@@ -4,8 +4,8 @@
 
 #include "base/printable.h"
 #include "fuzz.h"
+#include "results/launches.h"
 #include "results/report.h"
-#include "results/row.h"
 #include "session/resume.h"
 
 /* Cells of the problem that the seeds have, as session_plan() would make them. */

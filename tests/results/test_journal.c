@@ -83,7 +83,7 @@ TEST(the_last_row_of_a_cell_wins)
 
     journal = resumed();
     json_t *like = cell("cell", "flash", 2, 0);
-    journal_identity(like, identity, sizeof identity);
+    journal_identity(like, identity);
     assert_string_equal(identity, "flash|avx2|b=1|normal:1|2|cores|warm|");
     const json_t *row = journal_find(journal, "cell", identity);
     assert_true(json_real_value(json_object_get(row, "value")) == 3.0);
@@ -149,7 +149,7 @@ TEST(texts_are_fit_for_a_terminal)
     json_object_set_new(first, "command", json_pack("[s]", "run\x1b[2J"));
     json_object_set_new(row, "why", json_string("\x1b]0;title\x07 and a\nline"));
     char identity[JOURNAL_IDENTITY];
-    journal_identity(row, identity, sizeof identity);
+    journal_identity(row, identity);
     write_line(journal, first);
     write_line(journal, row);
     journal_close(journal);

@@ -135,13 +135,13 @@ TEST(a_cell_is_told_apart_by_the_key_alone)
     json_t *identity = identity_of_a_cell();
     const char *name;
     json_t *value;
-    journal_identity(identity, before, sizeof before);
+    journal_identity(identity, before);
     /* case and setting, and no ranks */
     assert_int_equal(json_object_size(identity), json_array_size(key) + 1);
     json_object_foreach (identity, name, value) {
         json_t *changed = json_copy(identity);
         json_object_set_new(changed, name, other(value));
-        journal_identity(changed, after, sizeof after);
+        journal_identity(changed, after);
         json_decref(changed);
         const bool is_name = strcmp(name, "case") == 0 || strcmp(name, "setting") == 0;
         if (is_name != (strcmp(before, after) == 0))
@@ -151,7 +151,7 @@ TEST(a_cell_is_told_apart_by_the_key_alone)
         if (!json_object_get(identity, word(key, i)) != (strcmp(word(key, i), "ranks") == 0))
             fail_msg("%s", word(key, i)); /* ranks are of older files: they are read, not written */
     json_object_set_new(identity, "ranks", json_integer(2));
-    journal_identity(identity, after, sizeof after);
+    journal_identity(identity, after);
     assert_string_not_equal(before, after);
     json_decref(identity);
 }
@@ -173,9 +173,9 @@ TEST(a_field_that_may_be_missing_has_its_default)
             json_object_get(json_object_get(definition, "properties"), word(key, i));
         json_t *identity = identity_of_a_cell();
         json_object_set(identity, word(key, i), json_object_get(field, "default"));
-        journal_identity(identity, before, sizeof before);
+        journal_identity(identity, before);
         json_object_del(identity, word(key, i));
-        journal_identity(identity, after, sizeof after);
+        journal_identity(identity, after);
         assert_string_equal(before, after);
         json_decref(identity);
         optional++;
