@@ -89,17 +89,14 @@ static double run_calls(struct bench *bench, size_t calls)
 
 /* ---- before the samples -------------------------------------------------------------------- */
 
-static double shortest_sample(const struct bench *bench)
-{
-    return fmax(bench->options->sample_s, STEPS_PER_SAMPLE * bench->result->clock_resolution_s);
-}
-
 /* Warms up for at least warmup_s; the calls per sample are those of its last loop.  That loop and the one
  * before it were long enough with the same calls: an interruption makes one of too few calls look so.  None
  * of its loops is a sample. */
 static void warm_up(struct bench *bench)
 {
-    const double start = clock_now(), wanted = shortest_sample(bench);
+    const double start = clock_now();
+    const double wanted =
+        fmax(bench->options->sample_s, STEPS_PER_SAMPLE * bench->result->clock_resolution_s);
     size_t calls = 1;
     bool confirmed = false;
     for (;;) {

@@ -39,13 +39,6 @@ struct running {
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-static void show_progress(const struct running *r)
-{
-    const double share = (double)r->step / (double)r->steps;
-    const double elapsed = clock_now() - r->started;
-    progress_show("", share, r->step ? elapsed * (1 - share) / share : 0, r->experiment->name);
-}
-
 /* Keeps a row for the report and writes it to the journal; steals it. */
 static enum rounds_end keep(struct running *r, json_t *row)
 {
@@ -130,7 +123,9 @@ static void run_steps(struct running *r, const json_t *steps)
     r->steps = json_array_size(steps);
     for (r->step = 0; r->end == ROUNDS_DONE && r->step < r->steps; r->step++) {
         json_t *step = json_array_get(steps, r->step);
-        show_progress(r);
+        const double share = (double)r->step / (double)r->steps;
+        const double elapsed = clock_now() - r->started;
+        progress_show("", share, r->step ? elapsed * (1 - share) / share : 0, r->experiment->name);
         r->end = compute_step(r, step);
     }
 }

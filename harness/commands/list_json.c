@@ -20,16 +20,10 @@ static json_t *dtypes_json(unsigned set)
     return names;
 }
 
-/* What this host lacks to run a variant; NULL if nothing. */
-static const char *needs_of(const struct attn_kernel *kernel)
-{
-    return attn_isa_available(kernel->isa) ? libraries_missing(kernel)
-                                           : attn_isa_needs(kernel->isa);
-}
-
 static json_t *variant_json(const struct attn_kernel *kernel)
 {
-    const char *needs = needs_of(kernel);
+    const char *needs =
+        attn_isa_available(kernel->isa) ? libraries_missing(kernel) : attn_isa_needs(kernel->isa);
     const struct guest *guest = catalogue_guest(kernel);
     const char *digest = guest && *guest->digest ? guest->digest : NULL;
     json_t *variant = json_pack(

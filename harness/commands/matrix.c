@@ -122,12 +122,6 @@ static struct count count_variants(const char *name, size_t feature)
     return count;
 }
 
-static const char *word(const char *name, size_t feature)
-{
-    const struct count count = count_variants(name, feature);
-    return count.have == count.all ? "yes" : count.have ? "some" : "-";
-}
-
 /* How many kernels fit beside the column of features. */
 static size_t fitting(const char *const *names, size_t count, size_t width)
 {
@@ -144,8 +138,13 @@ static void print_table(FILE *out, const char *const *names, size_t count)
         fprintf(out, " %s", names[n]);
     for (size_t f = 0; f < FEATURES; f++) {
         fprintf(out, "\n%-*s", LABEL, features[f].name);
-        for (size_t n = 0; n < count; n++)
-            fprintf(out, " %*s", (int)strlen(names[n]), word(names[n], f));
+        for (size_t n = 0; n < count; n++) {
+            const struct count variants = count_variants(names[n], f);
+            fprintf(out, " %*s", (int)strlen(names[n]),
+                    variants.have == variants.all ? "yes"
+                    : variants.have               ? "some"
+                                                  : "-");
+        }
     }
     fprintf(out, "\n\n");
 }

@@ -60,7 +60,7 @@ struct attempt {
     const struct cell *like;
 };
 
-/* Whether the cell's kernel fails on problem c, too. */
+/* Whether the cell's kernel fails on problem c, too, by a check in a worker of its own. */
 static bool fails(const void *context, struct problem_case *c)
 {
     const struct attempt *attempt = context;
@@ -86,15 +86,6 @@ static bool fails(const void *context, struct problem_case *c)
     return failed;
 }
 
-/* The simplest problem found on which the cell's kernel still fails; each attempt is a check in a worker of its
- * own. */
-static struct problem_case simplest_of(const struct session *session, int topology,
-                                       const struct cell *failed)
-{
-    const struct attempt attempt = {session, topology, failed};
-    return draw_simplest(failed->c, fails, &attempt, MOST_TRIES);
-}
-
 void run_tell_case(const struct session *session, int topology, const struct cell *cells,
                    size_t count, size_t *simplified)
 {
@@ -108,7 +99,8 @@ void run_tell_case(const struct session *session, int topology, const struct cel
     if (!drawn && is_named(kernels, SELECT_BEST) && strchr(kernels, ','))
         report_best(cells, count);
     if (drawn && bad && (*simplified)++ < MOST_SIMPLIFIED) {
-        const struct problem_case simplest = simplest_of(session, topology, bad);
+        const struct attempt attempt = {session, topology, bad};
+        const struct problem_case simplest = draw_simplest(bad->c, fails, &attempt, MOST_TRIES);
         report_simplest(bad, &simplest);
     }
 }

@@ -196,13 +196,6 @@ void journal_identity(const json_t *cell, char text[JOURNAL_IDENTITY])
 
 /* ---- the repro line --------------------------------------------------------------------------- */
 
-/* " --NAME 'PATH'" */
-static void path_option(const char *name, const char *path, char out[CELL_PATH])
-{
-    const size_t n = (size_t)snprintf(out, CELL_PATH, " --%s ", name);
-    shell_words_quote(path, out + n, CELL_PATH - n);
-}
-
 void cell_repro(const struct cell *cell, const char *command, char text[CELL_REPRO])
 {
     char problem[PARSE_TEXT], input[PARSE_TEXT], both[2 * PARSE_TEXT + 8], word[CELL_WORD];
@@ -212,8 +205,10 @@ void cell_repro(const struct cell *cell, const char *command, char text[CELL_REP
     parse_print_input(&cell->c->input, input);
     if (cell->failed_at)
         snprintf(with, sizeof with, ",%d", cell->failed_at);
-    if (cell->guest && !cell->guest->rivals)
-        path_option("plugin", guest_text(cell->guest, of_guest), plugin);
+    if (cell->guest && !cell->guest->rivals) {
+        const size_t n = (size_t)snprintf(plugin, CELL_PATH, " --plugin ");
+        shell_words_quote(guest_text(cell->guest, of_guest), plugin + n, CELL_PATH - n);
+    }
     snprintf(both, sizeof both, "%s input=%s", problem, input);
     shell_words_quote(both, word, sizeof word);
     setting_text(&cell->setting, setting);

@@ -176,12 +176,6 @@ static size_t merge_lines(struct journal *journal, const char *text, size_t leng
     return 0;
 }
 
-/* Whether the session line names the schema that this program reads. */
-static bool known_schema(const struct journal *journal)
-{
-    return strcmp(text_at(journal->session, "schema"), JOURNAL_SCHEMA) == 0;
-}
-
 /* Truncates the file to whole lines and reads them; returns an error, NULL if there is none. */
 static const char *read_back(struct journal *journal, char *note, size_t note_size)
 {
@@ -200,7 +194,7 @@ static const char *read_back(struct journal *journal, char *note, size_t note_si
         snprintf(why, sizeof why, "line %zu is damaged", wrong);
         return why;
     }
-    if (!known_schema(journal))
+    if (strcmp(text_at(journal->session, "schema"), JOURNAL_SCHEMA) != 0)
         return "is no results file of schema " JOURNAL_SCHEMA;
     if (length < size) {
         if (ftruncate(journal->fd, (off_t)length) != 0)

@@ -80,21 +80,17 @@ static size_t medians_of(const json_t *row, double **medians)
     return *medians ? n : 0;
 }
 
-/* Whether launch k of both was in the same round: rows of an earlier session have no launches here. */
-static bool same_rounds(const struct cell *a, const struct cell *b)
-{
-    return !json_array_size(a->launches) == !json_array_size(b->launches);
-}
-
 struct stats_ratio report_ratio(const struct cell *base, const struct cell *cell)
 {
     double *a, *b;
     const size_t n = medians_of(base->row, &a), m = medians_of(cell->row, &b);
     struct stats_ratio ratio = {report_median(cell->row) / report_median(base->row), NAN, NAN,
                                 false};
+    /* launch k of both was in the same round, unless one is a row of an earlier session, without launches here */
+    const bool same = !json_array_size(base->launches) == !json_array_size(cell->launches);
     if (cell == base)
         ratio = (struct stats_ratio){1, 1, 1, true};
-    else if (same_rounds(base, cell) && n && m)
+    else if (same && n && m)
         ratio = stats_paired_ratio(a, b, n < m ? n : m);
     free(a);
     free(b);

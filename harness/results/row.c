@@ -55,14 +55,6 @@ static void add_roofline(const struct cell *cell, json_t *row)
     json_object_set_new(row, "fraction_of_roofline", number_json(fraction));
 }
 
-/* "ceiling": medians of the launches' probes. */
-static json_t *ceiling_of(const struct cell *cell)
-{
-    json_t *ceiling = json_object();
-    fields_add(cell, "ceiling", NULL, ceiling);
-    return ceiling;
-}
-
 /* "counters": counts per call, medians over launches, and why some are unknown. */
 static json_t *counters_of(const struct cell *cell)
 {
@@ -113,13 +105,6 @@ static void judge_rate(struct cell *cell, double work, double most, const char *
         cell_end(cell, CELL_IMPLAUSIBLE, "%.0f %% of the %s", 100 * rate / most / 1e9, of);
 }
 
-/* Our variants use the units of their instruction set; a library or guest may use any. */
-static bool uses_any_unit(const struct cell *cell)
-{
-    const char *group = catalogue_group_of(cell->kernel_name);
-    return strcmp(group, "rivals") == 0 || strcmp(group, "plugins") == 0;
-}
-
 /* A kernel that is wrong or faster than the machine can be gets no time: only the journal's launch lines and
  * the percentage in `why` remain. */
 static void judge(struct cell *cell)
@@ -133,7 +118,9 @@ static void judge(struct cell *cell)
     static const struct number read[] = {{"ceiling", "read_gbytes_per_s"},
                                          {"ceiling", "read_in_place_gbytes_per_s"},
                                          {"ceiling", "read_again_gbytes_per_s"}};
-    const bool any = uses_any_unit(cell);
+    const char *group = catalogue_group_of(cell->kernel_name);
+    /* our variants use the units of their instruction set; a library or guest may use any */
+    const bool any = strcmp(group, "rivals") == 0 || strcmp(group, "plugins") == 0;
     const double own = largest(cell, fma, sizeof fma / sizeof *fma);
     const double host = largest(cell, fma_host, sizeof fma_host / sizeof *fma_host);
     const struct attn_work work = cell_work(cell);
@@ -195,7 +182,9 @@ bool row_finish(struct cell *cell, const char *command, uint64_t seed)
                   "time", time_of(cell), "seed", (json_int_t)seed, "timed_at", now);
     json_object_update_new(row, rest);
     fields_add(cell, NULL, NULL, row);
-    json_object_set_new(row, "ceiling", ceiling_of(cell));
+    json_t *ceiling = json_object();
+    fields_add(cell, "ceiling", NULL, ceiling);
+    json_object_set_new(row, "ceiling", ceiling);
     add_roofline(cell, row);
     const json_t *launch = json_array_get(cell->launches, 0);
     const bool called = cell->blas && cell->state != CELL_UNAVAILABLE; /* else none ran */

@@ -97,14 +97,6 @@ static bool name_is_right(const char *name, char *why, size_t size)
                             guest ? "of " : "", guest ? guest->path : "in this program");
 }
 
-/* Parses an instruction set; a program may leave it out, for the one that this host prefers. */
-static bool parse_isa(const json_t *value, enum attn_isa *isa)
-{
-    if (!value)
-        *isa = attn_isa_preferred();
-    return !value || (json_is_string(value) && attn_isa_parse(json_string_value(value), isa));
-}
-
 static bool parse_kernel(const json_t *object, struct attn_kernel *kernel, char *why, size_t size)
 {
     const char *name = json_string_value(json_object_get(object, "name"));
@@ -116,10 +108,10 @@ static bool parse_kernel(const json_t *object, struct attn_kernel *kernel, char 
                                    .name = name,
                                    .summary = text_at(object, "summary"),
                                    .source = text_at(object, "source")};
-    if (!parse_isa(isa, &kernel->isa)) {
-        const char *text = json_string_value(isa);
+    kernel->isa = attn_isa_preferred(); /* of a program that names none */
+    const char *text = json_string_value(isa);
+    if (isa && !(text && attn_isa_parse(text, &kernel->isa)))
         return refuse(why, size, "kernel %s: no instruction set '%s'", name, text ? text : "");
-    }
     if (!capabilities_parse(json_object_get(object, "caps"), &kernel->caps, key, sizeof key))
         return refuse(why, size, "kernel %s: its capabilities have a wrong %s", name, key);
     const json_t *start = json_object_get(object, "start_s");

@@ -24,13 +24,6 @@
 
 #define QUOTED 120 /* most bytes of a quoted line */
 
-/* Whether the worker runs a kernel, which may print anything. */
-static bool runs_kernel(const struct protocol_request *r)
-{
-    return *r->plugin || (r->action != PROTOCOL_PREPARE && r->action != PROTOCOL_CEILINGS &&
-                          r->action != PROTOCOL_EXPERIMENT);
-}
-
 /* Shared memory for "progress", the same for all workers of the session. */
 static struct {
     int fd;
@@ -277,7 +270,9 @@ struct launch launch_worker(const struct protocol_request *request, double deadl
         .files = r.files,
         .file_count = PROTOCOL_FILE_COUNT,
         .limits = &limits,
-        .capture = runs_kernel(&r),
+        /* what a kernel may print */
+        .capture = *r.plugin || (r.action != PROTOCOL_PREPARE && r.action != PROTOCOL_CEILINGS &&
+                                 r.action != PROTOCOL_EXPERIMENT),
     };
     const long starved = machine_oom_kills();
     const struct process_outcome outcome = process_run(&spec, line, deadline_s);

@@ -42,18 +42,14 @@ static bool number(const struct option *option, const char *text, double *x)
     return end != text && !*end && *x >= option->lo && *x <= option->hi;
 }
 
-static json_t *number_value(const struct option *option, double x)
-{
-    return is_whole(option) ? json_integer((json_int_t)x) : json_real(x);
-}
-
 /* ---- lists ----------------------------------------------------------------------------------- */
 
 static bool append(const struct option *option, json_t *list, double x)
 {
     const size_t n = json_array_size(list);
     return n < MOST_VALUES && (!n || x > json_number_value(json_array_get(list, n - 1))) &&
-           json_array_append_new(list, number_value(option, x)) == 0;
+           json_array_append_new(list, is_whole(option) ? json_integer((json_int_t)x)
+                                                        : json_real(x)) == 0;
 }
 
 /* Appends each value of a number, a range or a choice. */

@@ -186,14 +186,6 @@ bool protocol_parse(const char *text, struct protocol_request *request, char *me
     return !wrong;
 }
 
-/* Whether the answer repeats the token, which is removed from it. */
-static bool remove_token(json_t *answer, const char *token)
-{
-    const bool same = strcmp(text_at(answer, "token"), token) == 0;
-    json_object_del(answer, "token");
-    return same;
-}
-
 json_t *protocol_answer(const char *text, const char *token, char *message, size_t message_size)
 {
     json_error_t error;
@@ -206,8 +198,9 @@ json_t *protocol_answer(const char *text, const char *token, char *message, size
         wrong = "has another protocol version";
     else if (!cell_state_parse(text_at(answer, "state"), &state))
         wrong = "has no state";
-    else if (!remove_token(answer, token))
+    else if (strcmp(text_at(answer, "token"), token) != 0)
         wrong = "was not written by it: the kernel wrote to descriptor 4";
+    json_object_del(answer, "token");
     if (!wrong)
         return answer;
     snprintf(message, message_size, "the worker's answer %s", wrong);

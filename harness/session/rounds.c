@@ -75,14 +75,6 @@ static bool lend(struct rounds *rounds, const int *filled, int *lent, char *mess
     return true;
 }
 
-/* Stores the work that the preparing worker has counted in all cells of the case. */
-static void set_work(struct rounds *rounds, const struct launch *prepared)
-{
-    const json_t *work = json_object_get(prepared->answer, "work");
-    for (size_t i = 0; work && i < rounds->count; i++)
-        cell_set_work(&rounds->cells[i], work);
-}
-
 /* Has a worker fill the files of the case, on every core, and puts read-only descriptors into the request. */
 static struct launch prepare(struct rounds *rounds, struct protocol_request *request)
 {
@@ -102,7 +94,9 @@ static struct launch prepare(struct rounds *rounds, struct protocol_request *req
     for (int i = PROTOCOL_OPERANDS; i <= PROTOCOL_REFERENCE; i++)
         if (r.files[i] >= 0)
             close(r.files[i]);
-    set_work(rounds, &launch);
+    const json_t *work = json_object_get(launch.answer, "work"); /* as counted in the operands */
+    for (size_t i = 0; work && i < rounds->count; i++)
+        cell_set_work(&rounds->cells[i], work);
     launch_free(&launch);
     return launch;
 }
@@ -190,12 +184,6 @@ static enum rounds_end run_round(struct rounds *rounds, const struct protocol_re
     return end;
 }
 
-/* Adds the twin after the first round, which has shown what launches cost. */
-static enum rounds_end add_twin(struct rounds *rounds, const struct protocol_request *request)
-{
-    return rounds_pick_twin(rounds) ? rounds_turn(rounds, request, rounds->count, 0) : ROUNDS_DONE;
-}
-
 /* Runs rounds until every cell is done. */
 static enum rounds_end run_rounds(struct rounds *rounds, struct protocol_request *request)
 {
@@ -207,8 +195,8 @@ static enum rounds_end run_rounds(struct rounds *rounds, struct protocol_request
     request->warmup_s = request->budget_s / 4;
     for (size_t round = 0; end == ROUNDS_DONE && live_cells(rounds); round++) {
         end = run_round(rounds, request, order, round);
-        if (end == ROUNDS_DONE && round == 0)
-            end = add_twin(rounds, request);
+        if (end == ROUNDS_DONE && round == 0 && rounds_pick_twin(rounds)) /* it knows the costs */
+            end = rounds_turn(rounds, request, rounds->count, 0);
         if (end == ROUNDS_DONE && !rounds_settle(rounds))
             end = ROUNDS_STOPPED;
     }

@@ -162,12 +162,6 @@ static bool where(struct place *at)
     return sched_getaffinity(0, sizeof at->cpus, at->cpus) == 0;
 }
 
-static void note_place(void)
-{
-    place.known = where(&place);
-    place.call = calls;
-}
-
 /* Whether the calling thread's affinity differs from before the call; "moved thread 1 off CPU 3".  A new
  * thread with an old one's number has nothing to compare with. */
 static bool has_moved(char text[AFTERMATH_TEXT])
@@ -214,7 +208,8 @@ void aftermath_begin(int threads)
     {
         fault_thread(omp_get_thread_num());
         float_env_reset();
-        note_place();
+        place.known = where(&place);
+        place.call = calls;
     }
     find_all(&there);
 }

@@ -42,11 +42,6 @@ struct counters {
     int fd[]; /* threads * COUNTER_COUNT; -1: not open */
 };
 
-static int *fd_of(struct counters *counters, int thread, int counter)
-{
-    return &counters->fd[thread * COUNTER_COUNT + counter];
-}
-
 /* ---- events -------------------------------------------------------------------------------- */
 
 /* Opens an event of the calling thread on any CPU, without kernel and hypervisor, for which
@@ -69,7 +64,7 @@ static void open_thread(struct counters *counters, int thread)
 {
     for (int c = 0; c < COUNTER_COUNT; c++) {
         const int fd = open_event((enum counter)c);
-        *fd_of(counters, thread, c) = fd;
+        counters->fd[thread * COUNTER_COUNT + c] = fd;
         if (fd < 0) {
             const int error = errno;
 #pragma omp critical(counters_error)

@@ -31,18 +31,13 @@ static bool load(hwloc_topology_t topology, const char *xml)
     return hwloc_topology_load(topology) == 0 && (xml || restrict_to_allowed(topology));
 }
 
-/* Switches off hwloc's plug-ins, which look for graphics cards, OpenCL and PCI devices: they cost each worker
- * 5 ms and a dozen libraries (strace on Debian 12), and their drivers may start threads in the parent, which
- * must not have any. */
-static void leave_plugins_out(void)
-{
-    setenv("HWLOC_PLUGINS_PATH", "/dev/null", 1);
-}
-
 struct machine *machine_open(const char *topology_xml, char *message, size_t message_size)
 {
     struct machine *machine = calloc(1, sizeof *machine);
-    leave_plugins_out();
+    /* Switches off hwloc's plug-ins, which look for graphics cards, OpenCL and PCI devices: they cost each worker
+     * 5 ms and a dozen libraries (strace on Debian 12), and their drivers may start threads in the parent, which
+     * must not have any. */
+    setenv("HWLOC_PLUGINS_PATH", "/dev/null", 1);
     if (machine && hwloc_topology_init(&machine->topology) == 0) {
         machine->placement = PLACEMENT_NONE;
         if (load(machine->topology, topology_xml))

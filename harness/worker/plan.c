@@ -19,12 +19,6 @@ enum cell_state worker_takes(const struct worker *worker, char *why, size_t why_
                : CELL_OK;
 }
 
-static void *workspace_of(size_t bytes)
-{
-    const size_t align = ATTN_WORKSPACE_ALIGN;
-    return aligned_alloc(align, (bytes + align - 1) / align * align);
-}
-
 enum cell_state worker_plan_make(const struct worker *worker, int threads, struct worker_plan *plan,
                                  char *why, size_t why_size)
 {
@@ -35,7 +29,8 @@ enum cell_state worker_plan_make(const struct worker *worker, int threads, struc
         return taken;
     const size_t bytes = attn_workspace_size(worker->kernel, problem, threads);
     *plan = (struct worker_plan){.workspace_bytes = bytes};
-    if (bytes && !(plan->workspace = workspace_of(bytes))) {
+    const size_t align = ATTN_WORKSPACE_ALIGN, room = (bytes + align - 1) / align * align;
+    if (bytes && !(plan->workspace = aligned_alloc(align, room))) {
         snprintf(why, why_size, "no memory for a workspace of %zu bytes", bytes);
         return CELL_SKIPPED;
     }

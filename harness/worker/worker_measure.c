@@ -67,13 +67,6 @@ static json_t *numbers_answer(const double *x, size_t n)
     return x ? numbers_json(x, n) : json_null();
 }
 
-/* Seconds to read K and V at a set's turn in the rotation, and again immediately afterwards. */
-static json_t *cold_answer(const struct bench_result *result)
-{
-    return json_pack("{s:o, s:o}", "first_s", number_json(result->cold_first_s), "again_s",
-                     number_json(result->cold_again_s));
-}
-
 static void bench_answer(const struct bench_result *result, json_t *answer)
 {
     const size_t threads = (size_t)result->threads;
@@ -88,8 +81,11 @@ static void bench_answer(const struct bench_result *result, json_t *answer)
     json_object_set_new(answer, "thread_busy_s", numbers_answer(result->thread_busy_s, threads));
     json_object_set_new(answer, "thread_barrier_s",
                         numbers_answer(result->thread_barrier_s, threads));
-    if (!isnan(result->cold_first_s))
-        json_object_set_new(answer, "cold", cold_answer(result));
+    if (!isnan(
+            result->cold_first_s)) /* seconds to read K and V at a set's turn, and again at once */
+        json_object_set_new(answer, "cold",
+                            json_pack("{s:o, s:o}", "first_s", number_json(result->cold_first_s),
+                                      "again_s", number_json(result->cold_again_s)));
     json_object_set_new(
         answer, "counters",
         counters_json(&result->counters, (double)(result->samples * result->calls_per_sample)));
@@ -196,15 +192,6 @@ static bool verifier_open(struct verifier *verifier, struct worker *worker, stru
     return false;
 }
 
-/* Takes samples and verifies every one; false if one was wrong. */
-static bool sample_verified(struct worker *worker, const struct worker_plan *plan,
-                            struct verifier *verifier)
-{
-    sample(worker, plan, verifier, verifier->timed.sets);
-    json_object_set_new(worker->answer, "check", timed_answer(&verifier->timed));
-    return verifier->timed.result.ok;
-}
-
 /* Places the operands and opens the verifier; false: worker_end() was called. */
 static bool place(struct worker *worker, const struct worker_plan *plan, struct verifier *verifier,
                   struct tensor_set **sets)
@@ -233,8 +220,11 @@ void worker_measure(struct worker *worker)
     if (placed)
         worker->backend->begin(worker, &plan.plan, sets, worker->request.sets);
     worker->backend->note_preparation(worker, plan.prepare_s);
-    const bool right = !placed || sample_verified(worker, &plan, &verifier);
-    if (!aftermath_end(worker->request.threads, left) && right)
+    if (placed) {
+        sample(worker, &plan, &verifier, sets);
+        json_object_set_new(worker->answer, "check", timed_answer(&verifier.timed));
+    }
+    if (!aftermath_end(worker->request.threads, left) && (!placed || verifier.timed.result.ok))
         worker_end(worker, CELL_FAILED, "in the timed calls: the kernel %s", left);
     check_timed_close(&verifier.timed);
     for (size_t i = 0; sets && i < worker->request.sets; i++)
