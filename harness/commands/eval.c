@@ -78,8 +78,10 @@ static int of_this_process(const char *path, char *named, size_t size)
 {
     static const struct {
         const char *name, *descriptor; /* NULL: the rest of the path */
-    } names[] = {
-        {"/dev/stdout", "1"}, {"/dev/stderr", "2"}, {"/dev/fd/", NULL}, {PROCESS_DESCRIPTORS, NULL}};
+    } names[] = {{"/dev/stdout", "1"},
+                 {"/dev/stderr", "2"},
+                 {"/dev/fd/", NULL},
+                 {PROCESS_DESCRIPTORS, NULL}};
     for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
         const size_t length = strlen(names[n].name);
         const char *number = names[n].descriptor ? names[n].descriptor : path + length;

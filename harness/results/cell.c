@@ -129,11 +129,9 @@ void cell_forget_errors(struct cell *cell)
     json_object_set_new(cell->check, "error_over_bound", json_null());
 }
 
-void cell_inherit(struct cell *cell, const struct cell *failed)
+void cell_inherit(struct cell *cell, enum cell_state state, int threads, const char *why)
 {
-    const int threads = failed->threads;
-    cell_end(cell, failed->state, "at %d thread%s: %s", threads, threads > 1 ? "s" : "",
-             failed->why);
+    cell_end(cell, state, "at %d thread%s: %s", threads, threads > 1 ? "s" : "", why);
     cell->failed_at = threads;
     cell_forget_errors(cell);
     json_decref(cell->row);

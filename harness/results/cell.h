@@ -92,7 +92,7 @@ void cell_forget_errors(struct cell *cell);
 
 /* Fails a cell because its variant failed on another number of threads: a wrong kernel gets no time on
  * any. */
-void cell_inherit(struct cell *cell, const struct cell *failed);
+void cell_inherit(struct cell *cell, enum cell_state state, int threads, const char *why);
 
 /* A command line that measures this cell alone, also on failed_at threads if that is set. */
 #define CELL_WORD (4 * (2 * PARSE_TEXT + 16)) /* problem and input, every byte quoted */

@@ -97,11 +97,10 @@ static void restore_launches(struct cell *cell, json_t *check, json_t *launches)
  * need not have as a cell. */
 static void restore_failure(struct cell *cell, const json_t *row)
 {
-    struct cell failed = {.state = CELL_FAILED,
-                          .threads = (int)json_integer_value(field_json(row, FIELD_THREADS))};
-    cell_state_parse(field_word(row, FIELD_STATE), &failed.state);
-    snprintf(failed.why, sizeof failed.why, "%s", field_word(row, FIELD_WHY));
-    cell_inherit(cell, &failed);
+    enum cell_state state = CELL_FAILED;
+    cell_state_parse(field_word(row, FIELD_STATE), &state);
+    cell_inherit(cell, state, (int)json_integer_value(field_json(row, FIELD_THREADS)),
+                 field_word(row, FIELD_WHY));
 }
 
 bool resume_cells(const struct journal *journal, struct session *session)

@@ -30,15 +30,17 @@ static bool runs(const struct cell *cell)
 
 bool rounds_spread(struct rounds *rounds)
 {
-    for (size_t i = 0; i < rounds->count; i++)
-        for (size_t k = 0; rounds_is_wrong(&rounds->cells[i]) && k < rounds->count; k++) {
+    for (size_t i = 0; i < rounds->count; i++) {
+        const struct cell *wrong = &rounds->cells[i];
+        for (size_t k = 0; rounds_is_wrong(wrong) && k < rounds->count; k++) {
             struct cell *cell = &rounds->cells[k];
-            if (!runs(cell) || !cell_same_variant(cell, &rounds->cells[i]))
+            if (!runs(cell) || !cell_same_variant(cell, wrong))
                 continue;
-            cell_inherit(cell, &rounds->cells[i]);
+            cell_inherit(cell, wrong->state, wrong->threads, wrong->why);
             if (!rounds_finish(rounds, cell))
                 return false;
         }
+    }
     return true;
 }
 

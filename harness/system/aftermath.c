@@ -4,7 +4,6 @@
 #define _GNU_SOURCE
 #include "aftermath.h"
 
-#include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
@@ -20,6 +19,7 @@
 #include "base/clock.h"
 #include "fault.h"
 #include "float_env.h"
+#include "task_cpus.h"
 
 #define MOST_CPUS 8192   /* most of any Linux configuration */
 #define GONE_AFTER_S 0.5 /* a joined thread may still be listed for a moment */
@@ -58,15 +58,10 @@ static void add(struct list *list, pid_t id)
 static void find(struct list *list, const struct list *known)
 {
     DIR *all = opendir("/proc/self/task");
-    const struct dirent *entry;
     list->count = 0;
-    while (all && (entry = readdir(all))) {
-        const pid_t id = (pid_t)strtol(entry->d_name, NULL, 10);
-        if (id > 0 && !holds(known, id))
+    for (pid_t id; (id = task_next(all));)
+        if (!holds(known, id))
             add(list, id);
-    }
-    if (all)
-        closedir(all);
 }
 
 /* Lists all threads.  While one ends, Linux may leave out others that are listed after it, so that a listing is

@@ -4,7 +4,6 @@
 #define _GNU_SOURCE
 #include "orphans.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -16,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "task_cpus.h"
 
 #define AT_ONCE 256
 #define PATIENCE_S 10.0 /* they may start others as fast as they are killed */
@@ -49,17 +49,13 @@ unsigned long long orphans_started(pid_t child)
 /* Finds at most AT_ONCE children that were started at `since` or later. */
 static size_t find(unsigned long long since, pid_t found[AT_ONCE])
 {
-    DIR *all = opendir("/proc");
-    const struct dirent *entry;
     size_t count = 0;
-    while (all && count < AT_ONCE && (entry = readdir(all))) {
-        const pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-        const unsigned long long started = pid > 0 ? orphans_started(pid) : 0;
+    DIR *all = opendir("/proc");
+    for (pid_t pid; (pid = task_next(all));) {
+        const unsigned long long started = count < AT_ONCE ? orphans_started(pid) : 0;
         if (started && started >= since)
             found[count++] = pid;
     }
-    if (all)
-        closedir(all);
     return count;
 }
 

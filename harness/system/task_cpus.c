@@ -4,7 +4,6 @@
 #define _GNU_SOURCE
 #include "task_cpus.h"
 
-#include <dirent.h>
 #include <math.h>
 #include <sched.h>
 #include <stdio.h>
@@ -38,16 +37,33 @@ size_t task_cpus_own(int *cpus, size_t capacity)
     return count;
 }
 
+pid_t task_next(DIR *folder)
+{
+    const struct dirent *entry;
+    while (folder && (entry = readdir(folder))) {
+        const long id = strtol(entry->d_name, NULL, 10);
+        if (id > 0)
+            return (pid_t)id;
+    }
+    if (folder)
+        closedir(folder);
+    return 0;
+}
+
+static DIR *threads_of(pid_t pid)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    return opendir(path);
+}
+
 bool task_cpus_within(pid_t pid, const int *cpus, size_t cpu_count, char *why, size_t why_size)
 {
-    char path[300];
     struct allowed allowed;
-    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
-    DIR *folder = opendir(path);
-    const struct dirent *entry;
-    bool within = folder || refuse(why, why_size, "its threads cannot be listed");
-    while (within && (entry = readdir(folder))) {
-        if (*entry->d_name == '.' || !read_allowed((pid_t)atoi(entry->d_name), &allowed))
+    DIR *threads = threads_of(pid);
+    bool within = threads || refuse(why, why_size, "its threads cannot be listed");
+    for (pid_t thread; (thread = task_next(threads));) {
+        if (!within || !read_allowed(thread, &allowed))
             continue; /* the thread has ended meanwhile */
         for (size_t i = 0; i < cpu_count; i++)
             CPU_CLR_S((size_t)cpus[i], sizeof allowed, allowed.part);
@@ -56,15 +72,16 @@ bool task_cpus_within(pid_t pid, const int *cpus, size_t cpu_count, char *why, s
                      refuse(why, why_size,
                             "a thread may run on CPU %d, which is not one of the team's", cpu);
     }
-    if (folder)
-        closedir(folder);
     return within;
 }
 
-static double waited_s(const char *path)
+/* Of a thread of a process. */
+static double thread_waited_s(pid_t pid, pid_t thread)
 {
-    char line[128];
+    char path[64] = "/proc/thread-self/schedstat", line[128];
     double ran_ns, waited_ns;
+    if (pid)
+        snprintf(path, sizeof path, "/proc/%d/task/%d/schedstat", (int)pid, (int)thread);
     return machine_read_line(path, line, sizeof line) &&
                    sscanf(line, "%lf %lf", &ran_ns, &waited_ns) == 2
                ? waited_ns / 1e9
@@ -73,10 +90,7 @@ static double waited_s(const char *path)
 
 double task_waited_s(pid_t pid)
 {
-    char path[64] = "/proc/thread-self/schedstat";
-    if (pid)
-        snprintf(path, sizeof path, "/proc/%d/task/%d/schedstat", (int)pid, (int)pid);
-    return waited_s(path);
+    return thread_waited_s(pid, pid);
 }
 
 double task_all_waited_s(void)
@@ -91,17 +105,10 @@ double task_all_waited_s(void)
 
 double task_waited_longest_s(pid_t pid)
 {
-    char path[300];
-    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
-    DIR *folder = opendir(path);
-    const struct dirent *entry;
     double longest = 0;
-    while (folder && (entry = readdir(folder))) {
-        snprintf(path, sizeof path, "/proc/%d/task/%s/schedstat", (int)pid, entry->d_name);
-        longest = fmax(longest, *entry->d_name == '.' ? 0 : waited_s(path));
-    }
-    if (folder)
-        closedir(folder);
+    DIR *threads = threads_of(pid);
+    for (pid_t thread; (thread = task_next(threads));)
+        longest = fmax(longest, thread_waited_s(pid, thread));
     return longest;
 }
 

@@ -4,9 +4,14 @@
 #ifndef HARNESS_SYSTEM_TASK_CPUS_H
 #define HARNESS_SYSTEM_TASK_CPUS_H
 
+#include <dirent.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
+
+/* The next of the processes or threads that a folder of /proc lists; 0 at its end, where it is closed, or if it is
+ * NULL. */
+pid_t task_next(DIR *folder);
 
 /* CPUs on which this thread may run, at most `capacity`; returns how many. */
 size_t task_cpus_own(int *cpus, size_t capacity);
