@@ -43,10 +43,11 @@ double rounds_deadline(const struct rounds *rounds, const struct protocol_reques
     return rounds->deadline_s + SLOWEST_CHECK * check_s + (r->program ? PROGRAM_S : 0);
 }
 
-/* Adds the times in a worker's answer to those of the session. */
-static void note_work(struct rounds *rounds, const struct launch *launch)
+/* Adds the times in a worker's answer to those of the session; without an answer, all of the launch to what it
+ * was for. */
+static void note_work(struct session_time *time, enum protocol_action action,
+                      const struct launch *launch)
 {
-    struct session_time *time = &rounds->record->time;
     const struct {
         const char *phase;
         double *sum;
@@ -55,6 +56,10 @@ static void note_work(struct rounds *rounds, const struct launch *launch)
                   {"sampled_s", &time->timing_s},    {"probed_s", &time->probing_s}};
     for (size_t i = 0; i < sizeof phases / sizeof *phases; i++)
         *phases[i].sum += json_number_value(json_object_get(launch->answer, phases[i].phase));
+    if (!launch->answer)
+        *(action == PROTOCOL_PREPARE ? &time->preparing_s
+          : action == PROTOCOL_CHECK ? &time->checking_s
+                                     : &time->timing_s) += launch->wall_s;
 }
 
 void rounds_keep_log(struct cell *cell, const struct launch *launch)
@@ -75,7 +80,7 @@ struct launch rounds_launch(struct rounds *rounds, const struct protocol_request
     struct launch launch = launch_worker(request, deadline_s);
     if (rounds->record) {
         rounds->record->time.preparing_s += moved - start;
-        note_work(rounds, &launch);
+        note_work(&rounds->record->time, request->action, &launch);
     }
     return launch;
 }
