@@ -19,8 +19,7 @@ static void add_launches(const struct session *session, const struct session_nee
                          char text[BEFOREHAND_TEXT])
 {
     const size_t asked = session->options->launches;
-    const struct session_least least = session_least(session);
-    const double left = needs->seconds - least.checks_s;
+    const double left = needs->seconds - needs->checks_s;
     if (session->options->command == COMMAND_CHECK || !needs->cells)
         return;
     if (asked)
@@ -28,7 +27,7 @@ static void add_launches(const struct session *session, const struct session_nee
     if (asked && asked < STATS_CI_MIN)
         message_add(text, BEFOREHAND_TEXT, ", too few %s",
                     asked < STATS_RATIO_MIN ? "to rank them" : "for intervals of their times");
-    else if (session->limited && rint(left) < rint(STATS_CI_MIN * least.launches_s))
+    else if (session->limited && rint(left) < rint(STATS_CI_MIN * needs->launches_s))
         message_add(text, BEFOREHAND_TEXT,
                     "; no time for %d launches of each: some get no interval", STATS_CI_MIN);
 }
@@ -59,16 +58,15 @@ bool beforehand_files(const struct session *session, char *message, size_t messa
 
 void beforehand_tell(const struct session *session, const struct session_needs *needs)
 {
-    const struct session_least least = session_least(session);
-    const double asked = session->options->seconds, least_s = least.checks_s + least.launches_s;
+    const double asked = session->options->seconds, least_s = needs->checks_s + needs->launches_s;
     char text[BEFOREHAND_TEXT], variants[48] = "";
-    if (least.checks)
-        snprintf(variants, sizeof variants, " of %zu variant%s", least.checks,
-                 least.checks == 1 ? "" : "s");
+    if (needs->checks)
+        snprintf(variants, sizeof variants, " of %zu variant%s", needs->checks,
+                 needs->checks == 1 ? "" : "s");
     if (asked > 0 && rint(least_s) > asked) /* compared as printed */
         progress_say("%g s asked; at least about %.0f s are needed: checks%s alone take about "
                      "%.0f s, one launch of each cell %.0f s",
-                     asked, least_s, variants, least.checks_s, least.launches_s);
+                     asked, least_s, variants, needs->checks_s, needs->launches_s);
     if (needs->seconds < LONG_S)
         return;
     beforehand_text(session, needs, text);

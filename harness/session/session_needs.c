@@ -115,30 +115,6 @@ static bool is_checked_before(const struct session *session, size_t i)
     return false;
 }
 
-struct session_least session_least(const struct session *session)
-{
-    const bool timed = session->options->command != COMMAND_CHECK;
-    struct session_least least = {0};
-    for (size_t i = 0; i < session->cell_count; i++) {
-        const struct cell *cell = &session->cells[i];
-        if (cell->done)
-            continue;
-        const bool checked = !cell->check && !is_checked_before(session, i);
-        const bool full =
-            session->options->checked == CHECKED_FULL && !session_drew(session, cell->c);
-        least.checks += checked && full;
-        const double full_s =
-            session_check_s(cell->estimate.flops, timed ? CHECK_FULL : CHECK_THOROUGH) +
-            (is_program(cell) ? SECONDS_PER_PROGRAM_CHECK : 0);
-        const double check_s = (full ? full_s : 0) + launch_need(cell);
-        least.checks_s += checked ? check_s : 0;
-        least.spared_s += checked && !session_counts_checks(session, cell->c) ? check_s : 0;
-        if (timed && !json_array_size(cell->launches))
-            least.launches_s += launch_need(cell);
-    }
-    return least;
-}
-
 /* Bytes of V. */
 static double v_bytes(const struct attn_problem *p)
 {
@@ -155,10 +131,10 @@ double session_cell_bytes(const struct cell *cell)
 
 struct session_needs session_needs(const struct session *session)
 {
-    const struct session_least least = session_least(session);
-    struct session_needs needs = {.seconds = least.checks_s + least.launches_s};
+    const bool timed = session->options->command != COMMAND_CHECK;
+    struct session_needs needs = {0};
     const struct cell *before = NULL;
-    const double launches = fmax(1, (double)session->options->launches);
+    double spared_s = 0; /* of checks that do not count towards the session's length */
     for (size_t i = 0; i < session->cell_count; i++) {
         const struct cell *cell = &session->cells[i];
         if (cell->done)
@@ -167,12 +143,25 @@ struct session_needs session_needs(const struct session *session)
         needs.cases += !before || cell->c != before->c;
         before = cell;
         needs.memory_bytes = fmax(needs.memory_bytes, session_cell_bytes(cell));
+        const bool checked = !cell->check && !is_checked_before(session, i);
+        const bool full =
+            session->options->checked == CHECKED_FULL && !session_drew(session, cell->c);
+        needs.checks += checked && full;
+        const double full_s =
+            session_check_s(cell->estimate.flops, timed ? CHECK_FULL : CHECK_THOROUGH) +
+            (is_program(cell) ? SECONDS_PER_PROGRAM_CHECK : 0);
+        const double check_s = (full ? full_s : 0) + launch_need(cell);
+        needs.checks_s += checked ? check_s : 0;
+        spared_s += checked && !session_counts_checks(session, cell->c) ? check_s : 0;
+        if (timed && !json_array_size(cell->launches))
+            needs.launches_s += launch_need(cell);
     }
-    if (session->options->command == COMMAND_CHECK || !needs.cells)
-        return needs;
-    const double all_s = session->limited ? session->seconds + least.spared_s
-                                          : least.checks_s + launches * least.launches_s;
-    needs.seconds = fmax(needs.seconds, all_s);
+    const double launches = fmax(1, (double)session->options->launches);
+    needs.seconds = needs.checks_s + needs.launches_s;
+    if (timed && needs.cells)
+        needs.seconds =
+            fmax(needs.seconds, session->limited ? session->seconds + spared_s
+                                                 : needs.checks_s + launches * needs.launches_s);
     return needs;
 }
 

@@ -18,19 +18,14 @@ double session_seconds(const struct session *session, const char *suite);
  * counts. */
 double session_allowance(const struct session *session, const struct cell *cell);
 
-/* Estimated seconds for all checks and one launch of each cell: no session is shorter. */
-struct session_least {
-    double checks_s, launches_s;
-    double spared_s; /* the part of checks_s that does not count towards the session's length */
-    size_t checks;   /* full checks, one for each variant of a case */
-};
-struct session_least session_least(const struct session *session);
-
 /* The unfinished cells, the cases that they are in, their estimated time, and the bytes that the largest
  * needs. */
 struct session_needs {
     size_t cells, cases;
     double seconds, memory_bytes;
+    double checks_s,
+        launches_s; /* of all checks and of one launch of each cell: no session is shorter */
+    size_t checks;  /* full checks, one for each variant of a case */
 };
 struct session_needs session_needs(const struct session *session);
 

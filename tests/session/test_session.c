@@ -18,13 +18,14 @@ static struct session session = {.cells = cells, .cell_count = CHEAP + DEAR};
 
 static int two_cases(void **state)
 {
+    static const struct attn_kernel kernel = {.size = sizeof kernel};
     (void)state;
     struct parse_error error;
     const bool parsed = parse_problem("s=64", &cases[0].problem, &error) &&
                         parse_problem("h=8,s=2048", &cases[1].problem, &error);
     for (size_t i = 0; i < CHEAP + DEAR; i++) {
         const struct problem_case *c = &cases[i >= CHEAP];
-        cells[i] = (struct cell){.c = c, .estimate = lengths_work(c)};
+        cells[i] = (struct cell){.c = c, .kernel = &kernel, .estimate = lengths_work(c)};
     }
     return parsed ? 0 : -1;
 }
@@ -73,10 +74,10 @@ TEST(programs_start_and_are_given_copies)
     session.options = &options;
     session.cases.items = cases;
     session.first_drawn = 2;
-    const struct session_least without = session_least(&session);
+    const struct session_needs without = session_needs(&session);
     const double need = share_of(0, 12);
     cells[0].guest = cells[1].guest = &program; /* of one variant, which is checked once */
-    const struct session_least with = session_least(&session);
+    const struct session_needs with = session_needs(&session);
     const double once = 3 + 75e-9 * cells[0].estimate.bytes;
     assert_true(once > 3);
     assert_true(fabs(with.launches_s - without.launches_s - 2 * once) < 1e-9);
@@ -86,7 +87,7 @@ TEST(programs_start_and_are_given_copies)
     assert_true(fabs(share_of(0, all) - all) < 1e-9);
     program.program = false; /* a shared object is loaded by the worker itself */
     const double check_s = session_check_s(cells[0].estimate.flops, CHECK_FULL);
-    assert_true(fabs(session_least(&session).checks_s - (check_s + 0.06)) < 1e-3);
+    assert_true(fabs(session_needs(&session).checks_s - (check_s + 0.06)) < 1e-3);
 }
 
 /* A check takes as long as its problem is large, up to a limit; `attnbench check` asks the most. */
@@ -102,9 +103,9 @@ TEST(checks_are_estimated_by_size_and_depth)
     session.options = &options;
     session.cases.items = cases;
     session.first_drawn = 2;
-    const double in_check = session_least(&session).checks_s;
+    const double in_check = session_needs(&session).checks_s;
     options.command = COMMAND_RUN;
-    assert_true(in_check > session_least(&session).checks_s + 20);
+    assert_true(in_check > session_needs(&session).checks_s + 20);
 }
 
 int main(void)
