@@ -25,14 +25,9 @@ static void plan(const json_t *asked, json_t *steps)
 {
     json_t *work = json_pack("{s:s}", "part", "work");
     json_t *bits = json_pack("{s:s}", "part", "bits");
-    experiment_steps(
-        steps, work,
-        (struct experiment_axis[]){{"length", json_object_get(asked, "lengths"), NULL}, {0}});
+    experiment_steps(steps, work, asked, "length=lengths", NULL);
     experiment_pick(bits, asked, "s seed");
-    experiment_steps(steps, bits,
-                     (struct experiment_axis[]){{"dtype", json_object_get(asked, "dtypes"), NULL},
-                                                {"kernel", NULL, kernel_call_names()},
-                                                {0}});
+    experiment_steps(steps, bits, asked, "dtype=dtypes kernel", kernel_call_names());
 }
 
 /* Two heads; the queries are the last tokens. */

@@ -28,11 +28,8 @@ static const struct option parameters[] = {
 
 static void plan(const json_t *asked, json_t *steps)
 {
-    experiment_steps(steps, experiment_pick(json_object(), asked, "s d rows seed"),
-                     (struct experiment_axis[]){{"input", json_object_get(asked, "inputs"), NULL},
-                                                {"dtype", json_object_get(asked, "dtypes"), NULL},
-                                                {"kernel", NULL, kernel_call_names()},
-                                                {0}});
+    experiment_steps(steps, experiment_pick(json_object(), asked, "s d rows seed"), asked,
+                     "input=inputs dtype=dtypes kernel", kernel_call_names());
 }
 
 /* ---- errors ---------------------------------------------------------------------------------- */

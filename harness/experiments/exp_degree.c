@@ -32,7 +32,7 @@ static void plan(const json_t *asked, json_t *steps)
 {
     experiment_steps(
         steps, experiment_pick(json_pack("{s:s}", "part", "error"), asked, "degrees s rows seed"),
-        (struct experiment_axis[]){{"dtype", json_object_get(asked, "dtypes"), NULL}, {0}});
+        asked, "dtype=dtypes", NULL);
 }
 
 /* ---- polynomials ----------------------------------------------------------------------------- */

@@ -74,16 +74,11 @@ void experiment_label(const json_t *step, char *text, size_t size);
 /* Whether the words of the parameter "parts" include `part`. */
 bool experiment_wants(const json_t *asked, const char *part);
 
-/* The values of a key of steps: an array, or words that end with NULL. */
-struct experiment_axis {
-    const char *key;
-    const json_t *values;
-    const char *const *words;
-};
-
-/* Adds a copy of `base` for each combination of values, the last axis fastest; axes end with a NULL key.
- * Steals base. */
-void experiment_steps(json_t *steps, json_t *base, const struct experiment_axis *axes);
+/* Adds a copy of `base`, which is stolen, for each combination of values of the axes, the last one fastest.  An
+ * axis is "input=inputs", a step's key and the list asked for, or "kernel" alone, whose values are the words up to
+ * NULL. */
+void experiment_steps(json_t *steps, json_t *base, const json_t *asked, const char *axes,
+                      const char *const *words);
 
 /* ---- computing ------------------------------------------------------------------------------- */
 

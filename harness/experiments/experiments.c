@@ -77,20 +77,21 @@ bool experiment_wants(const json_t *asked, const char *part)
     return false;
 }
 
-void experiment_steps(json_t *steps, json_t *base, const struct experiment_axis *axes)
+void experiment_steps(json_t *steps, json_t *base, const json_t *asked, const char *axes,
+                      const char *const *words)
 {
-    const size_t count = json_array_size(axes->values);
-    if (!axes->key) {
+    char key[32], list[32] = "";
+    int length = 0;
+    if (sscanf(axes, " %31[^ =]%n=%31s%n", key, &length, list, &length) < 1) {
         json_array_append_new(steps, base);
         return;
     }
-    for (size_t i = 0; axes->words ? axes->words[i] != NULL : i < count; i++) {
+    const json_t *values = json_object_get(asked, list);
+    for (size_t i = 0; *list ? i < json_array_size(values) : words[i] != NULL; i++) {
         json_t *step = json_copy(base);
-        if (axes->words)
-            json_object_set_new(step, axes->key, json_string(axes->words[i]));
-        else
-            json_object_set(step, axes->key, json_array_get(axes->values, i));
-        experiment_steps(steps, step, axes + 1);
+        json_object_set_new(step, key,
+                            *list ? json_incref(json_array_get(values, i)) : json_string(words[i]));
+        experiment_steps(steps, step, asked, axes + length, words);
     }
     json_decref(base);
 }

@@ -33,24 +33,16 @@ static const struct option parameters[] = {
 };
 
 /* Steps: a layer for every d and input, and both values of `key`. */
-static void plan_layers(const json_t *asked, const char *part, const char *key,
-                        const char *const *kinds, json_t *steps)
-{
-    experiment_steps(steps, experiment_pick(json_pack("{s:s}", "part", part), asked, "seed"),
-                     (struct experiment_axis[]){{"d", json_object_get(asked, "d"), NULL},
-                                                {"input", json_object_get(asked, "inputs"), NULL},
-                                                {key, NULL, kinds},
-                                                {0}});
-}
-
 static void plan(const json_t *asked, json_t *steps)
 {
     static const char *const sums[] = {"rounded", "exact", NULL}, *const init[] = {"rand", "linear",
                                                                                    NULL};
     if (experiment_wants(asked, "equal"))
-        plan_layers(asked, "equal", "sums", sums, steps);
+        experiment_steps(steps, experiment_pick(json_pack("{s:s}", "part", "equal"), asked, "seed"),
+                         asked, "d=d input=inputs sums", sums);
     if (experiment_wants(asked, "init"))
-        plan_layers(asked, "init", "init", init, steps);
+        experiment_steps(steps, experiment_pick(json_pack("{s:s}", "part", "init"), asked, "seed"),
+                         asked, "d=d input=inputs init", init);
 }
 
 /* ---- equal ----------------------------------------------------------------------------------- */

@@ -34,10 +34,8 @@ static void plan(const json_t *asked, json_t *steps)
     size_t i;
     json_array_foreach (json_object_get(asked, "dtypes"), i, dtype) {
         json_t *base = json_pack("{s:O}", "dtype", dtype);
-        experiment_steps(steps, json_copy(base),
-                         (struct experiment_axis[]){{"by", NULL, plain}, {0}});
-        experiment_steps(steps, base,
-                         (struct experiment_axis[]){{"by", NULL, kernel_call_names()}, {0}});
+        experiment_steps(steps, json_copy(base), NULL, "by", plain);
+        experiment_steps(steps, base, NULL, "by", kernel_call_names());
     }
 }
 

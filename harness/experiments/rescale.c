@@ -39,9 +39,7 @@ static void plan(const json_t *asked, json_t *steps)
 {
     json_t *base = json_pack("{s:s}", "part", "count");
     experiment_pick(base, asked, "s rows blocks thresholds seed");
-    experiment_steps(
-        steps, json_copy(base),
-        (struct experiment_axis[]){{"input", json_object_get(asked, "inputs"), NULL}, {0}});
+    experiment_steps(steps, json_copy(base), asked, "input=inputs", NULL);
     real_steps(steps, base);
 }
 

@@ -30,10 +30,8 @@ static const struct option parameters[] = {
 static void plan(const json_t *asked, json_t *steps)
 {
     json_t *base = json_pack("{s:s}", "part", "random");
-    experiment_steps(steps, experiment_pick(base, asked, "keys rows seed"),
-                     (struct experiment_axis[]){{"input", json_object_get(asked, "inputs"), NULL},
-                                                {"d", json_object_get(asked, "d"), NULL},
-                                                {0}});
+    experiment_steps(steps, experiment_pick(base, asked, "keys rows seed"), asked,
+                     "input=inputs d=d", NULL);
     real_steps(steps, json_pack("{s:s}", "part", "real"));
 }
 

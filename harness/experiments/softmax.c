@@ -45,19 +45,14 @@ static void plan(const json_t *asked, json_t *steps)
     static const char *const definition[] = {"definition", NULL};
     json_t *example = experiment_published("softmax_peaky", NULL);
     json_t *base = json_pack("{s:s, s:O}", "part", "published", "x", json_object_get(example, "x"));
-    experiment_steps(steps, json_copy(base),
-                     (struct experiment_axis[]){{"by", NULL, definition}, {0}});
-    experiment_steps(steps, json_copy(base),
-                     (struct experiment_axis[]){{"by", NULL, kernel_call_names()}, {0}});
+    experiment_steps(steps, json_copy(base), NULL, "by", definition);
+    experiment_steps(steps, json_copy(base), NULL, "by", kernel_call_names());
     json_object_set_new(base, "part", json_string("multiplier"));
     json_object_set_new(base, "input", json_string("published"));
     json_array_append_new(steps, experiment_pick(base, asked, "multipliers"));
     base =
         experiment_pick(json_pack("{s:s}", "part", "multiplier"), asked, "rows seed multipliers");
-    experiment_steps(steps, base,
-                     (struct experiment_axis[]){{"input", json_object_get(asked, "inputs"), NULL},
-                                                {"keys", json_object_get(asked, "keys"), NULL},
-                                                {0}});
+    experiment_steps(steps, base, asked, "input=inputs keys=keys", NULL);
     json_decref(example);
 }
 

@@ -74,7 +74,7 @@ static void plan(const json_t *asked, json_t *steps)
                      json_pack("{s:s, s:s, s:i, s:O, s:O}", "part", "kernels", "input", "normal",
                                "trials", KERNEL_TRIALS, "seed", seed, "d",
                                json_object_get(asked, "kernel-d")),
-                     (struct experiment_axis[]){{"kernel", NULL, kernel_call_names()}, {0}});
+                     NULL, "kernel", kernel_call_names());
 }
 
 static json_t *params_of(const json_t *s, size_t d)

@@ -34,7 +34,7 @@ static void plan(const json_t *asked, json_t *steps)
         experiment_steps(steps,
                          json_pack("{s:s, s:O, s:O}", "kind", "shapes", "example",
                                    json_object_get(example, "name"), "seed", seed),
-                         (struct experiment_axis[]){{"input", NULL, inputs}, {0}});
+                         NULL, "input", inputs);
     json_decref(file);
 }
 

@@ -39,9 +39,8 @@ TEST(steps_are_every_combination)
 {
     static const char *const kernels[] = {"a", "b", NULL};
     json_t *steps = json_array(), *asked = json_pack("{s:[i, i], s:i}", "d", 1, 2, "rows", 3);
-    experiment_steps(steps, experiment_pick(json_object(), asked, "rows absent"),
-                     (struct experiment_axis[]){
-                         {"d", json_object_get(asked, "d"), NULL}, {"by", NULL, kernels}, {0}});
+    experiment_steps(steps, experiment_pick(json_object(), asked, "rows absent"), asked, "d=d by",
+                     kernels);
     json_t *expected = json_loads("[{\"rows\": 3, \"d\": 1, \"by\": \"a\"},"
                                   " {\"rows\": 3, \"d\": 1, \"by\": \"b\"},"
                                   " {\"rows\": 3, \"d\": 2, \"by\": \"a\"},"
