@@ -5,11 +5,11 @@ from collections.abc import Iterator
 import numpy as np
 from attntools.base.statistics import median_interval
 from attntools.base.units import digits, length, raised, size, trimmed
-from attntools.experiments.experiment_rows import Row, column, doubling, parameter, rows_of, series
+from attntools.experiments.experiment_rows import column, doubling, line, parameter, rows_of, series
 from attntools.experiments.fits import power
 from attntools.plot import kernel_looks, style
 from attntools.plot.figures import origin, plain_log, threads_title
-from attntools.results.cells import Results
+from attntools.results.cells import Results, Row
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -28,11 +28,9 @@ def rescale(results: Results) -> Figure | None:
         group = [r for r in rows if r["params"]["input"] == name]
         groups = series(group, "threshold")
         looks = style.looks(groups)
-        for threshold, line in groups.items():
-            look = looks[threshold]
-            ax.plot(parameter(line, "block"), column(line, "rescales"), color=look.colour,
-                    marker=look.marker, ls=look.line,
-                    label=f"if the maximum grew by more than $2^{{{threshold:g}}}$")  # fmt: skip
+        for threshold, of in groups.items():
+            label = f"if the maximum grew by more than $2^{{{threshold:g}}}$"
+            line(ax, looks[threshold], of, "block", "rescales", label=label)
         if group:
             doubling(ax, parameter(group, "block"), 4)
         ax.set_xlabel("keys in a block")
@@ -70,8 +68,7 @@ def _order_times(ax: Axes, rows: list[Row]) -> None:
         if interval:
             ax.plot(interval, [y, y], color=look.colour)
     names = [f"{r['params']['kernel']}, {r['params']['input']}" for r in shown]
-    ax.set_yticks(range(len(names)), names, fontsize=7)
-    ax.set_ylim(len(names) - 0.5, -0.5)
+    style.names_down(ax, names, fontsize=7)
     ax.axvline(1, color=style.INK, lw=1)
     ax.set_xlabel("time / descending")
     ax.set_title("what the order costs", fontsize=9)
@@ -121,9 +118,8 @@ def key_order(results: Results) -> Figure | None:
     names = ", ".join(dict.fromkeys(r["params"]["kernel"] for r in apart))
     title = (f"The order of keys changes the time of {names}" if apart
              else "No order of keys changes the time of a kernel beyond its interval")  # fmt: skip
-    style.heading(fig, title, "Against gemm, which keeps no running maximum; lines: 95 % "
-                              "intervals.",
-                  origin(results))  # fmt: skip
+    note = "Against gemm, which keeps no running maximum; lines: 95 % intervals."
+    style.heading(fig, title, note, origin(results))
     return fig
 
 
@@ -153,10 +149,8 @@ def memory(results: Results) -> Figure | None:
     titles = {"o": "outputs only", "o+weights": "outputs and weights"}
     for ax, (outputs, title) in zip(axes, titles.items(), strict=True):
         group = [r for r in rows if r["params"]["outputs"] == outputs]
-        for kernel, line in series(group, "kernel").items():
-            look = looks[kernel]
-            ax.plot(parameter(line, "s"), _total_bytes(line) / 1e6, color=look.colour,
-                    marker=look.marker, ls=look.line, label=kernel, ms=4)  # fmt: skip
+        for kernel, of in series(group, "kernel").items():
+            line(ax, looks[kernel], of, "s", _total_bytes(of) / 1e6, label=kernel, ms=4)
         doubling(ax, parameter(rows, "s"), 6)
         plain_log(ax, "y", lambda mb: trimmed(size(1e6 * mb)))
         ax.set_xlabel("queries and keys")
@@ -196,8 +190,8 @@ def memory_findings(results: Results) -> Iterator[str]:
     """Exponents over S, of the kernel that grows fastest with and without the weights."""
     rows = [r for r in rows_of(results, "memory") if r["values"]["workspace_bytes"] is not None]
     for outputs, group in series(rows, "outputs").items():
-        fits = {k: power(parameter(line, "s"), _total_bytes(line))
-                for k, line in series(group, "kernel").items()}  # fmt: skip
+        fits = {k: power(parameter(of, "s"), _total_bytes(of))
+                for k, of in series(group, "kernel").items()}  # fmt: skip
         found = {kernel: fit for kernel, fit in fits.items() if fit}
         if found:
             most = max(found, key=lambda kernel: found[kernel].value)
@@ -220,15 +214,13 @@ def _differences(results: Results) -> Figure | None:
         look = looks[row["params"]["kernel"]]
         ax.plot(share[y], y, look.marker, color=look.colour)
     ax.axvline(1, color=style.INK, lw=1)
-    ax.set_yticks(range(len(rows)), [r["params"]["kernel"] for r in rows])
-    ax.set_ylim(len(rows) - 0.5, -0.5)
+    style.names_down(ax, [r["params"]["kernel"] for r in rows])
     ax.set_xlim(0, max(1.1, 1.1 * share.max()))
     ax.set_xlabel("largest difference from the model's output / what rounding explains")
     beyond = [r["params"]["kernel"] for r, x in zip(rows, share, strict=True) if x > 1]
     title = (f"Not the model's output: {', '.join(beyond)}" if beyond
              else f"Every kernel gives the model's output, within {share.max():.2f} of what "
-                  "rounding "
-             "explains")  # fmt: skip
+             "rounding explains")  # fmt: skip
     style.heading(fig, title, "A layer of MiniLM, its output as the model computed it.",
                   origin(results))  # fmt: skip
     return fig
@@ -242,12 +234,11 @@ def layer(results: Results) -> Figure | None:
     fig, (ax,) = style.figure(height=3.8)
     widths = series(rows, "d_model")
     looks = style.looks(widths)
-    for width, line in widths.items():
-        look, share = looks[width], 100 * column(line, "attention_share")
-        interval = 100 * np.array([r["values"]["ci95"] for r in line], dtype=float).T
-        ax.errorbar(parameter(line, "s"), share, abs(interval - share), color=look.colour,
-                    marker=look.marker, ls=look.line, capsize=2,
-                    label=f"width {width}")  # fmt: skip
+    for width, of in widths.items():
+        share = 100 * column(of, "attention_share")
+        interval = 100 * np.array([r["values"]["ci95"] for r in of], dtype=float).T
+        ax.errorbar(parameter(of, "s"), share, abs(interval - share), capsize=2,
+                    label=f"width {width}", **looks[width].drawn)  # fmt: skip
     ax.axhline(50, color=style.INK, lw=1)
     doubling(ax, parameter(rows, "s"))
     ax.set_ylim(0, 100)
@@ -263,8 +254,8 @@ def layer(results: Results) -> Figure | None:
 def layer_title(widths: dict[int, list[Row]]) -> str:
     """From which S on attention takes more than half of the time, by width."""
     said = []
-    for width, line in widths.items():
-        over = [r["params"]["s"] for r in line if r["values"]["attention_share"] > 0.5]
+    for width, of in widths.items():
+        over = [r["params"]["s"] for r in of if r["values"]["attention_share"] > 0.5]
         said.append(f"from S = {length(min(over))} at a width of {width}" if over
                     else f"at no S at {width}")  # fmt: skip
     return "Attention takes more than half of a layer " + ", ".join(said)

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from math import ceil
 
 from attntools.base.units import length, seconds, short_seconds
-from attntools.experiments.experiment_rows import Row, doubling, rows_of, series
+from attntools.experiments.experiment_rows import doubling, rows_of, series
 from attntools.plot import style
-from attntools.plot.figures import origin, plain_log
-from attntools.results.cells import Results
+from attntools.plot.figures import by, origin, plain_log
+from attntools.results.cells import Results, Row
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -217,9 +217,7 @@ def distributed(results: Results) -> Figure | None:
     rings = [r for r in every if is_ring(r) and threads_of_rank(r) == 1]
     if not rings:
         return None
-    networks: dict[str, list[Row]] = {}
-    for row in rings:
-        networks.setdefault(network_of(row), []).append(row)
+    networks = by(rings, network_of)
     columns = max(len(networks), len(LENGTHS))
     fig, axes = style.figure(2, columns, height=4.6, share_y=True)
     above, below = axes[:columns], axes[columns:]
@@ -242,10 +240,8 @@ def distributed(results: Results) -> Figure | None:
     style.legend(fig, [above[0], below[0]], columns=6)
     params = rings[0]["params"]
     style.heading(fig, title(every, networks), f"{params['heads']} heads, d = {params['d']}, "
-                                               "causal. "
-                  "Above: marks are measured, with 95 % intervals, lines are the model. Below: "
-                  "what "
-                  "it says of clusters, the rest of the time waits for messages.",
+                  "causal. Above: marks are measured, with 95 % intervals, lines are the model. "
+                  "Below: what it says of clusters, the rest of the time waits for messages.",
                   origin(results))  # fmt: skip
     return fig
 

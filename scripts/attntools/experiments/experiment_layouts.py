@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from attntools.experiments.experiment_rows import Row, rows_of
+from attntools.experiments.experiment_rows import rows_of
 from attntools.plot import style
 from attntools.plot.figures import origin
-from attntools.results.cells import Results
+from attntools.results.cells import Results, Row
 from matplotlib.figure import Figure
 
 # KERNEL_FACTOR_NUMBER, as suites/plugins/layouts.c has it.  Older files have layouts in which the

@@ -3,10 +3,10 @@
 import numpy as np
 from attntools.base.statistics import median_interval
 from attntools.base.units import digits, length, trimmed
-from attntools.experiments.experiment_rows import Row, column, doubling, parameter, rows_of, series
+from attntools.experiments.experiment_rows import column, doubling, line, parameter, rows_of, series
 from attntools.plot import style
 from attntools.plot.figures import origin
-from attntools.results.cells import Results
+from attntools.results.cells import Results, Row
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
@@ -42,12 +42,12 @@ def _over_width(ax: Axes, ratios: dict[Product, np.ndarray]) -> None:
     """Square weights: a line for each number of tokens."""
     looks = style.looks(_tokens(tokens) for _, _, tokens in ratios)
     for tokens, look in looks.items():
-        line = {i: r for (i, o, t), r in ratios.items() if i == o and _tokens(t) == tokens}
-        middle = np.array([np.median(r) for r in line.values()])
-        ends = np.array([median_interval(r) for r in line.values()], dtype=float).T
+        square = {i: r for (i, o, t), r in ratios.items() if i == o and _tokens(t) == tokens}
+        middle = np.array([np.median(r) for r in square.values()])
+        ends = np.array([median_interval(r) for r in square.values()], dtype=float).T
         ends = np.where(np.isfinite(ends), ends, middle)
-        ax.errorbar(list(line), middle, abs(ends - middle), color=look.colour, marker=look.marker,
-                    ls=look.line, capsize=2, ms=4, label=tokens)  # fmt: skip
+        ax.errorbar(list(square), middle, abs(ends - middle), capsize=2, ms=4, label=tokens,
+                    **look.drawn)  # fmt: skip
     ax.axhline(1, color=style.INK, lw=1)
     doubling(ax, (i for i, o, _ in ratios if i == o))
     ax.set_yscale("log", base=2)
@@ -95,13 +95,11 @@ def _maps(axes: list[Axes], ratios: dict[Product, np.ndarray]) -> None:
 def _init(ax: Axes, rows: list[Row]) -> None:
     """Keys in use over d, by what the weights begin with."""
     looks = style.looks(INITS)
-    for init, line in series(rows, "init").items():
-        for given, marked in series(line, "input").items():
+    for init, begun in series(rows, "init").items():
+        for given, of in series(begun, "input").items():
             look = looks[init]
-            face = look.colour if given == "normal" else "white"
-            ax.plot(parameter(marked, "d"), column(marked, "effective_keys"), color=look.colour,
-                    marker=look.marker, mfc=face, ls="-" if given == "normal" else ":",
-                    ms=4)  # fmt: skip
+            face, dash = (look.colour, "-") if given == "normal" else ("white", ":")
+            line(ax, look, of, "d", "effective_keys", mfc=face, ls=dash, ms=4)
         text, height = INITS[init]
         ax.text(0.98, height, text, fontsize=8, ha="right", va="center", color=looks[init].colour,
                 transform=ax.transAxes)  # fmt: skip
@@ -147,9 +145,9 @@ def title(timed: list[Row], init: list[Row]) -> str:
     text = f"Weights stored as nn.Linear's make {', '.join(said)}" if said else ""
     at = max((r["params"]["d"] for r in init), default=0)
     keys = [
-        f"{_two(min(column(line, 'effective_keys')))} with {name.split(',')[0]}'s"
+        f"{_two(min(column(of, 'effective_keys')))} with {name.split(',')[0]}'s"
         for begin, (name, _) in INITS.items()
-        if (line := [r for r in init if (r["params"]["init"], r["params"]["d"]) == (begin, at)])
+        if (of := [r for r in init if (r["params"]["init"], r["params"]["d"]) == (begin, at)])
     ]
     fresh = f"of {TOKENS} keys a row uses {', '.join(keys)} fresh weights" if keys else ""
     text = "; ".join(filter(None, (text, fresh)))

@@ -2,11 +2,11 @@
 
 import numpy as np
 from attntools.base.units import digits, length
-from attntools.experiments.experiment_rows import Row, column, doubling, parameter, rows_of, series
+from attntools.experiments.experiment_rows import column, doubling, line, parameter, rows_of, series
 from attntools.experiments.fits import power
 from attntools.plot import style
-from attntools.plot.figures import origin, plain_log
-from attntools.results.cells import Results
+from attntools.plot.figures import by, origin, plain_log
+from attntools.results.cells import Results, Row
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -77,9 +77,8 @@ def _real_heads(ax: Axes, rows: list[Row]) -> None:
             label="if dimensions were independent")  # fmt: skip
     ax.axvline(1, color=style.FAINT, lw=1)
     names = [f"{r['params']['prefix']}{r['params']['head']}" for r in rows]
-    ax.set_yticks(y, [name.replace("layer", "layer ").replace(".", ", head ") for name in names],
-                  fontsize=7)  # fmt: skip
-    ax.set_ylim(len(rows) - 0.5, -0.5)
+    names = [name.replace("layer", "layer ").replace(".", ", head ") for name in names]
+    style.names_down(ax, names, fontsize=7)
     plain_log(ax, "x")
     ax.set_title("var(q·k / √d), trained")
     ax.grid(visible=False, axis="y")
@@ -104,15 +103,11 @@ def softmax(results: Results) -> Figure | None:
         ("gradient", "gradient to the logits"),
     )
     fig, axes = style.figure(1, 3, height=3.4)
-    groups: dict[str, list[Row]] = {}
-    for row in rows:
-        groups.setdefault(_logits(row), []).append(row)
+    groups = by(rows, _logits)
     looks = style.looks(groups)
     for ax, (value, title) in zip(axes, panels, strict=True):
         for name, group in groups.items():
-            look = looks[name]
-            ax.plot(parameter(group, "multiplier"), column(group, value), color=look.colour,
-                    marker=look.marker, ls=look.line, label=name)  # fmt: skip
+            line(ax, looks[name], group, "multiplier", value, label=name)
         doubling(ax, parameter(rows, "multiplier"), 5)
         ax.set_xlabel("multiplier of the logits")
         ax.set_title(title, fontsize=9)
@@ -148,10 +143,8 @@ def saturation(results: Results) -> Figure | None:
               ("dead", "rows that do not learn, %"))  # fmt: skip
     for ax, (value, title) in zip(axes, panels, strict=True):
         for name, group in groups.items():
-            look, factor = looks[name], 100 if value == "dead" else 1
-            ax.plot(parameter(group, "d"), factor * column(group, value), color=look.colour,
-                    marker=look.marker, ls=look.line,
-                    label=f"scale {SCALES.get(name, name)}")  # fmt: skip
+            shown = (100 if value == "dead" else 1) * column(group, value)
+            line(ax, looks[name], group, "d", shown, label=f"scale {SCALES.get(name, name)}")
         doubling(ax, parameter(rows, "d"), 5)
         ax.set_xlabel("dimension d")
         ax.set_title(title, fontsize=9)
@@ -169,8 +162,8 @@ def saturation_title(groups: dict[str, list[Row]]) -> str:
     """What becomes of the keys in use at the largest d, without a scale and with the usual one."""
     said = []
     for scale, how in (("1", "Unscaled"), ("d^-1/2", "with 1/√d")):
-        if line := groups.get(scale):
-            keys = column(line, "effective_keys")
+        if rows := groups.get(scale):
+            keys = column(rows, "effective_keys")
             said.append(f"{how} a row uses {digits(keys[-1])} keys")
-    at = length(max(r["params"]["d"] for line in groups.values() for r in line))
+    at = length(max(r["params"]["d"] for rows in groups.values() for r in rows))
     return f"At d = {at}: " + ", ".join(said or ["keys in use by scale"])

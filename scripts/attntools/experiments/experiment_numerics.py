@@ -1,10 +1,10 @@
 """Figures of experiments on exactness: printed examples, errors, overflow, bits, exponentials."""
 
 from attntools.base.units import digits, length, power
-from attntools.experiments.experiment_rows import Row, column, doubling, parameter, rows_of, series
+from attntools.experiments.experiment_rows import column, doubling, line, parameter, rows_of, series
 from attntools.plot import kernel_looks, style
 from attntools.plot.figures import origin, plain_log
-from attntools.results.cells import Results
+from attntools.results.cells import Results, Row
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -68,11 +68,9 @@ def error_growth(results: Results) -> Figure | None:
     down = len(panels) // across
     fig, axes = style.figure(down, across, height=0.8 + 2.4 * down, share_y=True)
     for number, (ax, (title, group)) in enumerate(zip(axes, panels, strict=True)):
-        for kernel, line in series(group, "kernel").items():
-            look, output = looks[kernel], column(line, "output_rms")
-            ax.plot(parameter(line, "s"), column(line, "rms") / output, color=look.colour,
-                    marker=look.marker, ls=look.line, label=kernel, ms=4.5, lw=1.2,
-                    mfc="none")  # fmt: skip
+        for kernel, of in series(group, "kernel").items():
+            error = column(of, "rms") / column(of, "output_rms")
+            line(ax, looks[kernel], of, "s", error, label=kernel, ms=4.5, lw=1.2, mfc="none")
         first = next(iter(series(group, "kernel").values()))
         bound = column(first, "bound_rms") / column(first, "output_rms")
         ax.plot(parameter(first, "s"), bound, color=style.INK, lw=1.6)
@@ -88,10 +86,8 @@ def error_growth(results: Results) -> Figure | None:
     for ax in axes:
         plain_log(ax, "y")
     style.legend(fig, axes)
-    note = (
-        "Root mean square of the error over that of the output. Kernels of equal errors lie over "
-    )
-    note += "each other."
+    note = "Root mean square of the error over that of the output. Kernels of equal errors lie "
+    note += "over each other."
     if any(r["params"]["input"] == "sink" for r in rows):
         note += " Sink: the first key has nearly all the weight, so that the rest is small."
     style.heading(fig, error_title(rows), note, origin(results))
@@ -208,9 +204,8 @@ def _square(ax: Axes, x: int, y: int, text: str, *, good: bool) -> None:
 def _grid(ax: Axes, across: list[str], down: list[str]) -> None:
     """The names of a table's columns, above them, and of its rows."""
     ax.set_xticks(range(len(across)), across)
-    ax.set_yticks(range(len(down)), down, fontsize=7)
     ax.set_xlim(-0.5, len(across) - 0.5)
-    ax.set_ylim(len(down) - 0.5, -0.5)
+    style.names_down(ax, down, fontsize=7)
     ax.grid(visible=False)
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
@@ -237,9 +232,7 @@ def cache(results: Results) -> Figure | None:
     }  # fmt: skip
     looks = style.looks(lines)
     for label, key in lines.items():
-        look = looks[label]
-        left.plot(parameter(work, "length"), column(work, key), color=look.colour,
-                  marker=look.marker, ls=look.line, label=label, ms=4)  # fmt: skip
+        line(left, looks[label], work, "length", key, label=label, ms=4)
     doubling(left, parameter(work, "length"), 5)
     left.set_yscale("log")
     left.set_xlabel("tokens")
@@ -251,8 +244,7 @@ def cache(results: Results) -> Figure | None:
             text = f"others differ by up to {power(row['values']['largest'])}"
             right.text(0.02, y, text, va="center", fontsize=7)
     names = [f"{r['params']['kernel']}, {r['params']['dtype']}" for r in bits]
-    right.set_yticks(range(len(names)), names, fontsize=7)
-    right.set_ylim(len(names) - 0.5, -0.5)
+    style.names_down(right, names, fontsize=7)
     right.set_xlim(0, 1)
     right.grid(visible=False)
     right.set_xlabel("share of tokens with the same bits either way")
@@ -285,13 +277,10 @@ def exp_degree(results: Results) -> Figure | None:
     fig, axes = style.figure(1, 2 if timed else 1, height=3.6)
     types = series(rows, "dtype")
     looks = style.looks([*types, "exponential alone"])
-    for dtype, line in types.items():
-        look = looks[dtype]
-        axes[0].plot(parameter(line, "degree"), column(line, "relative"), color=look.colour,
-                     marker=look.marker, ls=look.line, label=f"output, {dtype}")  # fmt: skip
+    for dtype, of in types.items():
+        line(axes[0], looks[dtype], of, "degree", "relative", label=f"output, {dtype}")
     first, look = next(iter(types.values())), looks["exponential alone"]
-    axes[0].plot(parameter(first, "degree"), column(first, "exp_error"), color=look.colour,
-                 marker=look.marker, ls=look.line, label="the exponential, at worst")  # fmt: skip
+    line(axes[0], look, first, "degree", "exp_error", label="the exponential, at worst")
     plain_log(axes[0], "y")
     axes[0].set_title("relative error")
     if timed:
@@ -302,7 +291,7 @@ def exp_degree(results: Results) -> Figure | None:
         ax.set_xlabel("degree of the polynomial")
         ax.set_xticks(sorted(set(parameter(rows, "degree"))))
     style.legend(fig, axes[:1])
-    said = ", ".join(f"{last_gain(line)} in {dtype}" for dtype, line in types.items())
+    said = ", ".join(f"{last_gain(of)} in {dtype}" for dtype, of in types.items())
     style.heading(
         fig, f"No smaller error beyond a degree of {said}",
         "exp as a polynomial, in attention of f32, bf16 and f16.", origin(results),
@@ -310,7 +299,7 @@ def exp_degree(results: Results) -> Figure | None:
     return fig
 
 
-def last_gain(line: list[Row]) -> int:
+def last_gain(rows: list[Row]) -> int:
     """The lowest degree whose error is within a tenth of the least."""
-    least = min(column(line, "relative"))
-    return min(r["params"]["degree"] for r in line if r["values"]["relative"] <= 1.1 * least)
+    least = min(column(rows, "relative"))
+    return min(r["params"]["degree"] for r in rows if r["values"]["relative"] <= 1.1 * least)

@@ -5,12 +5,10 @@ from typing import Any
 
 import numpy as np
 from attntools.base.units import length
-from attntools.results.cells import Cell, Results, problem_fields
+from attntools.plot.style import Look
+from attntools.results.cells import Cell, Results, Row, problem_fields
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
-
-Row = dict[str, Any]
-
 
 # The fields of a cell's row that become parameters of an experiment's row, and values.
 IDENTITY = ("kernel", "isa", "threads", "problem", "input", "case", "plugin")
@@ -63,6 +61,14 @@ def column(rows: Iterable[Row], key: str) -> np.ndarray:
 def parameter(rows: Iterable[Row], key: str) -> np.ndarray:
     """One parameter of each row."""
     return np.array([row["params"][key] for row in rows], dtype=float)
+
+
+def line(
+    ax: Axes, look: Look, rows: Iterable[Row], x: str, y: str | np.ndarray, **more: object
+) -> None:
+    """A series over a parameter: a value of its rows, or numbers made of several."""
+    values = column(rows, y) if isinstance(y, str) else y
+    ax.plot(parameter(rows, x), values, **look.drawn | more)
 
 
 def doubling(ax: Axes, values: Iterable[float], most: int = 8) -> None:

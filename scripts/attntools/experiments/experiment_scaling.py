@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from attntools.base.statistics import median_interval
 from attntools.base.units import digits, raised, short_seconds
-from attntools.experiments.experiment_rows import Row, column, doubling, parameter, rows_of, series
+from attntools.experiments.experiment_rows import column, doubling, parameter, rows_of, series
 from attntools.experiments.fits import amdahl, power, scalability
 from attntools.plot import kernel_looks, style
 from attntools.plot.figures import origin, plain_log
-from attntools.results.cells import Results
+from attntools.results.cells import Results, Row
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
@@ -105,8 +105,7 @@ def scaling(results: Results) -> Figure | None:
     for ax, (part, draw) in zip(axes, draws, strict=True):
         here = parts[part]
         for kernel, line in series(here, "kernel").items():
-            look = looks[kernel]
-            draw(ax, line, color=look.colour, marker=look.marker, ls=look.line, label=kernel)
+            draw(ax, line, label=kernel, **looks[kernel].drawn)
         if here and part != "threads":
             doubling(ax, parameter(here, "s" if part == "length" else "batch"), 4)
         ax.autoscale()

@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator
 
 import numpy as np
-from attntools.experiments.experiment_rows import Row, rows_of, series
+from attntools.experiments.experiment_rows import rows_of, series
 from attntools.plot import style
 from attntools.plot.figures import origin
-from attntools.results.cells import Results
+from attntools.results.cells import Results, Row
 from matplotlib.figure import Figure
 
 # As suites/plugins/tiles.c names them; flash itself stands beside them.

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 from attntools.base.units import digits, trimmed
-from attntools.experiments.experiment_rows import Row, rows_of
+from attntools.experiments.experiment_rows import rows_of
 from attntools.plot import style, weights
 from attntools.plot.figures import origin
-from attntools.results.cells import Results
+from attntools.results.cells import Results, Row
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -92,8 +92,7 @@ def steps(results: Results, layer: Row) -> Figure | None:
         fig, steps_title(found, words),
         f"{_sentence(words)}: head 0 of {layer['values']['heads']}, d = {layer['values']['d']}.\n"
         "Rows, and columns of scores and weights, are words. Red: below 0, blue: above; Q, K, V "
-        "and "
-        "outputs share their colours, both scores do.",
+        "and outputs share their colours, both scores do.",
         origin(results),
     )  # fmt: skip
     return fig

@@ -135,8 +135,7 @@ def figure(results: Results) -> Figure | None:
     part = "" if shown == known else f"; {shown} of {known} shapes, evenly chosen"
     style.heading(
         fig, title(cells, threads), "percent of the ceiling: multiply-adds or reads, whichever "
-                                    "limits the shape, measured beside it; "
-        f"lines: 95 % intervals{part}",
+        f"limits the shape, measured beside it; lines: 95 % intervals{part}",
         figures.origin(results),
     )  # fmt: skip
     style.key(fig, looks)

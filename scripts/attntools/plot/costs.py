@@ -106,6 +106,5 @@ def figure(results: Results) -> Figure | None:
     style.legend(fig, axes[:1], columns=5)
     part = f" {len(rows)} of {len(known)} cases, evenly chosen." if len(rows) < len(known) else ""
     style.heading(fig, title(found), "Useful GFLOP/s of each option, the plain case of its size "
-                                     "= 100 "
-                  f"%; lines: 95 % intervals.{part}", figures.origin(results))  # fmt: skip
+                  f"= 100 %; lines: 95 % intervals.{part}", figures.origin(results))  # fmt: skip
     return fig

@@ -93,9 +93,8 @@ def bars(results: Results, case: str) -> Figure | None:
         ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: short_seconds(x)))
         ax.locator_params(axis="x", nbins=3)
         ax.grid(visible=False, axis="y")
-    style.heading(fig, bars_title(cells), f"{case}: time of a call, median over launches, with "
-                                          "its 95 % "
-                  "interval.", origin(results))  # fmt: skip
+    note = f"{case}: time of a call, median over launches, with its 95 % interval."
+    style.heading(fig, bars_title(cells), note, origin(results))
     return fig
 
 
@@ -107,14 +106,10 @@ def bars_title(cells: Sequence[Cell]) -> str:
                          key=lambda c: c.median_s)  # fmt: skip
         first = ordered[0]
         rest = [c for c in ordered if c.identity.kernel != first.identity.kernel]
-        ahead = (
-            f" {digits(rest[0].median_s / first.median_s)} times as fast as the next"
-            if rest
-            else ""
-        )
+        times = digits(rest[0].median_s / first.median_s) if rest else ""
+        ahead = f" {times} times as fast as the next" if rest else ""
         said.append(f"{first.identity.kernel}{ahead} on {threads_title(threads)}")
-    text = "Fastest: " + ", ".join(said)
-    return text
+    return "Fastest: " + ", ".join(said)
 
 
 # ---- over S --------------------------------------------------------------------------------------
@@ -148,11 +143,10 @@ def over_length(results: Results, family: str) -> Figure | None:
     fig, axes = style.figure(1, 2, height=3.6)
     for name, group in by(cells, lambda c: c.identity.series).items():
         group.sort(key=_length)
-        look = looks[str(name)]
         lengths = [_length(c) for c in group]
         times = np.array([c.median_s for c in group])
         spans = np.array([c.interval_s or (c.median_s, c.median_s) for c in group]).T
-        drawn = {"color": look.colour, "marker": look.marker, "ls": look.line, "label": name}
+        drawn = looks[str(name)].drawn | {"label": name}
         axes[0].errorbar(lengths, times, [times - spans[0], spans[1] - times], capsize=2, **drawn)
         axes[1].plot(lengths, [c.number("gflops") for c in group], **drawn)
     ceiling = [f for c in cells if (f := c.number("ceiling.fma_gflops")) > 0]
@@ -223,7 +217,6 @@ def heat(results: Results, threads: int, cases: Sequence[str]) -> Figure | None:
                if len(x := column[np.isfinite(column)])}  # fmt: skip
     name = max(medians, key=medians.__getitem__)
     style.heading(fig, f"{name} reaches {medians[name]:.0f} % of the multiply-add ceiling in "
-                       "the median case, on "
-                  f"{threads_title(threads)}", "Percent of the multiply-add ceiling; x: no time.",
-                  origin(results))  # fmt: skip
+                  f"the median case, on {threads_title(threads)}",
+                  "Percent of the multiply-add ceiling; x: no time.", origin(results))  # fmt: skip
     return fig

@@ -106,8 +106,7 @@ def _line(
             ends = [1 / e for e in reversed(ends)]
         spans.append((value * ends[0], value * ends[1]) if ends else None)
     style.interval(ax, spans, at, look.colour, across=False)
-    ax.plot(at, values, color=look.colour, marker=look.marker, ls=look.line, lw=1.2, ms=3.6,
-            label=name)  # fmt: skip
+    ax.plot(at, values, lw=1.2, ms=3.6, label=name, **look.drawn)
     return at[-1], values[-1]
 
 

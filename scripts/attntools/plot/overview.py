@@ -118,7 +118,7 @@ def _series(ax: Axes, cells: Sequence[Cell], field: str, look: style.Look, label
         if interval:
             ax.plot([x, x], interval, color=look.colour, lw=1.2, marker="_", ms=5)
         ax.plot(x, y, look.marker, color=look.colour, mfc=look.colour if interval else "white")
-    ax.plot([], [], color=look.colour, marker=look.marker, ls=look.line, lw=1.2, label=label)
+    ax.plot([], [], lw=1.2, label=label, **look.drawn)
 
 
 def ticks(lengths: Sequence[int]) -> list[int]:

@@ -138,8 +138,8 @@ def rivals(results: Results) -> Figure | None:
     )
     style.heading(
         fig, title(list(best.values())), "Marks: the fastest rival of a case, with its 95 % "
-                                         "interval, "
-        f"cut at the frame; grey: the other rivals. Left of 1 the rival is faster.{part}",
+        "interval, cut at the frame; grey: the other rivals. Left of 1 the rival is faster."
+        f"{part}",
         figures.origin(results),
     )  # fmt: skip
     return fig

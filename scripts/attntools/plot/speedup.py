@@ -226,8 +226,7 @@ def figure(results: Results) -> Figure | None:
         looks = {name: Verdict(colour) for name, colour in VERDICTS.items()}
         fig, axes = _distribution(parts, several, span(found))
         note = ("left of 1 ours is slower; below: the middle half of the cells, a line from 5 "
-                "to 95 %, "
-                "and the median")  # fmt: skip
+                "to 95 %, and the median")  # fmt: skip
     for ax, threads in zip(axes, counts, strict=False):
         ax.set_title(figures.threads_title(threads), pad=3, fontsize=9)
     for ax in axes[-len(counts) :]:

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from pathlib import Path
+from typing import Any
 from unicodedata import east_asian_width
 
 import matplotlib
@@ -107,6 +108,11 @@ class Look:
         self.marker = MARKERS[(index + turn) % len(MARKERS)]
         self.line = LINES[(index + 2 * turn) % len(LINES)]
 
+    @property
+    def drawn(self) -> dict[str, Any]:
+        """As plot() takes it."""
+        return {"color": self.colour, "marker": self.marker, "ls": self.line}
+
     def paler(self, steps: int) -> "Look":
         """The same colour nearer to white and the same mark, with another dash for each step."""
         look = Look(self.index)
@@ -120,6 +126,12 @@ class Look:
 def looks(names: Iterable[str]) -> dict[str, Look]:
     """A look for each name, which is no kernel's, in order of appearance."""
     return {name: Look(i, NEUTRAL) for i, name in enumerate(dict.fromkeys(names))}
+
+
+def names_down(ax: Axes, names: Sequence[str], **text: object) -> None:
+    """A name for each row of a panel, the first at the top."""
+    ax.set_yticks(range(len(names)), names, **text)
+    ax.set_ylim(len(names) - 0.5, -0.5)
 
 
 def figure(

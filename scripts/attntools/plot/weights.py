@@ -181,8 +181,8 @@ def page_title(matrices: Sequence[Matrix], heads: Sequence[int], sequence: str) 
     at = int(np.argmax(largest))
     used = float(np.median(1 / np.nansum(np.square(matrices[at]), axis=1).clip(1e-300)))
     return (f"Attention weights{sequence}: the largest is {digits(largest[at])}, in head "
-            f"{heads[at]}, "
-            f"whose rows use {digits(used)} of {matrices[at].shape[1]} keys")  # fmt: skip
+            f"{heads[at]}, whose rows use {digits(used)} of {matrices[at].shape[1]} "
+            "keys")  # fmt: skip
 
 
 def _page(
@@ -208,8 +208,7 @@ def _page(
     style.heading(
         fig, page_title(matrices, heads, sequence),
         f"A row is a query, a column a key. Colours from 0 to {digits(most)} by square root; "
-        "white: "
-        f"exactly 0.{fewer}",
+        f"white: exactly 0.{fewer}",
         f"{Path(file.path).name}: weights {file.shape}",
     )  # fmt: skip
     return fig

@@ -190,11 +190,9 @@ def test_titles_say_what_was_found(results: Results) -> None:
     said = {name: SESSION[name](results).texts[0].get_text() for name in SESSION if name != "times"}
     assert said == {
         "ceiling": "The best kernel reaches 50 % of the ceiling in the median of 6 shapes, 50 "
-        "to 75 %, "
-        "on 2 threads",
+        "to 75 %, on 2 threads",
         "speedup": "Ours against gemm: faster in 5 of 6 cells, slower in 1, 1.75 times as fast "
-        "in the "
-        "median",
+        "in the median",
         "roofline": "Roofline: the fastest kernel reaches 62 % of the roof in the median; "
         "decode-f32-s256-g4-d64 only 50 %",
         "decode": "Decode over the keys: split_kv is fastest in 3 of 3 cases, on 2 threads",
