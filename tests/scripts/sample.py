@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from attntools.results.cells import Results
+from attntools.results.results import of_lines
 
 Row = dict[str, Any]
 
@@ -124,18 +126,31 @@ def settings(base: list[float], new: list[float], **changes: Any) -> tuple[Row, 
     )
 
 
+def alike(median: float, count: int = 8) -> list[float]:
+    """Launch medians that hardly differ."""
+    return [median * (1 + 0.001 * (i % 3)) for i in range(count)]
+
+
 def noisy(rng: np.random.Generator, median: float, n: int = 8, noise: float = 0.01) -> list[float]:
     """Launch medians around a median, log-normal."""
     return [float(x) for x in median * np.exp(noise * rng.standard_normal(n))]
 
 
+def lines_of(*rows: Row, end: bool = True) -> list[str]:
+    """The lines of a results file."""
+    lines = [json.dumps(row, separators=(",", ":")) for row in rows]
+    return [*lines, '{"type":"end","complete":true}'] if end else lines
+
+
 def write(path: Path, *rows: Row, end: bool = True) -> Path:
     """Writes rows as a results file."""
-    lines = [json.dumps(row, separators=(",", ":")) for row in rows]
-    if end:
-        lines.append('{"type":"end","complete":true}')
-    path.write_text("\n".join(lines) + "\n")
+    path.write_text("\n".join(lines_of(*rows, end=end)) + "\n")
     return path
+
+
+def results(*rows: Row, path: str = "a.jsonl", **changes: Any) -> Results:
+    """What is read of a session with these rows; keyword arguments are those of session()."""
+    return of_lines(path, lines_of(session(**changes), *rows))
 
 
 def many(path: Path, count: int, seed: int, slower: float = 1.0) -> Path:

@@ -41,23 +41,18 @@ def test_ties_are_those_of_the_program() -> None:
     assert text[text.index(";") :] == results.sessions[0].header["says"]
 
 
-def alike(median: float, count: int = 8) -> list[float]:
-    """Launches that hardly differ."""
-    return [median * (1 + 0.001 * (i % 3)) for i in range(count)]
-
-
-def said(tmp_path: Path, *rows: sample.Row) -> str:
-    results = read(sample.write(tmp_path / "a.jsonl", sample.session(), *rows))
-    (group,) = rank(results)
+def said(*rows: sample.Row) -> str:
+    (group,) = rank(sample.results(*rows))
     return answer.sentence(answer.answer_of(group))
 
 
-def test_next_and_choice_are_told_round_by_round(tmp_path: Path) -> None:
+def test_next_and_choice_are_told_round_by_round() -> None:
     text = said(
-        tmp_path,
-        sample.cell(alike(1e-3), bound_by="compute", fraction_of_fma=0.8, flags=["steal", "drift"]),
-        sample.cell(alike(1.5e-3), kernel="tiled", chosen=True),
-        sample.cell(alike(3e-3), kernel="naive"),
+        sample.cell(
+            sample.alike(1e-3), bound_by="compute", fraction_of_fma=0.8, flags=["steal", "drift"]
+        ),
+        sample.cell(sample.alike(1.5e-3), kernel="tiled", chosen=True),
+        sample.cell(sample.alike(3e-3), kernel="naive"),
     )
     assert text == (
         "flash/avx2 on 1 thread, 1.00 ms +-0.10 %: 80 % of what the multiply-adds allow, compute "
@@ -66,10 +61,9 @@ def test_next_and_choice_are_told_round_by_round(tmp_path: Path) -> None:
     )
 
 
-def test_a_regret_is_at_least_1(tmp_path: Path) -> None:
+def test_a_regret_is_at_least_1() -> None:
     """Round by round a choice may be ahead of what has the lowest median."""
     text = said(
-        tmp_path,
         sample.cell([1e-3, 1e-3, 2e-3, 2e-3, 3e-3, 3e-3]),
         sample.cell([0.9e-3, 0.9e-3, 2.1e-3, 2.1e-3, 2.9e-3, 2.9e-3], kernel="tiled", chosen=True),
     )
@@ -78,15 +72,14 @@ def test_a_regret_is_at_least_1(tmp_path: Path) -> None:
     )
 
 
-def test_five_launches_side_by_side_have_a_rank_and_no_interval(tmp_path: Path) -> None:
-    slower = [1.5 * x for x in alike(1e-3, 5)]
-    text = said(tmp_path, sample.cell(alike(1e-3, 5)), sample.cell(slower, kernel="tiled"))
+def test_five_launches_side_by_side_have_a_rank_and_no_interval() -> None:
+    slower = [1.5 * x for x in sample.alike(1e-3, 5)]
+    text = said(sample.cell(sample.alike(1e-3, 5)), sample.cell(slower, kernel="tiled"))
     assert text == "flash/avx2 on 1 thread, 1.00 ms; 1.50 x tiled/avx2, the next; no tie"
 
 
-def test_one_launch_ranks_nothing(tmp_path: Path) -> None:
+def test_one_launch_ranks_nothing() -> None:
     text = said(
-        tmp_path,
         sample.cell([1e-3], bound_by="bandwidth", fraction_of_bandwidth=0.7,
                     fraction_of_bandwidth_in_place=0.9),
         sample.cell([2e-3], kernel="tiled", chosen=True),
@@ -104,15 +97,15 @@ def session(tmp_path: Path) -> Path:
     return sample.write(
         tmp_path / "b.jsonl",
         sample.session(),
-        sample.cell(alike(1e-3), chosen=True, bound_by="compute"),
-        sample.cell(alike(2e-3), kernel="tiled"),
-        sample.cell(alike(1e-4), s=64, kernel="tiled"),
-        sample.cell(alike(1.2e-4), s=64, chosen=True),
+        sample.cell(sample.alike(1e-3), chosen=True, bound_by="compute"),
+        sample.cell(sample.alike(2e-3), kernel="tiled"),
+        sample.cell(sample.alike(1e-4), s=64, kernel="tiled"),
+        sample.cell(sample.alike(1.2e-4), s=64, chosen=True),
     )
 
 
 def test_compare_says_it_in_every_form(
-    session: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+    session: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
     case = "prefill-f32-s64-d64"
     text = "tiled/avx2 on 1 thread, 100 us +-0.10 %; 1.20 x flash/avx2, the next; no tie; the "
@@ -158,9 +151,9 @@ def test_a_pass_of_a_model_takes_the_fastest_kernels_times_the_layers(
     path = sample.write(
         tmp_path / "a.jsonl",
         sample.session(),
-        sample.cell(alike(1e-3), **of(3)),
-        sample.cell(alike(2e-3), kernel="tiled", **of(3)),
-        sample.cell(alike(3e-3), s=64, kernel="tiled", **of(6)),
+        sample.cell(sample.alike(1e-3), **of(3)),
+        sample.cell(sample.alike(2e-3), kernel="tiled", **of(3)),
+        sample.cell(sample.alike(3e-3), s=64, kernel="tiled", **of(6)),
         sample.cell([4e-3], threads=2, **of(3, "2 layers of delta net")),
     )
     said = (

@@ -113,22 +113,19 @@ def test_like_is_compared_with_like(tool: Tool, tmp_path: Path) -> None:
         ("first-touch", "True"),
         ("first-touch", "False"),
     ]
-    both = sample.write(
-        tmp_path / "both",
-        sample.session(),
-        sample.cell([1.0] * 8, **usual),
-        sample.cell([1.5] * 8, **usual | {"huge_pages": True}),
+    both = sample.results(
+        sample.cell([1.0] * 8, **usual), sample.cell([1.5] * 8, **usual | {"huge_pages": True})
     )
-    (c,) = compare_columns(read(both), "huge_pages", "no-huge-pages")
+    (c,) = compare_columns(both, "huge_pages", "no-huge-pages")
     assert (c.ratio, c.new_name) == (pytest.approx(1.5), "huge_pages huge-pages")
-    assert [len(group) for group in rank(read(both))] == [1, 1]
+    assert [len(group) for group in rank(both)] == [1, 1]
 
 
 def test_rows_come_by_case_kernel_and_threads(tool: Tool, tmp_path: Path) -> None:
     """Cases as the session has them, whatever cell was finished first, or is missing."""
     cells = [("online", 512, 2), ("flash", 512, 10), ("flash", 512, 2), ("flash", 64, 1)]
     rows = [sample.cell(kernel=k, s=s, threads=n) for k, s, n in cells]
-    a = sample.write(tmp_path / "a", sample.session(), *rows, sample.cell(kernel="a", s=512))
+    a = sample.results(*rows, sample.cell(kernel="a", s=512))
     b = sample.write(tmp_path / "b", sample.session(), *rows)
     expected = [("flash", "2"), ("flash", "10"), ("online", "2"), ("flash", "1")]
     for words in ((compare, b, b), (export, b)):
@@ -136,14 +133,14 @@ def test_rows_come_by_case_kernel_and_threads(tool: Tool, tmp_path: Path) -> Non
         found = list(csv.DictReader(io.StringIO(out)))
         assert [(r["kernel"], r["threads"]) for r in found] == expected
         assert [r["case"] for r in found[2:]] == ["prefill-f32-s512-d64", "prefill-f32-s64-d64"]
-    kernels = [c.cell.kernel for c in compare_files(read(a), read(b))]
+    kernels = [c.cell.kernel for c in compare_files(a, read(b))]
     assert kernels == ["a", "flash", "flash", "online", "flash"]
 
 
-def test_flags_are_part_of_a_reason(tmp_path: Path) -> None:
-    a = sample.write(tmp_path / "a", sample.session(), sample.cell([1.0, 2.0]))
-    b = sample.write(tmp_path / "b", sample.session(), sample.cell([1.0, 2.0], flags=["preempted"]))
-    (c,) = compare_files(read(a), read(b))
+def test_flags_are_part_of_a_reason() -> None:
+    a = sample.results(sample.cell([1.0, 2.0]))
+    b = sample.results(sample.cell([1.0, 2.0], flags=["preempted"]))
+    (c,) = compare_files(a, b)
     assert c.reason == "too few launches for an interval (2 and 2); preempted"
 
 
@@ -152,13 +149,13 @@ def noise(ratio: float, ci95: list[float] | None, s: int = 512) -> sample.Row:
     return sample.cell(s=s) | {"type": "noise", "rounds": 8, "ratio": ratio, "ci95": ci95}
 
 
-def apart(tmp_path: Path, slower: float, base: list[sample.Row], **changes: object) -> Comparison:
+def apart(slower: float, base: list[sample.Row], **changes: object) -> Comparison:
     """A cell in two sessions, the new one slower; further lines of the base's file."""
     rng = np.random.default_rng(3)
     first, second = (sample.noisy(rng, t * 1e-3, 12, 0.002) for t in (1.0, slower))
-    a = sample.write(tmp_path / "a", sample.session(), sample.cell(first), *base)
-    b = sample.write(tmp_path / "b", sample.session(), sample.cell(second, **changes))
-    (c,) = compare_files(read(a), read(b))
+    a = sample.results(sample.cell(first), *base)
+    b = sample.results(sample.cell(second, **changes))
+    (c,) = compare_files(a, b)
     assert c.ratio == pytest.approx(slower, abs=0.005)
     return c
 
@@ -171,15 +168,15 @@ def apart(tmp_path: Path, slower: float, base: list[sample.Row], **changes: obje
         "halted",
     ],
 )
-def test_disturbed_sessions_apart_decide_nothing(tmp_path: Path, slower: float, flag: str) -> None:
-    c = apart(tmp_path, slower, [], flags=["outliers", flag])
+def test_disturbed_sessions_apart_decide_nothing(slower: float, flag: str) -> None:
+    c = apart(slower, [], flags=["outliers", flag])
     assert c.verdict is Verdict.UNCLEAR
     assert c.reason == f"measured apart, and disturbed (new: {flag})"
 
 
-def test_disturbance_of_the_base_counts_too(tmp_path: Path) -> None:
+def test_disturbance_of_the_base_counts_too() -> None:
     a, b = (
-        read(sample.write(tmp_path / flag, sample.session(), sample.cell([t] * 8, flags=[flag])))
+        sample.results(sample.cell([t] * 8, flags=[flag]))
         for flag, t in (("steal", 1.0), ("outliers", 2.0))
     )
     (c,) = compare_files(a, b)
@@ -189,8 +186,8 @@ def test_disturbance_of_the_base_counts_too(tmp_path: Path) -> None:
     )
 
 
-def test_what_samples_look_like_is_no_disturbance(tmp_path: Path) -> None:
-    c = apart(tmp_path, 1.5, [], flags=["outliers"])
+def test_what_samples_look_like_is_no_disturbance() -> None:
+    c = apart(1.5, [], flags=["outliers"])
     assert c.verdict is Verdict.SLOWER
     assert c.reason.endswith(" % more time; outliers")
 
@@ -209,26 +206,26 @@ def test_what_samples_look_like_is_no_disturbance(tmp_path: Path) -> None:
     ],
 )
 def test_less_than_one_build_differs_from_itself(
-    tmp_path: Path, slower: float, lines: list[sample.Row], verdict: Verdict
+    slower: float, lines: list[sample.Row], verdict: Verdict
 ) -> None:
-    c = apart(tmp_path, slower, lines)
+    c = apart(slower, lines)
     assert c.verdict is verdict
     said = "measured apart, and one build differed from itself by up to 6."
     assert c.reason.startswith(said) is (verdict is Verdict.UNCLEAR)
 
 
-def test_launches_of_one_round_are_compared_in_spite_of_noise(tmp_path: Path) -> None:
+def test_launches_of_one_round_are_compared_in_spite_of_noise() -> None:
     rows = [sample.cell([t] * 8, isa=i, flags=["steal"]) for i, t in (("avx2", 1.0), ("sse", 1.05))]
-    results = read(sample.write(tmp_path / "a", sample.session(), *rows, noise(1.2, None)))
+    results = sample.results(*rows, noise(1.2, None))
     (c,) = compare_columns(results, "isa", "avx2")
     assert c.verdict is Verdict.SLOWER
 
 
-def test_columns_are_matched_by_all_the_rest(tmp_path: Path) -> None:
+def test_columns_are_matched_by_all_the_rest() -> None:
     rows = [
         sample.cell([t * n] * 8, threads=n, s=s) for s in (64, 128) for n, t in ((1, 4), (2, 1))
     ]
-    results = read(sample.write(tmp_path / "a", sample.session(), *rows))
+    results = sample.results(*rows)
     comparisons = compare_columns(results, "threads", "1")
     assert [c.ratio for c in comparisons] == pytest.approx([0.5, 0.5])
     assert {(c.base.identity.threads, c.new.identity.threads) for c in comparisons} == {(1, 2)}
@@ -236,28 +233,28 @@ def test_columns_are_matched_by_all_the_rest(tmp_path: Path) -> None:
         compare_columns(results, "threads", "3")
 
 
-def test_keys_of_the_problem_are_columns(tmp_path: Path) -> None:
+def test_keys_of_the_problem_are_columns() -> None:
     one = sample.cell([2.0] * 8)
     other = sample.cell([1.0] * 8) | {"problem": one["problem"] + ",dtype=bf16"}
-    results = read(sample.write(tmp_path / "a", sample.session(), one, other))
+    results = sample.results(one, other)
     (c,) = compare_columns(results, "dtype", "f32")
     assert c.ratio == pytest.approx(0.5)
     (cell, _) = results.cells.values()
     assert column_of(cell, "sq")[1] == "512"
 
 
-def test_kernels_are_compared_by_their_best_variant(tmp_path: Path) -> None:
+def test_kernels_are_compared_by_their_best_variant() -> None:
     rows = [
         sample.cell([t] * 8, kernel=k, isa=isa)
         for k, isa, t in (("gemm", "baseline", 2.0), ("flash", "avx2", 1.0), ("flash", "sse", 4.0))
     ]
-    results = read(sample.write(tmp_path / "a", sample.session(), *rows))
+    results = sample.results(*rows)
     (c,) = compare_columns(results, "kernel", "gemm")
     assert c.new.identity.isa == "avx2"
     assert c.ratio == pytest.approx(0.5)
 
 
-def test_groups_are_compared_by_their_best_kernel(tmp_path: Path) -> None:
+def test_groups_are_compared_by_their_best_kernel() -> None:
     rows = [
         sample.cell([t] * 8, kernel=k, isa=isa, group=group)
         for k, isa, group, t in (
@@ -268,7 +265,7 @@ def test_groups_are_compared_by_their_best_kernel(tmp_path: Path) -> None:
             ("naive", "avx2", "textbook", 1.0),
         )
     ]
-    results = read(sample.write(tmp_path / "a", sample.session(), *rows))
+    results = sample.results(*rows)
     ours, textbook = sorted(compare_columns(results, "group", "rivals"), key=lambda c: c.new_name)
     assert (ours.base.identity.kernel, ours.new.identity.kernel) == ("torch", "flash")
     assert (ours.base_name, ours.new_name) == ("group rivals", "group ours")
@@ -276,8 +273,8 @@ def test_groups_are_compared_by_their_best_kernel(tmp_path: Path) -> None:
     assert textbook.new.identity.kernel == "naive"
 
 
-def test_rows_of_older_programs_have_no_group(tmp_path: Path) -> None:
-    results = read(sample.write(tmp_path / "a", sample.session(), sample.cell()))
+def test_rows_of_older_programs_have_no_group() -> None:
+    results = sample.results(sample.cell())
     assert column_values(results, "group") == ["-"]
 
 

@@ -15,14 +15,13 @@ from attntools.results.results import read
 from conftest import Tool
 
 
-def test_ranking_shares_ranks_that_cannot_be_told_apart(tmp_path: Path) -> None:
+def test_ranking_shares_ranks_that_cannot_be_told_apart() -> None:
     rng = np.random.default_rng(1)
     rows = [
         sample.cell(sample.noisy(rng, t, 10, 0.01), kernel=k)
         for k, t in (("slow", 3.0), ("a", 1.0), ("b", 1.001), ("middle", 2.0))
     ]
-    results = read(sample.write(tmp_path / "a", sample.session(), *rows))
-    (group,) = rank(results)
+    (group,) = rank(sample.results(*rows))
     assert [(r.rank, r.note) for r in group] == [
         (1, "tie with b/avx2"),
         (1, "tie with a/avx2"),
@@ -66,16 +65,16 @@ def test_those_with_launches_are_ranked_beside_one_without(tool: Tool, tmp_path:
     assert "-: no rank for 1 of 3 cells" in tool(compare, path).out
 
 
-def test_one_kernel_has_a_rank_if_it_has_an_interval(tmp_path: Path) -> None:
+def test_one_kernel_has_a_rank_if_it_has_an_interval() -> None:
     for launches, standing in ((1, None), (8, 1)):
         cell = sample.cell([1.0 + 1e-3 * i for i in range(launches)])
-        ((only,),) = rank(read(sample.write(tmp_path / "a", sample.session(), cell)))
+        ((only,),) = rank(sample.results(cell))
         assert only.rank == standing
 
 
-def test_ranking_names_some_of_many_ties(tmp_path: Path) -> None:
+def test_ranking_names_some_of_many_ties() -> None:
     rows = [sample.cell([1.0, 1.1] * 4, kernel=k) for k in "abcde"]
-    (group,) = rank(read(sample.write(tmp_path / "a", sample.session(), *rows)))
+    (group,) = rank(sample.results(*rows))
     assert [r.rank for r in group] == [1] * 5
     assert group[0].note == "tie with b/avx2, c/avx2, d/avx2 and 1 more"
 
@@ -174,7 +173,7 @@ def test_csv_has_numbers(tool: Tool, tmp_path: Path) -> None:
     assert (alone["gflops"], alone["ratio_lo"], alone["ratio_hi"]) == ("", "", "")
 
 
-def test_groups_come_by_case_and_threads(tmp_path: Path) -> None:
+def test_groups_come_by_case_and_threads() -> None:
     """Cases as the session has them, 16 threads after 2; not as kernels happened to end."""
     rows = [
         sample.cell(kernel="b", s=512, threads=16),
@@ -183,7 +182,7 @@ def test_groups_come_by_case_and_threads(tmp_path: Path) -> None:
         sample.cell(kernel="a", s=64, threads=2),
         sample.cell(kernel="a", s=512, threads=1),
     ]
-    groups = rank(read(sample.write(tmp_path / "a", sample.session(), *rows)))
+    groups = rank(sample.results(*rows))
     assert [(g[0].cell.case, g[0].cell.threads, len(g)) for g in groups] == [
         ("prefill-f32-s512-d64", 1, 1),
         ("prefill-f32-s512-d64", 2, 1),

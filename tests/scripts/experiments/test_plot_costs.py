@@ -2,7 +2,6 @@
 
 import copy
 import csv
-from collections.abc import Callable
 from dataclasses import fields
 from fractions import Fraction
 from pathlib import Path
@@ -15,22 +14,14 @@ from attntools.experiments import experiment_distributed as distributed
 from attntools.experiments import experiment_numerics as numerics
 from attntools.experiments import experiment_scaling, fits
 from attntools.results.cells import Results
-from attntools.results.results import read
 from matplotlib.axes import Axes
 
 DATA = Path(__file__).parents[2] / "data"
-Reader = Callable[..., Results]
 
 
-@pytest.fixture
-def results(tmp_path: Path) -> Reader:
-    """A results file with these rows of one experiment, as it is read back."""
-
-    def written(name: str, *rows: tuple[sample.Row, sample.Row]) -> Results:
-        made = [sample.experiment(name, params, **values) for params, values in rows]
-        return read(sample.write(tmp_path / "a.jsonl", sample.session(), *made))
-
-    return written
+def results(name: str, *rows: tuple[sample.Row, sample.Row]) -> Results:
+    """The rows of one experiment, as they are read back."""
+    return sample.results(*(sample.experiment(name, params, **values) for params, values in rows))
 
 
 def heading(ax: Axes) -> str:
@@ -45,7 +36,7 @@ def timed(medians: list[float]) -> sample.Row:
     return {"median_s": middle, "ci95_s": ends, "launch_medians_s": medians, "state": "ok"}
 
 
-def test_error_growth_is_relative_and_beside_its_bound(results: Reader) -> None:
+def test_error_growth_is_relative_and_beside_its_bound() -> None:
     rows = [
         ({"kernel": k, "input": i, "dtype": t, "s": s},
          {"rms": e * s, "output_rms": o, "bound_rms": 100 * s})
@@ -61,7 +52,7 @@ def test_error_growth_is_relative_and_beside_its_bound(results: Reader) -> None:
     assert [line.get_label() for line in axes[0].lines[:2]] == ["naive", "flash"]
 
 
-def test_overflow_says_from_which_logit_on_what_fails(results: Reader) -> None:
+def test_overflow_says_from_which_logit_on_what_fails() -> None:
     rows = (
         ({"by": "plain", "dtype": "f32"}, {"up": 88.0, "down": 103.0, "most": 1e38}),
         ({"by": "naive", "dtype": "f32"}, {"up": None, "down": None, "most": 3e38}),
@@ -77,7 +68,7 @@ def test_overflow_says_from_which_logit_on_what_fails(results: Reader) -> None:
     assert heading(ax) == "Plain fails from a logit of 88.0 on; flash only at the end of a type"
 
 
-def test_invariance_writes_the_differences(results: Reader) -> None:
+def test_invariance_writes_the_differences() -> None:
     rows = (
         ({"kernel": "naive", "dtype": "f32", "problem": "decode", "change": "threads"},
          {"equal": True, "largest": 0}),
@@ -93,7 +84,7 @@ def test_invariance_writes_the_differences(results: Reader) -> None:
     assert heading(ax) == "Same bits whatever the threads; ISA: 1 of 1 differ"
 
 
-def test_exp_degree_has_errors_and_times(results: Reader) -> None:
+def test_exp_degree_has_errors_and_times() -> None:
     rows = [
         ({"part": "error", "dtype": "f32", "degree": d},
          {"exp_error": 10.0**-d, "relative": 0.5**d})
@@ -105,7 +96,7 @@ def test_exp_degree_has_errors_and_times(results: Reader) -> None:
     assert [bar.get_height() for bar in times.patches] == pytest.approx([1, 2])
 
 
-def test_rescale_counts_and_ratios(results: Reader) -> None:
+def test_rescale_counts_and_ratios() -> None:
     counted = [
         ({"part": "count", "input": i, "threshold": t, "block": b}, {"rescales": 10 * t + b})
         for i in ("normal", "layer0.") for t in (0, 8) for b in (1, 64)
@@ -123,7 +114,7 @@ def test_rescale_counts_and_ratios(results: Reader) -> None:
     assert list(one.get_xdata()) == [1, 1]
 
 
-def test_orders_of_keys_are_set_against_gemm_and_descending_ones(tmp_path: Path) -> None:
+def test_orders_of_keys_are_set_against_gemm_and_descending_ones() -> None:
     """The machine is twice as slow with ascending keys, which gemm shows."""
     rows = [
         sample.cell(kernel=kernel, threads=1, case=given, input=given, medians=times)
@@ -134,7 +125,7 @@ def test_orders_of_keys_are_set_against_gemm_and_descending_ones(tmp_path: Path)
             ("online", [(3 if given == "ascending" else 2) * slow * x for x in (1, 4)] * 3),
         )
     ]
-    file = read(sample.write(tmp_path / "a.jsonl", sample.session(experiment="key-order"), *rows))
+    file = sample.results(*rows, experiment="key-order")
     (ax,) = costs.key_order(file).axes
     points = [line.get_xdata()[0] for line in ax.lines if line.get_marker() != "None"]
     assert points == [1, 1, 1, 1.5]
@@ -147,11 +138,11 @@ def test_orders_of_keys_are_set_against_gemm_and_descending_ones(tmp_path: Path)
         for kernel, x in (("flash", "1.000"), ("online", "1.500"))
     ]
     alone = sample.cell(kernel="flash", threads=1, case="ascending", input="ascending")
-    file = read(sample.write(tmp_path / "b.jsonl", sample.session(experiment="key-order"), alone))
+    file = sample.results(alone, experiment="key-order")
     assert costs.key_order(file) is None
 
 
-def test_memory_adds_operands_and_workspace(results: Reader) -> None:
+def test_memory_adds_operands_and_workspace() -> None:
     rows = [
         ({"kernel": "naive", "outputs": o, "s": s},
          {"workspace_bytes": 1e6, "operand_bytes": s * 1e6})
@@ -162,14 +153,14 @@ def test_memory_adds_operands_and_workspace(results: Reader) -> None:
     assert list(weights.lines[0].get_xdata()) == [256, 512]
 
 
-def test_memory_of_a_session_adds_what_its_problem_says(tmp_path: Path) -> None:
+def test_memory_of_a_session_adds_what_its_problem_says() -> None:
     """One head of d = 64: operands and results take 4 (4 * 64 S) bytes, the weights 4 S^2."""
     rows = [
         sample.cell(s=s, threads=1, case=f"s{s}-{o}", workspace_bytes=w(s),
                     problem=f"b=1,hq=1,hkv=1,sq={s},skv={s},d=64" + (f",outputs={o}" if o else ""))
         for s in (256, 512, 1024) for o, w in (("", lambda _: 1e6), ("o+weights", lambda s: s * s))
     ]  # fmt: skip
-    file = read(sample.write(tmp_path / "a.jsonl", sample.session(experiment="memory"), *rows))
+    file = sample.results(*rows, experiment="memory")
     alone, weights = costs.memory(file).axes
     assert list(alone.lines[0].get_ydata()) == pytest.approx([1.262144, 1.524288, 2.048576])
     assert list(weights.lines[0].get_ydata()) == pytest.approx([0.589824, 1.835008, 6.291456])
@@ -178,7 +169,7 @@ def test_memory_of_a_session_adds_what_its_problem_says(tmp_path: Path) -> None:
     assert said[1].startswith("Outputs o+weights: memory of flash grows fastest, as S^1.71 (95 %")
 
 
-def test_layer_shows_differences_from_its_file(results: Reader) -> None:
+def test_layer_shows_differences_from_its_file() -> None:
     rows = [
         ({"part": "real", "kernel": k}, {"difference": d, "tolerance": 1e-5})
         for k, d in (("naive", 2e-6), ("flash", 3e-5))
@@ -192,7 +183,7 @@ def test_layer_shows_differences_from_its_file(results: Reader) -> None:
     assert costs.layer(results("layer", unknown)) is None
 
 
-def test_layer_shows_shares_with_intervals(results: Reader) -> None:
+def test_layer_shows_shares_with_intervals() -> None:
     rows = [
         ({"part": "time", "d_model": 256, "s": s, "threads": 2},
          {"attention_share": share, "ci95": [share - 0.05, share + 0.1]})
@@ -208,7 +199,7 @@ def test_layer_shows_shares_with_intervals(results: Reader) -> None:
     ]
 
 
-def test_scaling_pairs_launches_of_the_same_round(results: Reader) -> None:
+def test_scaling_pairs_launches_of_the_same_round() -> None:
     base = {"kernel": "flash", "heads": 4, "d": 64, "threads": 1, "batch": 1}
     rows = [({**base, "part": "length", "s": s}, timed([s * 1e-6] * 6)) for s in (64, 128)]
     one, two = [1, 2, 3, 4, 5, 6, 7], [0.5, 1, 2, 2, 2.5, 6, 3.5]
@@ -226,14 +217,14 @@ def test_scaling_pairs_launches_of_the_same_round(results: Reader) -> None:
     assert list(batch.containers[0].lines[0].get_ydata()) == pytest.approx([2e-3])
 
 
-def test_scaling_of_a_session_is_drawn_and_fitted(tmp_path: Path) -> None:
+def test_scaling_of_a_session_is_drawn_and_fitted() -> None:
     """Every case on every number of threads: which rows belong to which sweep is found."""
     rows = [
         sample.cell([1e-9 * s * s * b / n**0.5] * 6, s=s, threads=n, case=f"b{b}-s{s}",
                     problem=f"b={b},hq=4,hkv=4,sq={s},skv={s},d=64", group="ours")
         for b, s in ((1, 256), (1, 512), (1, 1024), (2, 512), (4, 512)) for n in (1, 2)
     ]  # fmt: skip
-    file = read(sample.write(tmp_path / "a.jsonl", sample.session(experiment="scaling"), *rows))
+    file = sample.results(*rows, experiment="scaling")
     length, threads, batch = experiment_scaling.scaling(file).axes
     assert list(length.lines[0].get_xdata()) == [256, 512, 1024]
     assert list(length.lines[0].get_ydata()) == pytest.approx(
@@ -278,7 +269,7 @@ def test_fits_find_the_laws_they_are_given() -> None:
 
 
 @pytest.mark.parametrize("older", [False, True])
-def test_distributed_draws_the_model_beside_what_was_measured(results: Reader, older: bool) -> None:
+def test_distributed_draws_the_model_beside_what_was_measured(older: bool) -> None:
     base = {"part": "measured", "s": 1024, "heads": 8, "d": 64, "network": "wire"}
     link = {"latency_s": 1e-3, "link_gbytes_per_s": 1.0}
     ring = {"ring": {**link, "places": [{"host": "a"}, {"host": "b"}]}}
@@ -305,7 +296,7 @@ def test_distributed_draws_the_model_beside_what_was_measured(results: Reader, o
     )
 
 
-def test_distributed_of_a_session_has_its_model_by_hand(tmp_path: Path) -> None:
+def test_distributed_of_a_session_has_its_model_by_hand() -> None:
     """Two ranks of a thread on one host, where a call of flash takes 1 s on either thread."""
     extra = {"ranks": 2, "hosts": 1, "latency_s": 0.01, "link_gbytes_per_s": 1.0, "overlap": 0.25,
              "sent_bytes": 80e6, "computing_s": 1.0, "slowest_computing_s": 1.05}  # fmt: skip
@@ -317,8 +308,7 @@ def test_distributed_of_a_session_has_its_model_by_hand(tmp_path: Path) -> None:
         sample.cell([1.25] * 6, kernel="ring_2", threads=2, extra=extra, gflops=1.6, **problem),
         sample.cell(kernel="ring_2", threads=1, state="unsupported", **problem),
     ]
-    header = sample.session(experiment="distributed")
-    file = read(sample.write(tmp_path / "a.jsonl", header, *rows))
+    file = sample.results(*rows, experiment="distributed")
     said = list(distributed.findings(file))
     # Of 2 Gflop a rank computes two quarters at 1 Gflop/s; 40 MB take 10 + 40 ms between.
     assert said[:2] == [

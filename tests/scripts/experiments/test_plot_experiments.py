@@ -59,7 +59,7 @@ def results(tmp_path: Path) -> Results:
     return read(sample.write(tmp_path / "a.jsonl", sample.session(), *rows))
 
 
-def test_cache_shows_work_and_the_share_of_equal_tokens(tmp_path: Path) -> None:
+def test_cache_shows_work_and_the_share_of_equal_tokens() -> None:
     work = [
         sample.experiment("cache", {"part": "work", "length": n},
                           flops=n, bytes=2 * n, flops_again=n * n, bytes_again=4 * n,
@@ -71,7 +71,7 @@ def test_cache_shows_work_and_the_share_of_equal_tokens(tmp_path: Path) -> None:
                           equal=same == 10, same=same, largest=largest)
         for kernel, same, largest in (("naive", 10, 0), ("flash", 4, 3e-7))
     ]  # fmt: skip
-    file = read(sample.write(tmp_path / "c.jsonl", sample.session(), *work, *bits))
+    file = sample.results(*work, *bits)
     figure = numerics.cache(file)
     left, right = figure.axes
     title = "Without a cache 8 tokens take 8 times the operations and 2.00 times the bytes"
@@ -97,7 +97,7 @@ def test_variance_shows_points_exact_lines_and_what_was_published(results: Resul
     assert (list(published.get_xdata()), list(published.get_ydata())) == ([10], [0.95])
 
 
-def test_variance_shows_heads_where_the_file_has_them(tmp_path: Path) -> None:
+def test_variance_shows_heads_where_the_file_has_them() -> None:
     sweep = sample.experiment(
         "variance",
         {"part": "sweep", "input": "normal", "d": 4},
@@ -108,7 +108,7 @@ def test_variance_shows_heads_where_the_file_has_them(tmp_path: Path) -> None:
                           scaled=v, scaled_ci95=[v - 1, v + 2], scaled_independent=v / 2)
         for h, v in ((0, 2.0), (1, 300.0))
     ]  # fmt: skip
-    file = read(sample.write(tmp_path / "a.jsonl", sample.session(), sweep, *heads))
+    file = sample.results(sweep, *heads)
     _, _, ax = logits.variance(file).axes
     (container,) = ax.containers
     assert list(container.lines[0].get_xdata()) == [2, 300]
@@ -148,5 +148,5 @@ def test_only_what_the_file_has_is_drawn(tool: Tool, results: Results, tmp_path:
         "experiment-variance.svg",
         "experiment-worked-examples.svg",
     ]
-    none = read(sample.write(tmp_path / "b.jsonl", sample.session(), sample.cell()))
+    none = sample.results(sample.cell())
     assert all(fig is None for _, fig in plot_experiments.every(none))

@@ -1,13 +1,10 @@
 """The figure of the experiment linear shows the numbers of its rows."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 import sample
 from attntools.experiments.experiment_linear import linear, title
-from attntools.results.cells import Results
-from attntools.results.results import read
 
 GEMM = {1: [1.0, 0.9, 1.1, 1.0, 1.2, 0.8], 64: [2.0, 2.0, 2.1, 1.9, 2.0, 2.0]}
 
@@ -31,12 +28,8 @@ def rows() -> list[dict[str, Any]]:
             for tokens in (1, 64)]  # fmt: skip
 
 
-def results(path: Path, rows: list[dict[str, Any]]) -> Results:
-    return read(sample.write(path / "a.jsonl", sample.session(), *rows))
-
-
-def test_speedups_of_square_weights_with_their_intervals(tmp_path: Path, rows: list[Any]) -> None:
-    gemm, dot, axpy, *_ = linear(results(tmp_path, rows)).axes
+def test_speedups_of_square_weights_with_their_intervals(rows: list[Any]) -> None:
+    gemm, dot, axpy, *_ = linear(sample.results(*rows)).axes
     one, many = gemm.containers
     assert (one.get_label(), many.get_label()) == ("1 token", "64 tokens")
     assert list(one.lines[0].get_xdata()) == [8, 64]
@@ -49,8 +42,8 @@ def test_speedups_of_square_weights_with_their_intervals(tmp_path: Path, rows: l
     assert {"1/4", "1/2", "1", "2"} <= {t.get_text() for t in axpy.get_yticklabels()}
 
 
-def test_maps_have_every_width(tmp_path: Path, rows: list[Any]) -> None:
-    *_, first, second, hidden = linear(results(tmp_path, rows)).axes
+def test_maps_have_every_width(rows: list[Any]) -> None:
+    *_, first, second, hidden = linear(sample.results(*rows)).axes
     assert [first.get_title("left"), second.get_title("left")] == [
         "sgemm, 1 token", "sgemm, 64 tokens",
     ]  # fmt: skip
@@ -58,12 +51,12 @@ def test_maps_have_every_width(tmp_path: Path, rows: list[Any]) -> None:
     assert [t.get_text() for t in first.get_yticklabels()] == ["8", "64"]
     assert not hidden.get_visible()
     one = [row for row in rows if row["params"]["tokens"] == 1]
-    *_, first, second, _ = linear(results(tmp_path, one)).axes
+    *_, first, second, _ = linear(sample.results(*one)).axes
     assert first.get_visible()
     assert not second.get_visible()
 
 
-def test_keys_in_use_behind_fresh_weights(tmp_path: Path, rows: list[Any]) -> None:
+def test_keys_in_use_behind_fresh_weights(rows: list[Any]) -> None:
     begun = [
         init(d, begin, given, keys / d)
         for begin, keys in (("rand", 64), ("linear", 640))
@@ -71,7 +64,7 @@ def test_keys_in_use_behind_fresh_weights(tmp_path: Path, rows: list[Any]) -> No
         for d in (8, 64)
     ]
     for file in (begun, [*rows, *begun]):
-        ax = linear(results(tmp_path, file)).axes[-1]
+        ax = linear(sample.results(*file)).axes[-1]
         assert [list(line.get_ydata()) for line in ax.lines] == [[8, 1]] * 2 + [[80, 10]] * 2
         assert [line.get_linestyle() for line in ax.lines] == ["-", ":"] * 2
         assert [t.get_text() for t in ax.texts] == ["torch.rand, [0, 1)", "Linear, ±1/√d"]
@@ -89,7 +82,7 @@ def test_the_title_says_what_was_found(rows: list[Any]) -> None:
     assert title([], begun) == f"O{keys}"
 
 
-def test_without_rows_there_is_no_figure(tmp_path: Path) -> None:
-    assert linear(results(tmp_path, [sample.cell()])) is None
+def test_without_rows_there_is_no_figure() -> None:
+    assert linear(sample.results(sample.cell())) is None
     equal = sample.experiment("linear", {"part": "equal", "d": 3}, difference=0)
-    assert linear(results(tmp_path, [equal])) is None
+    assert linear(sample.results(equal)) is None

@@ -1,21 +1,10 @@
 """Figures of experiments whose kernels are plug-ins: of cells, and of the rows of older files."""
 
-from collections.abc import Iterable
-from pathlib import Path
-
 import numpy as np
 import pytest
 import sample
 from attntools.experiments import experiment_layouts as layouts
 from attntools.experiments import experiment_tiles as tiles
-from attntools.results.cells import Results
-from attntools.results.results import read
-
-
-def file_of(folder: Path, name: str, rows: Iterable[sample.Row]) -> Results:
-    """A session of an experiment with these rows, as it is read back."""
-    session = sample.session(experiment=name)
-    return read(sample.write(folder / "a.jsonl", session, *rows))
 
 
 def older(name: str, cell: sample.Row, **params: object) -> sample.Row:
@@ -42,11 +31,11 @@ def with_interval(cell: sample.Row) -> sample.Row:
 
 
 @pytest.mark.parametrize("rows_of_experiment", [False, True])
-def test_tiles_is_a_map_of_keys_by_queries(tmp_path: Path, rows_of_experiment: bool) -> None:
+def test_tiles_is_a_map_of_keys_by_queries(rows_of_experiment: bool) -> None:
     rows = [with_interval(cell) for cell in sizes()]
     if rows_of_experiment:
         rows = [older("tiles", cell, d=64) for cell in rows]
-    results = file_of(tmp_path, "tiles", rows)
+    results = sample.results(*rows, experiment="tiles")
     ax, _ = tiles.tiles(results).axes
     assert ax.get_title(loc="left") == "d = 64 (flash: 85.0)"
     (image,) = ax.images
@@ -71,7 +60,7 @@ def test_tiles_is_a_map_of_keys_by_queries(tmp_path: Path, rows_of_experiment: b
 
 
 @pytest.mark.parametrize("rows_of_experiment", [False, True])
-def test_layouts_has_a_point_each(tmp_path: Path, rows_of_experiment: bool) -> None:
+def test_layouts_has_a_point_each(rows_of_experiment: bool) -> None:
     """Rounds 1 and 2 take twice and three times as long, whatever the layout."""
     rounds = np.array([1e-3, 2e-3, 3e-3])
     rows = [
@@ -83,7 +72,7 @@ def test_layouts_has_a_point_each(tmp_path: Path, rows_of_experiment: bool) -> N
     ]  # fmt: skip
     if rows_of_experiment:
         rows = [older("layouts", cell, addresses="fixed") for cell in rows]
-    flash, split = layouts.layouts(file_of(tmp_path, "layouts", rows)).axes
+    flash, split = layouts.layouts(sample.results(*rows, experiment="layouts")).axes
     assert [ax.get_title(loc="left") for ax in (flash, split)] == ["flash/avx2", "split_kv/avx2"]
     points = [line for line in flash.lines if line.get_marker() == "o"]
     assert [list(line.get_xdata()) for line in points] == [
@@ -119,15 +108,15 @@ def test_a_layout_that_is_slower_is_beyond_chance() -> None:
     assert np.isnan(layouts.judge(again, None).chance)
 
 
-def test_findings_name_what_moves(tmp_path: Path) -> None:
+def test_findings_name_what_moves() -> None:
     rows = [
         sample.cell(list(np.exp(times)), kernel=f"flash_{factor}_{i}")
         for factor, seed, slower in (("again", 1, 0.0), ("stack", 2, 0.0), ("code", 3, 0.05))
         for i, times in enumerate(drawn(0.002, seed) + slower * np.eye(1, 6).T)
     ]
-    still = list(layouts.findings(file_of(tmp_path, "layouts", rows[:12])))
+    still = list(layouts.findings(sample.results(*rows[:12], experiment="layouts")))
     assert still[-1] == "flash/avx2: no layout moves its time beyond chance."
-    nothing, stack, code, last = layouts.findings(file_of(tmp_path, "layouts", rows))
+    nothing, stack, code, last = layouts.findings(sample.results(*rows, experiment="layouts"))
     assert nothing.startswith("flash/avx2, nothing: the farthest two of 6 layouts are 0.")
     assert "by chance" in stack
     assert "code: the farthest two of 6 layouts are 5." in code

@@ -9,24 +9,7 @@ from attntools.experiments import experiment_words
 from attntools.plot import plot
 from attntools.results.results import read
 from conftest import Tool
-from matplotlib.axes import Axes
-
-WORDS = ["the", "cat", "costs", "$5"]
-
-
-def softmax(shape: tuple[int, ...]) -> np.ndarray:
-    x = np.exp(np.random.default_rng(1).normal(size=shape))
-    return (x / x.sum(axis=-1, keepdims=True)).astype(np.float32)
-
-
-def shown(ax: Axes) -> np.ma.MaskedArray:
-    """The matrix of a panel."""
-    (image,) = ax.images
-    return image.get_array()
-
-
-def labels(axis: object) -> list[str]:
-    return [text.get_text() for text in axis.get_ticklabels()]
+from drawn import WORDS, labels, shown, softmax
 
 
 def rows(layer: str, heads: int = 1) -> list[dict[str, object]]:
@@ -82,7 +65,7 @@ def test_figures_of_the_experiment(tool: Tool, tmp_path: Path) -> None:
         f"experiment-{n}" for n in ("words", *drawn)]  # fmt: skip
 
 
-def test_matrices_of_one_kind_share_their_colours(tmp_path: Path) -> None:
+def test_matrices_of_one_kind_share_their_colours() -> None:
     """So that scores and scaled scores look different."""
     made = rows("sentence")
     elements = {
@@ -94,7 +77,7 @@ def test_matrices_of_one_kind_share_their_colours(tmp_path: Path) -> None:
         elements["scores"][i][:] = [8.0, -4.0, 2.0, 0.0]
         elements["scaled scores"][i][:] = [4.0, -2.0, 1.0, 0.0]
     elements["V"][0][0] = -3.0
-    fig = experiment_words.words(read(sample.write(tmp_path / "a", sample.session(), *made)))
+    fig = experiment_words.words(sample.results(*made))
     limits = [ax.images[0].get_clim() for ax in fig.axes]
     names = list(experiment_words.STEPS)
     assert {limits[names.index(m)] for m in ("scores", "scaled scores")} == {(-8, 8)}
@@ -107,7 +90,7 @@ def test_matrices_of_one_kind_share_their_colours(tmp_path: Path) -> None:
     )
 
 
-def test_ten_long_words_fit(tmp_path: Path) -> None:
+def test_ten_long_words_fit() -> None:
     long = ["uncharacteristically", "更完善的联邦制度", *(f"word{i}" for i in range(8))]
     made = sample.experiment("words", {"part": "tokens", "layer": "sentence"}, tokens=long,
                              places=list(range(10)), count=10, heads=1, d=2)  # fmt: skip
@@ -122,9 +105,7 @@ def test_ten_long_words_fit(tmp_path: Path) -> None:
         for m, shape in shapes.items()
     ]  # fmt: skip
     del matrices[0]["params"]["head"]
-    fig = experiment_words.words(
-        read(sample.write(tmp_path / "a", sample.session(), made, *matrices))
-    )
+    fig = experiment_words.words(sample.results(made, *matrices))
     fig.canvas.draw()
     for ax in fig.axes:
         left = min(t.get_window_extent().x0 for t in ax.get_yticklabels())

@@ -17,11 +17,6 @@ ROW = {
 }
 
 
-def alike(median: float, count: int = 8) -> list[float]:
-    """Launches that hardly differ."""
-    return [median * (1 + 0.001 * (i % 3)) for i in range(count)]
-
-
 def page(tool: Tool, tmp_path: Path, *rows: sample.Row, row: int = 1) -> dict[str, list[str]]:
     """What is said, line by line, of each label."""
     path = sample.write(tmp_path / "a.jsonl", sample.session(), *rows)
@@ -37,7 +32,9 @@ def page(tool: Tool, tmp_path: Path, *rows: sample.Row, row: int = 1) -> dict[st
 
 def test_rows_of_two_settings_are_told_apart(tool: Tool, tmp_path: Path) -> None:
     path = sample.write(
-        tmp_path / "a.jsonl", sample.session(), *sample.settings(alike(1e-3), alike(2e-3))
+        tmp_path / "a.jsonl",
+        sample.session(),
+        *sample.settings(sample.alike(1e-3), sample.alike(2e-3)),
     )
     rows = [line.split("  ") for line in tool(explain, path).out.splitlines()]
     assert [[cell.strip() for cell in row if cell][2] for row in rows[-2:]] == [
@@ -50,11 +47,11 @@ def test_a_row_that_could_be_faster(tool: Tool, tmp_path: Path) -> None:
     said = page(
         tool,
         tmp_path,
-        sample.cell(alike(1.2e-3), kernel="tiled", threads=2, busy_s=0.9e-3, barrier_s=0.3e-3,
-                    flags=["outliers", "preempted"], thread_busy_s=[1e-3, 8e-4], chosen=True,
-                    **ROW),
-        sample.cell(alike(1e-3), threads=2),
-        sample.cell(alike(0.8e-3), kernel="tiled", threads=1, **ROW),
+        sample.cell(sample.alike(1.2e-3), kernel="tiled", threads=2, busy_s=0.9e-3,
+                    barrier_s=0.3e-3, flags=["outliers", "preempted"],
+                    thread_busy_s=[1e-3, 8e-4], chosen=True, **ROW),
+        sample.cell(sample.alike(1e-3), threads=2),
+        sample.cell(sample.alike(0.8e-3), kernel="tiled", threads=1, **ROW),
     )  # fmt: skip
     assert said["limit"][0] == (
         "compute bound: 128 flops for each byte that must be moved, and here the multiply-adds "
@@ -122,8 +119,8 @@ def test_each_advice_needs_its_number(
     tool: Tool, tmp_path: Path, changes: sample.Row, says: str
 ) -> None:
     more = ROW | {"threads": 2} | changes
-    medians = more.pop("medians", alike(1e-3))
-    slower = sample.cell(alike(1), kernel="naive", threads=more["threads"])
+    medians = more.pop("medians", sample.alike(1e-3))
+    slower = sample.cell(sample.alike(1), kernel="naive", threads=more["threads"])
     said = page(tool, tmp_path, sample.cell(medians, **more), slower)
     assert said["try"] == [says]
     assert said["others"][-1] == "no other row of this case has a lower median"
@@ -133,9 +130,9 @@ def test_advice_does_not_contradict_the_file(tool: Tool, tmp_path: Path) -> None
     """Threads that wait, where split_kv and one thread were found slower."""
     waits = {"busy_s": 1e-3, "barrier_s": 1e-3}
     rows = (
-        sample.cell(alike(1e-3), threads=2, **waits, **ROW),
-        sample.cell(alike(3e-3), threads=2, kernel="split_kv", **waits, **ROW),
-        sample.cell(alike(2e-3), threads=1, **ROW),
+        sample.cell(sample.alike(1e-3), threads=2, **waits, **ROW),
+        sample.cell(sample.alike(3e-3), threads=2, kernel="split_kv", **waits, **ROW),
+        sample.cell(sample.alike(2e-3), threads=1, **ROW),
     )
     assert page(tool, tmp_path, *rows)["try"] == ["nothing that these numbers support"]
     said = page(tool, tmp_path, *rows, row=2)["try"]
@@ -148,8 +145,11 @@ def test_advice_does_not_contradict_the_file(tool: Tool, tmp_path: Path) -> None
 
 def test_at_the_limit_a_faster_row_is_not_denied(tool: Tool, tmp_path: Path) -> None:
     full = ROW | {"bound_by": "bandwidth", "fraction_of_bandwidth": 0.95}
-    rows = (sample.cell(alike(2e-3), threads=1, **full), sample.cell(alike(1e-3), threads=2))
-    said = page(tool, tmp_path, *rows, sample.cell(alike(1), kernel="naive"))["try"]
+    rows = (
+        sample.cell(sample.alike(2e-3), threads=1, **full),
+        sample.cell(sample.alike(1e-3), threads=2),
+    )
+    said = page(tool, tmp_path, *rows, sample.cell(sample.alike(1), kernel="naive"))["try"]
     assert said == [
         "--threads 2: 2.00 x as fast in this file",
         "fewer bytes of K and V (16 bits, int8, fewer KV heads): at 95 % of its limit",
@@ -161,7 +161,10 @@ def test_huge_pages_are_not_proposed_where_they_were_no_faster(tool: Tool, tmp_p
         "bound_by": "bandwidth",
         "ceiling": {"fma_gflops": 1, "read_gbytes_per_s": 40, "read_in_place_gbytes_per_s": 25},
     }
-    rows = (sample.cell(alike(1e-3), **slow), sample.cell(alike(1e-3), huge_pages=True, **slow))
+    rows = (
+        sample.cell(sample.alike(1e-3), **slow),
+        sample.cell(sample.alike(1e-3), huge_pages=True, **slow),
+    )
     assert any(line.startswith("--huge-pages") for line in page(tool, tmp_path, rows[0])["try"])
     assert not any("huge" in line for line in page(tool, tmp_path, *rows)["try"])
 
@@ -192,12 +195,12 @@ def test_the_librarys_choice_is_named(tool: Tool, tmp_path: Path) -> None:
 def test_a_ratio_is_said_once(tool: Tool, tmp_path: Path) -> None:
     """Round by round 1.20, by medians too; on two threads another row is the fastest."""
     rows = [
-        sample.cell(alike(1.2e-3), kernel="tiled", **ROW),
-        sample.cell(alike(1e-3), chosen=True, **ROW),
+        sample.cell(sample.alike(1.2e-3), kernel="tiled", **ROW),
+        sample.cell(sample.alike(1e-3), chosen=True, **ROW),
     ]
     this = "this row takes 1.20 x as long, round by round [1.20 to 1.20]"
     assert page(tool, tmp_path, *rows)["others"][1:] == [this, "the library chooses flash/avx2"]
-    rows.append(sample.cell(alike(0.6e-3), threads=2, chosen=True, **ROW))
+    rows.append(sample.cell(sample.alike(0.6e-3), threads=2, chosen=True, **ROW))
     assert page(tool, tmp_path, *rows)["others"][1:] == [
         this,
         "the lowest median of this case: flash/avx2 on 2 threads, 601 us, 2.00 x as fast as this "
@@ -227,15 +230,15 @@ def test_a_cause_is_named_where_both_rows_show_it(
     tool: Tool, tmp_path: Path, slow: sample.Row, fast: sample.Row, says: str | None
 ) -> None:
     rows = (
-        sample.cell(alike(2e-3), kernel="tiled", threads=2, **ROW | slow),
-        sample.cell(alike(1e-3), threads=2, **ROW | fast),
+        sample.cell(sample.alike(2e-3), kernel="tiled", threads=2, **ROW | slow),
+        sample.cell(sample.alike(1e-3), threads=2, **ROW | fast),
     )
     for row, name in ((1, "what"), (2, "tiled/avx2")):
         said = page(tool, tmp_path, *rows, row=row)["others"]
         assert [line for line in said if " differs: " in line] == (
             [f"{name} differs: {says}"] if says else []
         )
-    tie = sample.cell(alike(1e-3), kernel="tiled", threads=2, **ROW | slow)
+    tie = sample.cell(sample.alike(1e-3), kernel="tiled", threads=2, **ROW | slow)
     assert not any("differs" in line for line in page(tool, tmp_path, tie, rows[1])["others"])
 
 
@@ -263,13 +266,13 @@ def test_a_faster_neighbour_must_be_certain(tool: Tool, tmp_path: Path) -> None:
 
 def test_another_kernel_on_other_threads(tool: Tool, tmp_path: Path) -> None:
     """As certain as a change of one of the two must be."""
-    slow = sample.cell(alike(2e-3), kernel="tiled", threads=2, **ROW)
-    fast = sample.cell(alike(1e-3), threads=1)
+    slow = sample.cell(sample.alike(2e-3), kernel="tiled", threads=2, **ROW)
+    fast = sample.cell(sample.alike(1e-3), threads=1)
     says = "--kernel flash/avx2 --threads 1: 2.00 x as fast in this file"
     assert says in page(tool, tmp_path, slow, fast)["try"]
     loud = sample.cell([0.5e-3, 5e-3] * 4, threads=1)
     assert not any("flash" in line for line in page(tool, tmp_path, slow, loud)["try"])
-    again = sample.cell(alike(1e-3), threads=1, kernel="tiled")
+    again = sample.cell(sample.alike(1e-3), threads=1, kernel="tiled")
     assert says.replace("kernel flash/avx2 --", "") in page(tool, tmp_path, slow, again)["try"]
 
 

@@ -21,7 +21,6 @@ from attntools.gate import gate, gate_builds, gate_launch, gate_pace, gating
 from attntools.gate.gate_builds import Build
 from attntools.gate.gate_pairs import Plan, Samples, pilot, run_pairs
 from attntools.results.cells import Identity
-from attntools.results.results import read
 from conftest import Outcome, Tool
 
 ONCE = ("--sessions", "1")  # noisy fakes do not become quieter
@@ -587,7 +586,7 @@ def test_the_file_of_a_cell(tmp_path: Path) -> None:
 # ---- the statistics of a gate --------------------------------------------------------------------
 
 
-def samples_of(tmp_path: Path, ratio: float, noise: float, seed: int, n: int = 20) -> Samples:
+def samples_of(ratio: float, noise: float, seed: int, n: int = 20) -> Samples:
     rng = np.random.default_rng(seed)
     rows = [sample.cell([1e-3 * math.exp(noise * z)]) for z in rng.standard_normal(2 * n)]
     cells = []
@@ -596,22 +595,20 @@ def samples_of(tmp_path: Path, ratio: float, noise: float, seed: int, n: int = 2
             time = json.loads(json.dumps(row["time"]))
             time["p05_s"] *= ratio
             row = row | {"time": time}
-        path = sample.write(tmp_path / "x.jsonl", sample.session(), row)
-        (cell,) = read(path).cells.values()
-        cells.append(cell)
+        cells += sample.results(row).timed
     return Samples(list(zip(cells[::2], cells[1::2], strict=True)))
 
 
-def test_same_side_is_taken_within_blocks(tmp_path: Path) -> None:
-    samples = samples_of(tmp_path, 2.0, 0.0, 1, n=4)
+def test_same_side_is_taken_within_blocks() -> None:
+    samples = samples_of(2.0, 0.0, 1, n=4)
     assert samples.log_ratios() == pytest.approx([math.log(2)] * 4)
     assert samples.same_side() == pytest.approx([0.0] * 4)
 
 
-def test_noise_floor_raises_the_threshold(tmp_path: Path) -> None:
-    (identity,) = {c.identity for c, _ in samples_of(tmp_path, 1, 0, 1, 1).pairs}
-    (quiet,) = gating.judge({identity: samples_of(tmp_path, 1.03, 0.001, 1)}, 0.02)
-    (loud,) = gating.judge({identity: samples_of(tmp_path, 1.03, 0.1, 1)}, 0.02)
+def test_noise_floor_raises_the_threshold() -> None:
+    (identity,) = {c.identity for c, _ in samples_of(1, 0, 1, 1).pairs}
+    (quiet,) = gating.judge({identity: samples_of(1.03, 0.001, 1)}, 0.02)
+    (loud,) = gating.judge({identity: samples_of(1.03, 0.1, 1)}, 0.02)
     assert quiet.verdict is Verdict.SLOWER
     assert quiet.threshold == pytest.approx(math.log(1.02))
     assert loud.verdict is not Verdict.SLOWER
@@ -621,9 +618,9 @@ def test_noise_floor_raises_the_threshold(tmp_path: Path) -> None:
     assert not gating.too_noisy(quiet, 0.01)  # SLOWER is an answer
 
 
-def test_figures_agree_with_the_change(tmp_path: Path) -> None:
+def test_figures_agree_with_the_change() -> None:
     """Of pairs in a machine that speeds up the medians of the sides differ otherwise."""
-    samples = samples_of(tmp_path, 1.0, 0.0, 1, 9)
+    samples = samples_of(1.0, 0.0, 1, 9)
     for i, (base, new) in enumerate(samples.pairs):
         slow = 1.3 if i < 5 else 1.0
         drift = 1.0 if i == 4 else slow  # the new side's middle launch already had the fast machine
@@ -636,7 +633,7 @@ def test_figures_agree_with_the_change(tmp_path: Path) -> None:
     assert judged.new_s == pytest.approx(1.01 * judged.base_s)
 
 
-def test_explanation_names_what_was_not_measured(tmp_path: Path) -> None:
-    text = "; ".join(gating.explain(samples_of(tmp_path, 1.03, 0.001, 1, 2)))
+def test_explanation_names_what_was_not_measured() -> None:
+    text = "; ".join(gating.explain(samples_of(1.03, 0.001, 1, 2)))
     assert text.startswith("frequency (multiply-add rate beside the samples) +0.0 %; not measured")
     assert "instructions" in text.split("not measured")[1]

@@ -1,26 +1,21 @@
 """The figure of what options cost: each case against the plain one of its size."""
 
-from pathlib import Path
-
 import pytest
 import sample
 from attntools.plot import costs
 from attntools.results.cells import Results
-from attntools.results.results import read
-
-LAUNCHES = [0.98, 0.99, 1.0, 1.0, 1.01, 1.02]
 
 
 def row(case: str, ms: float, gflop: float, kernel: str = "flash", threads: int = 1) -> sample.Row:
     """A cell whose useful work is `gflop`."""
-    medians = [ms * 1e-3 * x for x in LAUNCHES]
+    medians = sample.alike(ms * 1e-3)
     made = sample.cell(medians, kernel=kernel, threads=threads, case=case)
     problem = made["problem"] + f",scale={1 + len(case)}"  # another identity for each case
     return made | {"problem": problem, "gflops": gflop / (ms * 1e-3)}
 
 
 @pytest.fixture
-def results(tmp_path: Path) -> Results:
+def results() -> Results:
     rows = [
         row("mask-s64", 1.0, 1.0),
         row("mask-s64-window8", 0.5, 0.4),
@@ -32,7 +27,7 @@ def results(tmp_path: Path) -> Results:
         row("mask-s64-bias", 8.0, 1.0, kernel="naive"),  # no plain case
         row("mask-s64-bias", 1.0, 1.0, threads=2),
     ]
-    return read(sample.write(tmp_path / "a.jsonl", sample.session(), *rows))
+    return sample.results(*rows)
 
 
 def test_shares_of_the_plain_case(results: Results) -> None:
@@ -46,13 +41,13 @@ def test_shares_of_the_plain_case(results: Results) -> None:
     assert all(c.lo <= c.share <= c.hi for c in found.values())
 
 
-def test_each_setting_has_its_own_plain_case(tmp_path: Path) -> None:
+def test_each_setting_has_its_own_plain_case() -> None:
     rows = [
         row(case, ms, 1.0) | {"setting": name} | sample.SETTINGS[name]
         for case, times in (("mask-s64", (1.0, 2.0)), ("mask-s64-bias", (1.25, 8.0)))
         for name, ms in zip(sample.SETTINGS, times, strict=True)
     ]
-    found = costs.costs(read(sample.write(tmp_path / "a.jsonl", sample.session(), *rows)))
+    found = costs.costs(sample.results(*rows))
     assert {c.cell.setting: round(c.share, 6) for c in found} == {"base": 0.8, "new": 0.25}
 
 
@@ -64,6 +59,5 @@ def test_the_figure_has_a_row_a_case(results: Results) -> None:
     assert sorted(round(float(line.get_xdata()[0]), 6) for line in points) == [25, 64, 80, 80]
 
 
-def test_no_figure_without_a_plain_case(tmp_path: Path) -> None:
-    path = sample.write(tmp_path / "b.jsonl", sample.session(), row("mask-s64", 1.0, 1.0))
-    assert costs.figure(read(path)) is None
+def test_no_figure_without_a_plain_case() -> None:
+    assert costs.figure(sample.results(row("mask-s64", 1.0, 1.0))) is None

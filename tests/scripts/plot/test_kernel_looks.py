@@ -1,11 +1,8 @@
 """A kernel has the same colour and mark in every figure, apart from the others' without colour."""
 
-from pathlib import Path
-
 import sample
 from attntools.experiments import experiment_costs
 from attntools.plot import changes, costs, figures, kernel_looks, lengths, rivals, speedup, style
-from attntools.results.results import read
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
@@ -22,14 +19,11 @@ def drawn(fig: Figure) -> dict[str, tuple[object, object]]:
     }
 
 
-def test_figures_of_one_file_and_of_another_agree(tmp_path: Path) -> None:
+def test_figures_of_one_file_and_of_another_agree() -> None:
     """Whichever kernels a file has, in whichever order, and whatever the figure shows."""
     few = [sample.cell(s=s, kernel=k) for s in (64, 128, 256) for k in NAMES[:2]]
     more = [sample.cell(s=s, kernel=k) for s in (64, 128, 256) for k in NAMES[::-1]]
-    files = [
-        read(sample.write(tmp_path / f"{n}.jsonl", sample.session(experiment="memory"), *rows))
-        for n, rows in enumerate((few, more))
-    ]
+    files = [sample.results(*rows, experiment="memory") for rows in (few, more)]
     (family,) = figures.families(files[1])
     found = [drawn(lengths.times(file)) for file in files]
     found.append(drawn(experiment_costs.memory(files[1])))
@@ -44,13 +38,13 @@ def test_figures_of_one_file_and_of_another_agree(tmp_path: Path) -> None:
     assert len(blue) == 1
 
 
-def test_rivals_and_options_have_the_kernels_colours(tmp_path: Path) -> None:
+def test_rivals_and_options_have_the_kernels_colours() -> None:
     rows = [
         sample.cell(kernel="flash", group="ours", s=64),
         sample.cell([2e-3] * 8, kernel="gemm", group="rivals", s=64),
         sample.cell(kernel="flash", case="prefill-f32-s64-d64-alibi", s=65),
     ]
-    file = read(sample.write(tmp_path / "a.jsonl", sample.session(), *rows))
+    file = sample.results(*rows)
     look = kernel_looks.looks(["gemm"])["gemm"]
     assert drawn(rivals.rivals(file)) == {"gemm": (look.colour, look.marker)}
     assert drawn(costs.figure(file)) == {"flash": (style.COLOURS[0], "o")}
@@ -66,7 +60,7 @@ def test_looks_are_told_apart_without_colour() -> None:
     assert len({(look.marker, str(look.line)) for look in many}) == 144
 
 
-def test_what_is_no_kernel_has_no_kernels_colour(tmp_path: Path) -> None:
+def test_what_is_no_kernel_has_no_kernels_colour() -> None:
     """Thresholds, kinds of cases and verdicts; muted colours lie apart from all of kernels'."""
     apart = [
         max(abs(x - y) for x, y in zip(to_rgb(one), to_rgb(other), strict=True))
@@ -81,7 +75,7 @@ def test_what_is_no_kernel_has_no_kernels_colour(tmp_path: Path) -> None:
         for t in (0, 8)
     ]  # fmt: skip
     cells = [sample.cell(kernel=k, group=g) for k, g in (("flash", "ours"), ("gemm", "rivals"))]
-    file = read(sample.write(tmp_path / "a.jsonl", sample.session(), *cells, *rows))
+    file = sample.results(*cells, *rows)
     for found in (experiment_costs.rescale(file), speedup.figure(file)):
         (known,) = found.legends
         assert {line.get_color() for line in known.legend_handles} <= {*style.NEUTRAL}

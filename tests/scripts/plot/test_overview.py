@@ -38,8 +38,8 @@ def rows() -> list[sample.Row]:
 
 
 @pytest.fixture
-def results(tmp_path: Path) -> Results:
-    return read(sample.write(tmp_path / "a.jsonl", sample.session(), *rows()))
+def results() -> Results:
+    return sample.results(*rows())
 
 
 def lines(ax: Axes, colour: str) -> list[Line2D]:
@@ -78,10 +78,10 @@ def test_an_interval_is_that_of_the_time_upside_down(results: Results) -> None:
     assert list(interval.get_xdata()) == [64, 64]
 
 
-def test_a_point_without_interval_is_hollow(tmp_path: Path) -> None:
+def test_a_point_without_interval_is_hollow() -> None:
     few = [decode("gemm", s, 0.3, time=sample.cell([1e-3] * 3)["time"]) for s in LENGTHS]
-    file = sample.write(tmp_path / "b", sample.session(), *rows(), *few)
-    _, right = overview.overview(read(file)).axes
+    file = sample.results(*rows(), *few)
+    _, right = overview.overview(file).axes
     gemm, split = (lines(right, colour_of(right, name)) for name in ("gemm", "split_kv"))
     assert len(gemm) == 1 + 3  # the line and its points
     assert len(split) == 1 + 2 * 3  # and their intervals
@@ -90,17 +90,17 @@ def test_a_point_without_interval_is_hollow(tmp_path: Path) -> None:
     assert "hollow: too few launches" in texts(right.figure)[1]
 
 
-def test_the_largest_group_is_drawn_and_named(tmp_path: Path) -> None:
+def test_the_largest_group_is_drawn_and_named() -> None:
     more = [prefill(k, s, 0.5, threads=2) for k in ("flash", "naive", "gemm") for s in LENGTHS]
-    file = sample.write(tmp_path / "b", sample.session(), *rows(), *more)
-    left, right = overview.overview(read(file)).axes
+    file = sample.results(*rows(), *more)
+    left, right = overview.overview(file).axes
     assert left.get_xlabel().endswith("\nh=8, d=64, dtype=f32, 2 threads")
     assert right.get_xlabel().endswith("\nhq=8, hkv=2, d=64, dtype=bf16, 1 thread")
 
 
-def test_a_kernel_with_two_variants_is_named_with_them(tmp_path: Path) -> None:
+def test_a_kernel_with_two_variants_is_named_with_them() -> None:
     other = [prefill("flash", s, 0.7, isa="avx512") for s in LENGTHS]
-    fig = overview.overview(read(sample.write(tmp_path / "b", sample.session(), *rows(), *other)))
+    fig = overview.overview(sample.results(*rows(), *other))
     (legend,) = fig.legends
     assert sorted(text.get_text() for text in legend.get_texts()) == [
         "flash/avx2", "flash/avx512", "naive", "split_kv",
@@ -131,9 +131,9 @@ def test_it_needs_both_halves(tool: Tool, tmp_path: Path) -> None:
     assert outcome.err.startswith(f"plot: {file}: no data for overview")
 
 
-def test_it_is_written_as_overview(tool: Tool, results: Results, tmp_path: Path) -> None:
-    out = tmp_path / "docs"
-    outcome = tool(plot, results.path, "--kind", "overview", "--format", "svg", "--output", out)
+def test_it_is_written_as_overview(tool: Tool, tmp_path: Path) -> None:
+    file, out = sample.write(tmp_path / "a.jsonl", sample.session(), *rows()), tmp_path / "docs"
+    outcome = tool(plot, file, "--kind", "overview", "--format", "svg", "--output", out)
     assert outcome.out.split() == [str(out / "overview.svg")]
     svg = (out / "overview.svg").read_text()
     assert "multiply-add ceiling" in svg

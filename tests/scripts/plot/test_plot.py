@@ -56,7 +56,7 @@ def test_families_need_three_lengths(results: Results) -> None:
     ]
 
 
-def test_what_was_measured_otherwise_is_a_series_of_its_own(tmp_path: Path) -> None:
+def test_what_was_measured_otherwise_is_a_series_of_its_own() -> None:
     """Cells that differ in how they were measured only: never points of one line."""
     ways = {
         "flash/avx2": {"memory": "first-touch", "huge_pages": False},
@@ -72,7 +72,7 @@ def test_what_was_measured_otherwise_is_a_series_of_its_own(tmp_path: Path) -> N
         for n, more in enumerate(ways.values(), 1)
         for s in (64, 128, 256)
     ]
-    file = read(sample.write(tmp_path / "m", sample.session(), *rows))
+    file = sample.results(*rows)
     (family,) = figures.families(file)
     drawn = figures.over_length(file, family).axes[1].lines
     assert {line.get_label(): len(line.get_xdata()) for line in drawn if line.get_marker() != "None"
@@ -96,9 +96,9 @@ def test_heat_map_marks_what_has_no_time(results: Results) -> None:
     assert texts[1] == f"{share:.0f}"
 
 
-def test_a_long_heat_map_has_pages(tmp_path: Path) -> None:
+def test_a_long_heat_map_has_pages() -> None:
     rows = [sample.cell(s=s) for s in range(1, 48)]
-    file = read(sample.write(tmp_path / "a.jsonl", sample.session(), *rows))
+    file = sample.results(*rows)
     assert [len(page) for page in figures.heat_pages(file, 1)] == [40, 7]
     assert [name for name, _ in plot.draw(file, ["heat"])] == ["heat-1", "heat-1-2"]
 
@@ -171,7 +171,7 @@ def test_no_picture_is_larger_than_2000_pixels(tmp_path: Path) -> None:
         for s in range(1, 126) for kernel in ("flash", "naive", "gemm", "online")
         for threads in (1, 2)
     ]  # fmt: skip
-    file = read(sample.write(tmp_path / "a.jsonl", sample.session(), *rows))
+    file = sample.results(*rows)
     for name, fig in plot.draw(file, list(plot.SESSION)):
         (path,) = style.save(fig, tmp_path / name, ["png"])
         height, width = imread(path).shape[:2]

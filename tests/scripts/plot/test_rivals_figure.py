@@ -9,11 +9,9 @@ from attntools.results.cells import Results
 from attntools.results.results import read
 from conftest import Tool
 
-LAUNCHES = [0.98, 0.99, 1.0, 1.0, 1.01, 1.02]
-
 
 def row(kernel: str, group: str, ms: float, **changes: object) -> sample.Row:
-    return sample.cell([ms * 1e-3 * x for x in LAUNCHES], kernel=kernel, group=group, **changes)
+    return sample.cell(sample.alike(ms * 1e-3), kernel=kernel, group=group, **changes)
 
 
 @pytest.fixture
@@ -84,37 +82,37 @@ def test_the_fastest_rival_has_its_look_and_the_rest_are_faint(results: Results)
     )
 
 
-def test_of_too_many_cases_an_even_choice_is_drawn(tmp_path: Path) -> None:
+def test_of_too_many_cases_an_even_choice_is_drawn() -> None:
     rows = [
         row(k, g, 1.0, s=s)
         for s in range(1, 201)
         for k, g in (("flash", "ours"), ("gemm", "rivals"))
     ]
-    fig = rivals.rivals(read(sample.write(tmp_path / "a", sample.session(), *rows)))
+    fig = rivals.rivals(sample.results(*rows))
     names = [t.get_text() for t in fig.axes[0].get_yticklabels()]
     assert (len(names), names[0], names[-1]) == (45, "prefill-f32-s1-d64", "prefill-f32-s200-d64")
     assert "45 of 200 cases" in fig.texts[1].get_text().replace("\n", " ")
     assert fig.get_figheight() < 12
 
 
-def ticks_over(tmp_path: Path, ratio: float) -> tuple[list[float], tuple[float, float]]:
+def ticks_over(ratio: float) -> tuple[list[float], tuple[float, float]]:
     """Ticks and ends of the axis where the slowest rival takes `ratio` times as long."""
     noisy = [ratio * x for x in (0.01, 1.0, 100.0)]
     slow = sample.cell([1e-3 * x for x in noisy], kernel="torch", group="rivals")
     ours = sample.cell([1e-3, 1e-3, 1e-3], kernel="flash", group="ours")
-    results = read(sample.write(tmp_path / "c.jsonl", sample.session(), ours, slow))
+    results = sample.results(ours, slow)
     (ax,) = rivals.rivals(results).axes
     return list(ax.get_xticks()), ax.get_xlim()
 
 
-def test_the_axis_goes_as_far_as_the_ratios(tmp_path: Path) -> None:
-    assert ticks_over(tmp_path, 4.0) == ([1, 1.5, 2, 3, 5], (0.9, pytest.approx(5.2)))
-    assert ticks_over(tmp_path, 200.0) == ([1, 3, 10, 30, 100], (0.9, pytest.approx(260)))
+def test_the_axis_goes_as_far_as_the_ratios() -> None:
+    assert ticks_over(4.0) == ([1, 1.5, 2, 3, 5], (0.9, pytest.approx(5.2)))
+    assert ticks_over(200.0) == ([1, 3, 10, 30, 100], (0.9, pytest.approx(260)))
 
 
 def test_a_file_without_rivals_has_no_figure(tmp_path: Path, tool: Tool, path: Path) -> None:
-    alone = sample.write(tmp_path / "b.jsonl", sample.session(), row("flash", "ours", 1.0))
-    assert rivals.rivals(read(alone)) is None
+    alone = sample.results(row("flash", "ours", 1.0))
+    assert rivals.rivals(alone) is None
     outcome = tool(plot, path, "--kind", "rivals", "--output", tmp_path / "out", "--format", "png")
     assert outcome.code == 0
     assert (tmp_path / "out" / "rivals.png").stat().st_size > 1000

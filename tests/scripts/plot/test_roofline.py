@@ -1,26 +1,24 @@
 """The roofline places cells by what they compute and read, and its labels do not collide."""
 
 import itertools
-from pathlib import Path
 
 import pytest
 import sample
 from attntools.plot import roofline
 from attntools.results.cells import Results
-from attntools.results.results import read
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
 
 @pytest.fixture
-def results(tmp_path: Path) -> Results:
+def results() -> Results:
     rows = [
         sample.cell([time * s * 1e-6] * 8, s=s, kernel=kernel)
         for s in (64, 128, 256)
         for kernel, time in (("flash", 2.0), ("naive", 8.0))
     ]
-    return read(sample.write(tmp_path / "a.jsonl", sample.session(), *rows))
+    return sample.results(*rows)
 
 
 def test_roofline_places_cells_by_flops_per_byte(results: Results) -> None:
@@ -33,13 +31,13 @@ def test_roofline_places_cells_by_flops_per_byte(results: Results) -> None:
     assert flash.get_ydata()[0] == pytest.approx(cell.number("gflops"))
 
 
-def test_the_roof_of_a_set_is_its_fastest_type(tmp_path: Path) -> None:
+def test_the_roof_of_a_set_is_its_fastest_type() -> None:
     def row(kernel: str, rate: float, s: int) -> sample.Row:
         ceiling = {"fma_gflops": rate, "read_gbytes_per_s": 40.0}
         return sample.cell(kernel=kernel, isa="avx512_bf16", s=s, ceiling=ceiling)
 
     rows = [row("flash", 236.0, 64), row("split_kv", 118.0, 64), row("split_kv", 118.0, 128)]
-    ax = roofline.figure(read(sample.write(tmp_path / "b", sample.session(), *rows))).axes[0]
+    ax = roofline.figure(sample.results(*rows)).axes[0]
     assert [t.get_text() for t in ax.texts if "FLOP" in t.get_text()] == [
         "avx512_bf16: 236 GFLOP/s"
     ]
@@ -74,9 +72,9 @@ def with_ceilings(threads: int, s: int, isa: str, fma: float, read: float) -> sa
         [(n, s, "avx512_bf16", 236.0 * n, 1.1e3 / s) for n in (1, 2, 4) for s in (1, 64, 16384)],
     ],
 )  # fmt: skip
-def test_labels_of_a_roofline_do_not_collide(tmp_path: Path, rows: list[tuple]) -> None:
+def test_labels_of_a_roofline_do_not_collide(rows: list[tuple]) -> None:
     lines = [with_ceilings(*row) for row in rows]
-    fig = roofline.figure(read(sample.write(tmp_path / "r", sample.session(), *lines)))
+    fig = roofline.figure(sample.results(*lines))
     found = texts_of(fig)
     labels = [(text, box) for text, box in found if text.endswith("/s")]
     panels = {f(row[0] for row in rows) for f in (min, max)}  # of three counts the outer two
@@ -95,9 +93,9 @@ def test_labels_of_a_roofline_do_not_collide(tmp_path: Path, rows: list[tuple]) 
     assert all(0 <= b.x0 < b.x1 <= width and 0 <= b.y0 < b.y1 <= height for _, b in labels)
 
 
-def test_roofline_without_a_ceiling_has_points(tmp_path: Path) -> None:
+def test_roofline_without_a_ceiling_has_points() -> None:
     row = sample.cell(ceiling={"fma_gflops": None, "read_gbytes_per_s": None})
-    fig = roofline.figure(read(sample.write(tmp_path / "r", sample.session(), row)))
+    fig = roofline.figure(sample.results(row))
     assert [text for text, _ in texts_of(fig)] == ["prefill-f32-s512-d64, flash 455 %"]
     assert len(fig.axes[0].lines) == 2  # the point, and the line from its name
 
@@ -107,7 +105,7 @@ def ends(rows: list[tuple], threads: int) -> tuple[float, float]:
     return min(reads), max(reads)
 
 
-def test_of_each_kind_the_case_farthest_from_the_roof_is_named(tmp_path: Path) -> None:
+def test_of_each_kind_the_case_farthest_from_the_roof_is_named() -> None:
     decode = "b=1,hq=8,hkv=8,sq=1,skv=64,d=64"
     rows = [
         sample.cell([1e-6] * 8, s=64, fraction_of_fma=0.5),
@@ -121,7 +119,7 @@ def test_of_each_kind_the_case_farthest_from_the_roof_is_named(tmp_path: Path) -
             fraction_of_bandwidth=0.75,
         ),
     ]
-    cells = read(sample.write(tmp_path / "a.jsonl", sample.session(), *rows)).timed
+    cells = sample.results(*rows).timed
     assert [text for text, _ in roofline.named(cells)] == [
         "prefill-f32-s128-d64, flash 40 %", "decode-f32-s64, flash 75 %",
     ]  # fmt: skip

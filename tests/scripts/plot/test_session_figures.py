@@ -1,7 +1,5 @@
 """The figures that tell a session show the numbers of the file."""
 
-from pathlib import Path
-
 import pytest
 import sample
 from attntools.plot import (
@@ -17,7 +15,6 @@ from attntools.plot import (
 )
 from attntools.plot.plot import SESSION
 from attntools.results.cells import Cell, Results
-from attntools.results.results import read
 from matplotlib.axes import Axes
 
 LAUNCHES = [0.8, 0.9, 1.0, 1.0, 1.1, 1.6]  # the interval is from the least to the largest
@@ -36,7 +33,7 @@ def decode(kernel: str, skv: int, ms: float, dtype: str = "f32") -> sample.Row:
 
 
 @pytest.fixture
-def results(tmp_path: Path) -> Results:
+def results() -> Results:
     rows = [
         *(row("flash", 1.0, s=s, fraction_of_fma=0.8) for s in (256, 512)),
         *(row("flash", 0.5, s=s, threads=2, fraction_of_fma=0.75) for s in (256, 512)),
@@ -51,7 +48,7 @@ def results(tmp_path: Path) -> Results:
     named = {k: v for k, v in rows[0].items() if k in ("case", "kernel", "isa", "threads")}
     twins = [{"type": "noise", "rounds": 6, "ratio": r, "detectable": d} | named
              for r, d in ((0.99, 0.05), (1.03, 0.1), (1.0, None))]  # fmt: skip
-    return read(sample.write(tmp_path / "a.jsonl", sample.session(), *rows, *twins))
+    return sample.results(*rows, *twins)
 
 
 def points(ax: Axes, label: str) -> list[tuple[float, float]]:
@@ -78,19 +75,17 @@ def titles(axes: list[Axes]) -> list[str]:
          "hq=4 hkv=2 sq=1 skv=9 d=8"),
     ],
 )  # fmt: skip
-def test_words_for_a_case(
-    tmp_path: Path, case: str, problem: str, kind: str, dtype: str, shape: str
-) -> None:
+def test_words_for_a_case(case: str, problem: str, kind: str, dtype: str, shape: str) -> None:
     made = sample.cell(case=case, problem=problem)
-    (cell,) = read(sample.write(tmp_path / "a", sample.session(), made)).timed
+    (cell,) = sample.results(made).timed
     assert (shapes.kind(cell), shapes.dtype(cell), shapes.shape(cell)) == (kind, dtype, shape)
 
 
-def test_a_kernel_is_named_with_its_variant_where_a_case_has_two(tmp_path: Path) -> None:
+def test_a_kernel_is_named_with_its_variant_where_a_case_has_two() -> None:
     rows = [sample.cell(isa=isa, kernel=k, s=s) for k, isa, s in (
         ("flash", "avx2", 64), ("flash", "avx512", 64), ("gemm", "avx2", 64), ("gemm", "avx512", 9)
     )]  # fmt: skip
-    cells = read(sample.write(tmp_path / "a", sample.session(), *rows)).timed
+    cells = sample.results(*rows).timed
     assert shapes.names(cells) == {
         "flash/avx2": "flash/avx2", "flash/avx512": "flash/avx512",
         "gemm/avx2": "gemm", "gemm/avx512": "gemm",
@@ -115,13 +110,13 @@ def test_of_too_many_shapes_an_even_choice_is_drawn() -> None:
     assert shapes.thinned([1, 2], 4) == [1, 2]
 
 
-def test_types_with_other_shapes_have_a_panel_of_their_own(tmp_path: Path) -> None:
+def test_types_with_other_shapes_have_a_panel_of_their_own() -> None:
     rows = [sample.cell(s=s) for s in (1, 2, 3)]
     rows += [
         sample.cell(problem=f"h=1,s={s},d=8,dtype=bf16", case=f"prefill-bf16-s{s}-d64")
         for s in (3, 8, 9)
     ]
-    panels = ceilings.split(read(sample.write(tmp_path / "a", sample.session(), *rows)).timed, 99)
+    panels = ceilings.split(sample.results(*rows).timed, 99)
     assert [(list(p.cells), p.rows) for p in panels] == [
         (["f32"], ["s1 d64", "s2 d64", "s3 d64"]), (["bf16"], ["s3 d64", "s8 d64", "s9 d64"]),
     ]  # fmt: skip
@@ -142,14 +137,14 @@ def test_speedup_is_of_the_fastest_of_ours_over_gemm_sorted(results: Results) ->
     assert one.get_xlabel() == "times as fast as gemm"
 
 
-def test_speedup_is_over_the_fastest_rival(tmp_path: Path) -> None:
+def test_speedup_is_over_the_fastest_rival() -> None:
     rows = [
         row("flash", 1.3, group="ours"),
         row("split_kv", 1.0, group="ours"), row("naive", 0.1, group="textbook"),
         row("gemm", 1.4, group="rivals"), row("torch", 1.2, group="rivals"),
         row("flash", 1.0, group="ours", s=64), row("torch", 3.0, group="rivals", s=64),
     ]  # fmt: skip
-    file = read(sample.write(tmp_path / "a", sample.session(), *rows))
+    file = sample.results(*rows)
     assert [(s.other.identity.kernel, round(s.ratio, 6)) for s in speedup.speedups(file)] == [
         ("torch", 1.2), ("torch", 3.0)
     ]  # fmt: skip
@@ -158,15 +153,15 @@ def test_speedup_is_over_the_fastest_rival(tmp_path: Path) -> None:
     assert [t.get_text() for t in ax.get_yticklabels()] == [
         "prefill-f32-s64-d64 (torch)", "prefill-f32-s512-d64 (torch)",
     ]  # fmt: skip
-    assert speedup.figure(read(sample.write(tmp_path / "b", sample.session(), rows[0]))) is None
+    assert speedup.figure(sample.results(rows[0])) is None
 
 
-def test_speedup_of_many_cases_is_a_distribution(tmp_path: Path) -> None:
+def test_speedup_of_many_cases_is_a_distribution() -> None:
     """A histogram by verdict, and below it the quantiles of all cells and of each kind."""
     ratios = [0.5] * 20 + [1.0] * 30 + [2.0] * 40 + [4.0] * 10
     rows = [row("flash", 1.0, s=s) for s in range(1, 101)]
     rows += [row("gemm", r, s=s) for s, r in enumerate(ratios, 1)]
-    fig = speedup.figure(read(sample.write(tmp_path / "a", sample.session(), *rows)))
+    fig = speedup.figure(sample.results(*rows))
     above, below = fig.axes
     heights: dict[str, float] = {}
     for bar in above.patches:
@@ -203,9 +198,9 @@ def test_titles_say_what_was_found(results: Results) -> None:
     }
 
 
-def test_times_are_per_pair(tmp_path: Path) -> None:
+def test_times_are_per_pair() -> None:
     rows = [row("flash", s * s * 1e-6, s=s) for s in (64, 128, 256)]
-    file = read(sample.write(tmp_path / "a", sample.session(), *rows))
+    file = sample.results(*rows)
     (ax,) = lengths.times(file).axes
     assert titles([ax]) == ["prefill, f32, d64"]
     # 1 ns for S * S pairs of each of 8 heads
@@ -256,10 +251,10 @@ def test_noise_is_of_twins_and_intervals(results: Results) -> None:
     ]  # fmt: skip
 
 
-def test_flags_are_counted(tmp_path: Path) -> None:
+def test_flags_are_counted() -> None:
     rows = [row("flash", 1.0, s=s, flags=flags) for s, flags in (
         (64, ["drift", "outliers"]), (128, ["drift"]), (256, []))]  # fmt: skip
-    _, ax = noise.figure(read(sample.write(tmp_path / "a", sample.session(), *rows))).axes
+    _, ax = noise.figure(sample.results(*rows)).axes
     assert [t.get_text() for t in ax.get_yticklabels()] == ["drift", "outliers"]
     assert [bar.get_width() for bar in ax.patches] == pytest.approx([200 / 3, 100 / 3])
 

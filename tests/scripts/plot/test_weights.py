@@ -7,16 +7,9 @@ import pytest
 import sample
 from attntools.plot import plot, style, weights
 from conftest import Tool
-from matplotlib.axes import Axes
+from drawn import WORDS, labels, shown, softmax
 from matplotlib.image import imread
 from safetensors.numpy import save_file
-
-WORDS = ["the", "cat", "costs", "$5"]
-
-
-def softmax(shape: tuple[int, ...]) -> np.ndarray:
-    x = np.exp(np.random.default_rng(1).normal(size=shape))
-    return (x / x.sum(axis=-1, keepdims=True)).astype(np.float32)
 
 
 def written(path: Path, *shape: int) -> np.ndarray:
@@ -29,16 +22,6 @@ def written(path: Path, *shape: int) -> np.ndarray:
 def words(path: Path, texts: list[str]) -> Path:
     path.write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
     return path
-
-
-def shown(ax: Axes) -> np.ma.MaskedArray:
-    """The matrix of a panel."""
-    (image,) = ax.images
-    return image.get_array()
-
-
-def labels(axis: object) -> list[str]:
-    return [text.get_text() for text in axis.get_ticklabels()]
 
 
 def test_a_panel_is_a_head(tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ from attntools.report import report
 from attntools.report.page import without_folders
 from attntools.report.page_session import lines
 from attntools.results import flags
-from attntools.results.results import read
 from conftest import Tool
 from pages import Page, page_of
 
@@ -51,9 +50,9 @@ def test_a_session_begins_with_its_headline(tool: Tool, tmp_path: Path) -> None:
     assert page.alts[-1].startswith("Left: how often differences")
 
 
-def test_rows_of_two_settings_are_told_apart(tmp_path: Path) -> None:
+def test_rows_of_two_settings_are_told_apart() -> None:
     rows = sample.settings([1e-3] * 8, [2e-3] * 8)
-    found = lines(read(sample.write(tmp_path / "a.jsonl", sample.session(), *rows)))
+    found = lines(sample.results(*rows))
     assert [(line.case, line.median) for line in found] == [
         ("prefill-f32-s512-d64 huge-pages A=2 B='x y'", "2.00 ms"),
         ("prefill-f32-s512-d64 no-huge-pages A=1", "1.00 ms"),
