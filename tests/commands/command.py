@@ -214,6 +214,12 @@ class CommandTest(unittest.TestCase):
         self.directory = pathlib.Path(directory.name)
         self.output = str(self.directory / "results.jsonl")
 
+    def ran(self, *words: str, code: int = 0, **options: Any) -> subprocess.CompletedProcess[str]:
+        """How the program ended, with this code."""
+        done = run(*words, **options)
+        self.assertEqual(done.returncode, code, done)
+        return done
+
     def cells_of(
         self, command: str, *words: str, code: int | None = 0, **options: Any
     ) -> list[Row]:

@@ -49,8 +49,7 @@ class Best(CommandTest):
         self.assertEqual((row["kernel"], row["threads"]), ("naive", 1))
 
     def test_check_takes_it_and_eval_does_not(self) -> None:
-        done = run("check", "--problem", "s=1,d=8", "--kernel", "best", "--threads", "1")
-        self.assertEqual(done.returncode, 0, done)
+        done = self.ran("check", "--problem", "s=1,d=8", "--kernel", "best", "--threads", "1")
         self.assertRegex(done.stdout, r"(?m)^naive/")
         given = str(self.directory / "in.safetensors")
         safetensors(given, {name: ([1, 1, 1, 1], [1.0]) for name in "qkv"})
@@ -65,8 +64,7 @@ class Tune(CommandTest):
 
     def test_a_choice_is_measured_and_used(self) -> None:
         wisdom = str(self.directory / "wisdom")
-        tuned = run("tune", *self.PROBLEM, "--launches", "6", "--output", wisdom, *BESIDE)
-        self.assertEqual(tuned.returncode, 0, tuned)
+        tuned = self.ran("tune", *self.PROBLEM, "--launches", "6", "--output", wisdom, *BESIDE)
         self.assertRegex(tuned.stderr, rf"{wisdom}: 1 choice, [01] of them other than by the rules")
         text = pathlib.Path(wisdom).read_text(encoding="utf-8")
         (kernel, isa) = re.findall(r"(?m)^point f32 f32 1 16 16 1 32 32 (\w+) (\w+)$", text)[0]

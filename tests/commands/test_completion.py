@@ -61,8 +61,7 @@ def completed(shell: str, *words: str) -> list[str]:
 class Completion(CommandTest):
     def test_each_shell_reads_its_script(self) -> None:
         for shell in shells():
-            script = run("completion", shell)
-            self.assertEqual(script.returncode, 0, script)
+            script = self.ran("completion", shell)
             with tempfile.NamedTemporaryFile("w", suffix=f".{shell}") as file:
                 file.write(script.stdout)
                 file.flush()

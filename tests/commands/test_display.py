@@ -42,11 +42,9 @@ def readme_table(title: str) -> dict[str, str]:
 class Legend(CommandTest):
     def printed(self, *arguments: str, width: int = 80) -> tuple[str, dict[str, str]]:
         """The tables of a run on one thread, and the legend below them."""
-        done = run(
+        done = self.ran(
             *("run", "--problem", "h=1,s=64,d=16", "--threads", "1", *arguments),
-            program=HOST, env={**os.environ, "COLUMNS": str(width)},
-        )  # fmt: skip
-        self.assertEqual(done.returncode, 0, done.stderr)
+            program=HOST, env={**os.environ, "COLUMNS": str(width)})  # fmt: skip
         tables, legend = re.split(
             r"\n\n(?=[*=] +\w|median )", done.stdout.split("attnbench help")[0]
         )
@@ -84,8 +82,7 @@ class Legend(CommandTest):
             topics, ["columns", "flags", "metrics", "models", "problem", "states", "suites"]
         )
         for topic in topics:
-            done = run("help", topic)
-            self.assertEqual(done.returncode, 0, done.stderr)
+            done = self.ran("help", topic)
             if topic in ("columns", "flags", "states"):  # the others have tables of their own
                 self.assertGreater(len(entries(done.stdout.split("\n\n", 1)[1])), 7)
         keys = run("help", "problem").stdout.split("\n\n", 1)[1]
@@ -240,11 +237,9 @@ class Display(CommandTest):
 
     def again(self, width: int, session: str = "") -> str:
         """The tables of a complete session in a terminal, or pipe, of this width."""
-        done = run(
+        done = self.ran(
             *("run", "--resume", session or self.session),
-            program=HOST, env={**os.environ, "COLUMNS": str(width)},
-        )  # fmt: skip
-        self.assertEqual(done.returncode, 0, done)
+            program=HOST, env={**os.environ, "COLUMNS": str(width)})  # fmt: skip
         return done.stdout
 
     def test_table_fits_its_width(self) -> None:
@@ -367,8 +362,7 @@ class Machine(CommandTest):
     def test_machine_as_json(self) -> None:
         """On one core, which has one number of threads: each takes seconds."""
         core = {min(os.sched_getaffinity(0))}
-        done = run("machine", "--json", preexec_fn=lambda: os.sched_setaffinity(0, core))
-        self.assertEqual(done.returncode, 0, done)
+        done = self.ran("machine", "--json", preexec_fn=lambda: os.sched_setaffinity(0, core))
         machine = json.loads(done.stdout)
         self.assertEqual(machine["machine"]["cores"], 1)
         self.assertTrue(machine["machine"]["fingerprint"])
@@ -405,8 +399,7 @@ class Machine(CommandTest):
 
     def test_machine_as_text(self) -> None:
         """Of all cores, and of the one instruction set that every host has."""
-        done = run("machine", env={**os.environ, "COLUMNS": "80", "ATTN_ISA_MASK": BASELINE})
-        self.assertEqual(done.returncode, 0, done)
+        done = self.ran("machine", env={**os.environ, "COLUMNS": "80", "ATTN_ISA_MASK": BASELINE})
         self.assertIn("ceilings, 1 thread ", done.stdout)
         self.assertRegex(done.stdout, rf"(?m)^  {BASELINE}( +[0-9.]+){{4}} +- +- +[0-9.]+$")
         self.assertRegex(done.stdout, r"(?m)^fingerprint +[0-9a-f]{16}$")

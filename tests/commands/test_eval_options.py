@@ -311,14 +311,12 @@ class Types(EvalTest):
         """What it says alone makes no problem: more of v than of k by default, one query head."""
         wide = ([1, 1, 3, 66], [0.5] * 198, "F32")
         safetensors(self.file, {"q": wide, "k": wide})
-        done = run(*self.words("naive", "shared_kv=1,dv=65"))
-        self.assertEqual(done.returncode, 0, done)
+        self.ran(*self.words("naive", "shared_kv=1,dv=65"))
         self.assertEqual(read_typed(self.result)["o"][0], [1, 1, 3, 65])
         two = ([1, 2, 1, 2], [0.5] * 4, "BF16")
         four = ([1, 4, 1, 2], [0.5] * 8, "BF16")
         safetensors(self.file, {"q": four, "k": two, "v": two})
-        done = run(*self.words("flash", "hkv=2,kv_dtype=bf16"))
-        self.assertEqual(done.returncode, 0, done)
+        self.ran(*self.words("flash", "hkv=2,kv_dtype=bf16"))
         self.assertEqual(read_typed(self.result)["o"][0], [1, 4, 1, 2])
 
     def test_type_comes_from_the_file(self) -> None:

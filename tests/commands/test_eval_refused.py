@@ -316,8 +316,7 @@ class Refused(EvalTest):
             done = run(*self.words("naive", problem))
             told = f"attnbench: {said}\n" if said else ""
             self.assertEqual((done.returncode, done.stderr), (0, told))
-        done = run(*self.words("flash", "dtype=f64"))
-        self.assertEqual(done.returncode, 2)
+        done = self.ran(*self.words("flash", "dtype=f64"), code=2)
         self.assertTrue(done.stderr.endswith(f"kernels that compute in f64: {by}\n"), done.stderr)
 
     def test_the_input_is_not_written_over(self) -> None:

@@ -21,8 +21,7 @@ class Command(Experiments):
         self.assertIn("variance", [e["name"] for e in listed])
         for experiment in listed:
             self.assertIn(f"  {experiment['name']} ", text)
-            page = run("experiment", experiment["name"], "--help")
-            self.assertEqual(page.returncode, 0)
+            page = self.ran("experiment", experiment["name"], "--help")
             self.assertIn(experiment["question"], page.stdout)
             for word in ("Method", "Source", "--quick"):
                 self.assertIn(word, page.stdout)
@@ -88,9 +87,8 @@ class Session(Experiments):
 
     def session(self, *words: str, code: int = 0, **options: str) -> dict[str, Any]:
         """The header of its file, each line of which is valid; `cells` has the rows."""
-        done = run("experiment", "scaling", *words, "--output", self.output, "--force", **options)
-        self.assertEqual(done.returncode, code, done.stderr)
-        self.printed = done.stdout
+        asked = ("experiment", "scaling", *words, "--output", self.output, "--force")
+        self.printed = self.ran(*asked, code=code, **options).stdout
         written = lines(self.output)
         for line in written:
             self.assertEqual(Validator(SCHEMA).errors(line), [], line)
@@ -122,9 +120,8 @@ class Session(Experiments):
 
     def test_memory_has_the_workspace_of_each_size(self) -> None:
         words = ("--problem", "s=64..128*2,d=8,outputs=o|o+weights", "--launches", "1")
-        done = run("experiment", "memory", *words, "--threads", "1", "--kernel", "naive,online",
+        self.ran("experiment", "memory", *words, "--threads", "1", "--kernel", "naive,online",
                    "--output", self.output)  # fmt: skip
-        self.assertEqual(done.returncode, 0, done.stderr)
         found = {
             (c["case"], c["kernel"]): c["workspace_bytes"] if c["state"] == "ok" else c["state"]
             for c in lines(self.output)
@@ -138,8 +135,7 @@ class Session(Experiments):
     def test_it_is_resumed(self) -> None:
         self.session("--problem", "s=16,d=8", *self.SMALL)
         before = len(lines(self.output))
-        done = run("experiment", "scaling", "--resume", self.output)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.ran("experiment", "scaling", "--resume", self.output)
         self.assertEqual([line["type"] for line in lines(self.output)[before:]], ["session", "end"])
 
     def test_bad_options_are_those_of_run(self) -> None:

@@ -266,8 +266,7 @@ class Beside(CommandTest):
 
     def cells(self, name: str, problem: str, kernels: str) -> list[Row]:
         asked = ("--problem", problem, "--kernel", kernels, "--threads", "1", "--launches", "1")
-        done = run("experiment", name, *asked, "--output", self.output)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.ran("experiment", name, *asked, "--output", self.output)
         return [line for line in lines(self.output) if line["type"] == "cell"]
 
     @unittest.skipUnless(BASELINE == "baseline", "the sizes are built for x86's AVX-512 alone")

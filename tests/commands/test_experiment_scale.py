@@ -93,13 +93,13 @@ class Softmax(Experiments):
         self.assertNotIn("DIFFERS", self.printed)
 
     def test_another_digit_is_a_mismatch(self) -> None:
-        done = run(
+        done = self.ran(
             "experiment",
             "softmax",
             "--quick",
             env=self.altered_data(["softmax_peaky", "softmax_of_8x", 3], 2.4766e-05),
+            code=1,
         )
-        self.assertEqual(done.returncode, 1, done)
         self.assertIn("DIFFERS", done.stdout)
         self.assertIn("8 rows differ", done.stdout)
 
@@ -264,8 +264,9 @@ class WorkedExamples(Experiments):
             (["causal_softmax_printed", "weights", 5, 2], 0.22467583),
         )
         for path, value in altered:
-            done = run("experiment", "worked-examples", env=self.altered_data(path, value))
-            self.assertEqual(done.returncode, 1, (path, done.stdout))
+            done = self.ran(
+                "experiment", "worked-examples", env=self.altered_data(path, value), code=1
+            )
             self.assertRegex(done.stdout, r"what differs\n(.*\n)+\n\d+ DIFFER\.")
 
 

@@ -177,8 +177,7 @@ class Words(Experiments):
 
     def test_an_output_that_differs_is_said(self) -> None:
         self.assertEqual(run(*self.own_layer()).returncode, 0)
-        done = run(*self.own_layer("layer1.o"))
-        self.assertEqual(done.returncode, 1, done.stderr)
+        done = self.ran(*self.own_layer("layer1.o"), code=1)
         self.assertIn("Head 0 DIFFERS: its output from the file's by 0.01,", done.stdout)
         self.assertNotIn("Head 1 DIFFERS", done.stdout)
 
@@ -187,8 +186,7 @@ class Words(Experiments):
         file["layer1.x"][1][0] = math.nan
         arguments = self.own_layer()
         safetensors(self.directory / "own.safetensors", file)
-        done = run(*arguments)
-        self.assertEqual(done.returncode, 1, done.stderr)
+        done = self.ran(*arguments, code=1)
         self.assertIn("Head 0 DIFFERS: weights of", done.stdout)
 
     def test_tokens_are_harmless(self) -> None:
@@ -199,8 +197,7 @@ class Words(Experiments):
 
     def test_files_that_are_not_right_are_named(self) -> None:
         def refused(code: int, message: str, *arguments: str) -> None:
-            done = run(*arguments)
-            self.assertEqual(done.returncode, code, done)
+            done = self.ran(*arguments, code=code)
             self.assertIn(message, done.stderr)
             self.assertEqual(done.stdout, "")
             self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
@@ -247,8 +244,7 @@ class Page(CommandTest):
             small = [word.replace("skv=131072", "skv=1024") for word in words]
             # two threads that wait for each other take minutes beside other tests
             small = [{"170": "0.1", "1,2": "1"}.get(word, word) for word in small]
-            done = run(*small, *(BRIEF if words[0] == "run" else []), cwd=ROOT)
-            self.assertEqual(done.returncode, 0, done.stderr)
+            self.ran(*small, *(BRIEF if words[0] == "run" else []), cwd=ROOT)
         self.assertEqual(named - known, set())
         self.assertIn("words", named)
 

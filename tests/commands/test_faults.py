@@ -133,8 +133,7 @@ class Faults(CommandTest):
                 '"state":"ok","why":null,"check"', '"state":"implausible","why":"x","check"'
             )
         )
-        done = run("run", "--resume", self.output)
-        self.assertEqual(done.returncode, 1, done)
+        done = self.ran("run", "--resume", self.output, code=1)
         self.assertRegex(done.stdout, r"(?m)^naive/\S+ +1 +implausible  case 1  x$")
         self.assertNotRegex(done.stdout, r"[*=] +naive|GFLOP/s|fastest")
 

@@ -15,7 +15,6 @@ from command import (
     Row,
     lines,
     read_safetensors,
-    run,
     safetensors,
 )
 
@@ -187,8 +186,7 @@ class Hostile(CommandTest):
         self.assertRegex(row["why"], r"got -?\d+\.\d+, expected -?\d+\.\d+.*scale=0\.25")
         operand = ([1, 1, 2, 2], [0.0, 1.0, 2.0, 3.0])
         safetensors(self.directory / "in", {"q": operand, "k": operand, "v": operand})
-        done = run("eval", *common, "--input", "in", "--output", "out", cwd=self.directory)
-        self.assertEqual(done.returncode, 0, done)
+        self.ran("eval", *common, "--input", "in", "--output", "out", cwd=self.directory)
         self.assertEqual(read_safetensors(str(self.directory / "out"))["o"][0], [1, 1, 2, 2])
 
     def test_clocks_are_the_systems(self) -> None:

@@ -107,8 +107,7 @@ class Blas(CommandTest):
             (("--blas", "mkl", "--kernel", "naive"), without_gemm),
         ):
             for command in ("run", "check"):
-                done = run(command, "--problem", TINY, *arguments)
-                self.assertEqual(done.returncode, 2, done)
+                done = self.ran(command, "--problem", TINY, *arguments, code=2)
                 self.assertIn(said, " ".join(done.stderr.split()))
 
     @of_x86

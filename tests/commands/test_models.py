@@ -88,8 +88,7 @@ class Passes(CommandTest):
         path = self.directory / "m.json"
         small = ["--model", str(path), "--decode", "8", "--threads", "1", "--kernel", "split_kv"]
         path.write_text(json.dumps(config))
-        done = run("run", *small, *TIMED)
-        self.assertEqual(done.returncode, 0, done)
+        done = self.ran("run", *small, *TIMED)
         self.assertIn(
             f"attnbench: {path}: model_type 'foo' is not known: every layer is causal and sees all "
             "before it; no num_key_value_heads: as many as query heads; no head_dim: hidden_size "

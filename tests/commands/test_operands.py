@@ -52,9 +52,8 @@ class Operands(CommandTest):
     def test_where_tasks_end_changes_no_bit(self) -> None:
         """A tile of queries of one position is the last of its task or not, as threads are."""
         problem = "hq=32,hkv=1,sq=24,skv=72,d=16,mask=causal"
-        done = run("check", "--kernel", "flash", "--problem", problem, "--threads", "1,2",
+        done = self.ran("check", "--kernel", "flash", "--problem", problem, "--threads", "1,2",
                    *PATIENCE)  # fmt: skip
-        self.assertEqual(done.returncode, 0, done.stdout)
         self.assertIn("2 of 2 cells: 2 ok", done.stdout)
 
     def test_flops_are_of_the_keys_that_are_seen(self) -> None:
@@ -123,8 +122,7 @@ class Operands(CommandTest):
         (launch,) = launches(self.output)
         self.assertEqual(launch["useful_flops"], row["useful_flops"])
         self.assertLess(row["useful_flops"], 32 * 2 * 64)
-        again = run("run", "--resume", self.output)
-        self.assertEqual(again.returncode, 0, again)
+        again = self.ran("run", "--resume", self.output)
         first = [line for line in self.done.stdout.splitlines() if "FLOP" in line]
         self.assertEqual([line for line in again.stdout.splitlines() if "FLOP" in line], first)
 
@@ -139,8 +137,7 @@ class Operands(CommandTest):
     # ---- who has what ----------------------------------------------------------------------------
 
     def test_the_matrix_is_what_the_kernels_say(self) -> None:
-        shown = run("list", "--matrix", env={**os.environ, "COLUMNS": "80"})
-        self.assertEqual(shown.returncode, 0, shown)
+        shown = self.ran("list", "--matrix", env={**os.environ, "COLUMNS": "80"})
         self.assertLessEqual(max(map(len, shown.stdout.splitlines())), 80)
         words: dict[tuple[str, str], str] = {}
         heads: list[str] = []

@@ -64,8 +64,7 @@ class Output(CommandTest):
         self.assertGreater(len(lines(self.output)), 2)
 
     def test_results_on_stdout(self) -> None:
-        done = run("run", "--problem", TINY, "--kernel", "naive", *BRIEF, "--output", "-")
-        self.assertEqual(done.returncode, 0, done)
+        done = self.ran("run", "--problem", TINY, "--kernel", "naive", *BRIEF, "--output", "-")
         types = [json.loads(line)["type"] for line in done.stdout.splitlines()]
         self.assertEqual(list(dict.fromkeys(types)), ["session", "check", "launch", "cell", "end"])
         self.assertIn("GFLOP/s", done.stderr)
@@ -172,8 +171,9 @@ class Input(CommandTest):
 
     def test_missing_for_all_is_said_once(self) -> None:
         problem = "h=1,s=2,d=2 input=file:absent.safetensors:"
-        done = run("run", "--problem", problem, "--kernel", "naive,online,gemm", *BRIEF)
-        self.assertEqual(done.returncode, 3, done)
+        done = self.ran(
+            "run", "--problem", problem, "--kernel", "naive,online,gemm", *BRIEF, code=3
+        )
         words = " ".join(done.stdout.split())  # lines break where instruction sets' names let them
         self.assertEqual(words.count("absent.safetensors: No such file"), 1, done.stdout)
         self.assertRegex(words, r" skipped: naive/\S+, online/\S+")
@@ -215,8 +215,7 @@ class Eval(EvalTest):
                 "v": ([1, 1, 2, 3], [1, 2, 3, 5, 6, 7]),
             },
         )
-        done = run(*self.arguments("outputs=o+lse+weights+scores"))
-        self.assertEqual(done.returncode, 0, done)
+        self.ran(*self.arguments("outputs=o+lse+weights+scores"))
         result = read_safetensors(self.result)
         self.assertEqual(result["o"], ([1, 1, 1, 3], [3, 4, 5]))
         self.assertEqual(result["weights"], ([1, 1, 1, 2], [0.5, 0.5]))
@@ -240,8 +239,7 @@ class Eval(EvalTest):
         ):
             self.refused(self.arguments(problem), 2, message, self.file)
         self.assertFalse(os.path.exists(self.result))
-        done = run(*self.arguments("h=1,sq=1,skv=2,d=2"))
-        self.assertEqual(done.returncode, 0, done)
+        self.ran(*self.arguments("h=1,sq=1,skv=2,d=2"))
         self.assertEqual(read_safetensors(self.result)["o"], ([1, 1, 1, 2], [1, 1]))
 
     def test_tensor_prefix(self) -> None:
@@ -252,8 +250,7 @@ class Eval(EvalTest):
         safetensors(self.file, tensors)
         plain = self.file
         for self.file, value in ((plain, 5), (plain + ":layer1.", 9), (plain + ":", 5)):
-            done = run(*self.arguments())
-            self.assertEqual(done.returncode, 0, done)
+            self.ran(*self.arguments())
             self.assertEqual(read_safetensors(self.result)["o"][1], [value])
         self.file = plain + ":layer2."
         self.refused(self.arguments(), 3, "no tensor layer2.q")
@@ -291,8 +288,7 @@ class Eval(EvalTest):
             link = self.directory / name
             link.symlink_to(f"away/{name}")
             self.result = str(link)
-            done = run(*self.arguments(), umask=0o027)
-            self.assertEqual(done.returncode, 0, done)
+            self.ran(*self.arguments(), umask=0o027)
             self.assertEqual(os.readlink(link), f"away/{name}")
             self.assertEqual(read_safetensors(self.result)["o"][0], [1, 1, 2, 1])
         modes = {path.name: path.stat().st_mode & 0o777 for path in away.iterdir()}

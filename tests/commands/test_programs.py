@@ -193,8 +193,7 @@ class Programs(CommandTest):
             "--problem",
             "scale=1",
         ]
-        done = run("eval", *words, "--input", str(given), "--output", str(gained))
-        self.assertEqual(done.returncode, 0, done)
+        self.ran("eval", *words, "--input", str(given), "--output", str(gained))
         shape, (value,) = read(str(gained))["o"]
         self.assertEqual(shape, one)
         self.assertAlmostEqual(value, 7, delta=1e-5)
@@ -215,8 +214,7 @@ class Programs(CommandTest):
         )
         words = ["--kernel", "perl", "--plugin", str(PROGRAMS / "honest.pl")]
         words += ["--problem", "scale=1,page=2,sinks=1", "--input", str(given)]
-        done = run("eval", *words, "--output", str(gained))
-        self.assertEqual(done.returncode, 0, done)
+        self.ran("eval", *words, "--output", str(gained))
         _, (value,) = read(str(gained))["o"]
         self.assertAlmostEqual(value, 28 / 8, delta=1e-5)  # weights 1 and 3, and 4 of the sink
 

@@ -176,8 +176,7 @@ class Rows(CommandTest):
             self.assertIn("--huge-pages", row["repro"])
             self.assertEqual("--memory " in row["repro"], policy != "first-touch")
         before = len(launches(self.output))
-        done = run("run", "--resume", self.output, "--memory", "bind", program=HOST)
-        self.assertEqual(done.returncode, 0, done)
+        self.ran("run", "--resume", self.output, "--memory", "bind", program=HOST)
         after = launches(self.output)
         self.assertEqual([line["memory"] for line in after[before:]], ["bind"])
 

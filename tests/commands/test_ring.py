@@ -43,12 +43,10 @@ class Distributed(CommandTest):
     """The experiment: a session of `attnbench run` with attnbench-ring beside the program."""
 
     def cells(self, *words: str) -> dict[tuple[str, int], Row]:
-        done = run(
+        self.ran(
             "experiment", "distributed", "--problem", FEW,
             *BRIEF, "--check", "case", "--threads", "2", "--placement", "none", *PATIENT,
-            "--output", self.output, *words,
-        )  # fmt: skip
-        self.assertEqual(done.returncode, 0, done)
+            "--output", self.output, *words)  # fmt: skip
         written = lines(self.output)
         self.assertEqual(written[0]["experiment"], "distributed")
         return {(x["kernel"], x["threads"]): x for x in written if x["type"] == "cell"}

@@ -44,17 +44,14 @@ FOUR_CPUS = (
 
 class Usage(CommandTest):
     def test_no_command(self) -> None:
-        done = run()
-        self.assertEqual(done.returncode, 2)
+        done = self.ran(code=2)
         self.assertIn("usage: attnbench COMMAND", done.stderr)
 
     def test_help_of_every_command(self) -> None:
-        overview = run("--help")
-        self.assertEqual(overview.returncode, 0)
+        overview = self.ran("--help")
         for command in ("list", "run", "check", "eval", "experiment", "machine"):
             self.assertIn(f"  {command} ", overview.stdout)
-            page = run(command, "--help")
-            self.assertEqual(page.returncode, 0)
+            page = self.ran(command, "--help")
             self.assertIn(f"usage: attnbench {command}", page.stdout)
             self.assertEqual(page.stderr, "")
 
@@ -94,8 +91,7 @@ class Usage(CommandTest):
         """Of one that is named; what it does not compute is one line for all cases of a check."""
         words = ["--isa", "baseline", "--threads", "1"]
         small = ["--problem", "h=1,s=4,d=2,dtype=bf16"]
-        done = run("check", "--kernel", "flash,naive", *small, *words)
-        self.assertEqual(done.returncode, 1, done)
+        done = self.ran("check", "--kernel", "flash,naive", *small, *words, code=1)
         self.assertIn(
             "nothing of naive was checked: no variant of it takes dtype=bf16", done.stderr
         )
@@ -225,8 +221,7 @@ class Usage(CommandTest):
             ("OMP_STACKSIZE", "2M", False),
         ):
             dry = [] if text == "64k" else ["--dry-run"]
-            done = run(*words, *dry, env={**os.environ, name: text})
-            self.assertEqual(done.returncode, 0, done)
+            done = self.ran(*words, *dry, env={**os.environ, name: text})
             said = f"ignored: {name} (below 512 KiB); " in done.stderr
             self.assertEqual(said, ignored, (text, done.stderr))
 
@@ -299,14 +294,12 @@ class Usage(CommandTest):
                 {isa for isa in states if states[isa] != "unavailable"}, available & set(states)
             )
             self.assertEqual(states[BASELINE], "ok")
-        refused = run("list", env={**os.environ, "ATTN_ISA_MASK": "avx52"})
-        self.assertEqual(refused.returncode, 2)
+        refused = self.ran("list", env={**os.environ, "ATTN_ISA_MASK": "avx52"}, code=2)
         self.assertIn("no instruction set 'avx52'; did you mean 'avx2'?", refused.stderr)
         self.assertIn("ATTN_ISA_MASK", run("--help").stdout)
 
     def test_version_names_the_build(self) -> None:
-        done = run("--version")
-        self.assertEqual(done.returncode, 0)
+        done = self.ran("--version")
         self.assertRegex(done.stdout, r"^attnbench \d+\.\d+\.\d+ \((commit|no commit)")
 
     def test_help_has_a_short_form(self) -> None:
@@ -335,8 +328,7 @@ class Usage(CommandTest):
         named = 0
         for script in (path for path in folder.iterdir() if path.is_file()):
             if any(f'/tool" attntools/{package}/' in script.read_text() for package in own):
-                done = run(script.name)
-                self.assertEqual(done.returncode, 2)
+                done = self.ran(script.name, code=2)
                 self.assertIn(f"but a script: scripts/{script.name}\n", done.stderr)
                 named += 1
         self.assertGreater(named, 5)
@@ -381,13 +373,11 @@ class Usage(CommandTest):
         self.assertIn("GB of memory", self.done.stdout)
 
     def test_worker_without_a_request(self) -> None:
-        done = run("worker", stdin=None, close_fds=True)
-        self.assertEqual(done.returncode, 2)
+        done = self.ran("worker", stdin=None, close_fds=True, code=2)
         self.assertIn("expected a request on descriptor 3", done.stderr)
 
     def test_list_names_kernels_and_suites(self) -> None:
-        done = run("list")
-        self.assertEqual(done.returncode, 0)
+        done = self.ran("list")
         for word in ("naive", BASELINE, "textbook", "quick", "default", "dtype", "variance"):
             self.assertIn(word, done.stdout)
 

@@ -73,16 +73,14 @@ class Wrong(CommandTest):
         for kernel, part in DRAWN.items():
             words = ["check", "--kernel", kernel, "--threads", "1", "--problem", "s=4"]
             self.assertEqual(run(*words, program=WRONG).returncode, 0)
-            done = run(*words, "--draw", "30", "--seed", "1", program=WRONG)
-            self.assertEqual(done.returncode, 1, done.stdout[-2000:])
+            done = self.ran(*words, "--draw", "30", "--seed", "1", program=WRONG, code=1)
             self.assertIn("problems were drawn from --seed 1", done.stdout)
             text = " ".join(done.stdout.split())
             repro = re.search(
                 r"simpler, and fails as well: attnbench (check .*? --threads 1)", text
             )
             self.assertIn(part, repro[1])
-            again = run(*shlex.split(repro[1]), program=WRONG)
-            self.assertEqual(again.returncode, 1, again)
+            self.ran(*shlex.split(repro[1]), program=WRONG, code=1)
 
     def rows(self, command: str, problem: str, kernels: str, *more: str) -> list[Row]:
         """The rows of a session with default threads but for their number, by kernel."""
@@ -194,8 +192,7 @@ class Wrong(CommandTest):
             words = shlex.split(told["repro"])
             self.assertEqual(words[words.index("--threads") + 1], f"{right},{wrong}")
             again = str(self.directory / "again.jsonl")
-            done = run(*words[1:], *BRIEF, *FULL, "--output", again, program=WRONG)
-            self.assertEqual(done.returncode, 1, done)
+            self.ran(*words[1:], *BRIEF, *FULL, "--output", again, program=WRONG, code=1)
             repeated = {row["threads"]: row for row in cells(again).values()}[right]
             self.assertEqual(repeated["why"], told["why"])
             pathlib.Path(again).unlink()
@@ -211,8 +208,7 @@ class Wrong(CommandTest):
         self.assertEqual([row["state"] for row in first], ["failed"])
         for threads in ("2", "2,1"):
             words = ["run", "--resume", self.output, "--threads", threads]
-            done = run(*words, program=WRONG)
-            self.assertEqual(done.returncode, 1, done)
+            self.ran(*words, program=WRONG, code=1)
         rows = {row["threads"]: row for row in cells(self.output).values()}
         self.assert_no_time(rows[1])
         self.assert_no_time(rows[2])
@@ -225,8 +221,7 @@ class Wrong(CommandTest):
         """A count that was timed alone is right only as long as no other one fails."""
         (row,) = self.rows("run", CAUSAL, "nan_vanishes_in_teams", "--threads", "1")
         self.assertEqual(row["state"], "ok", row)
-        done = run("run", "--resume", self.output, "--threads", "1,2", program=WRONG)
-        self.assertEqual(done.returncode, 1, done)
+        done = self.ran("run", "--resume", self.output, "--threads", "1,2", program=WRONG, code=1)
         rows = {row["threads"]: row for row in cells(self.output).values()}
         for row in rows.values():
             self.assert_no_time(row)
