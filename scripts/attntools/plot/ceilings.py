@@ -93,7 +93,7 @@ def _draw(
     for name, found in points.items():
         look = looks[name]
         at = [y + offsets[name] for y, _ in found]
-        style.interval(ax, [shapes.share_interval(c) for _, c in found], at, look.colour)
+        style.interval(ax, [c.interval_of(shapes.share(c)) for _, c in found], at, look.colour)
         ax.plot([shapes.share(c) for _, c in found], at, look.marker, color=look.colour, ms=3.6,
                 ls="", label=name)  # fmt: skip
     for y in range(1, len(panel.rows), 2):
@@ -127,7 +127,7 @@ def figure(results: Results) -> Figure | None:
     most = int(1.7 * (style.MOST_HEIGHT - style.TOP - style.BOTTOM - 4 * TITLE) / row)
     panels = split(cells, most)
     dtypes = sorted({shapes.dtype(c) for c in cells}, reverse=True)
-    highest = max(min(FARTHEST, (shapes.share_interval(c) or (0, 0))[1]) for c in cells)
+    highest = max(min(FARTHEST, (c.interval_of(shapes.share(c)) or (0, 0))[1]) for c in cells)
     highest = max(highest, *(shapes.share(c) for c in cells))
     fig = _laid_out(blocks(panels, row), dtypes, row, highest, looks, labels)
     shown = sum(len(p.rows) for p in panels)

@@ -72,10 +72,7 @@ def chosen(results: Results, panel: Panel) -> list[Cell]:
 def percent(cell: Cell, field: str) -> tuple[float, tuple[float, float] | None]:
     """The share of a ceiling in percent, and its interval: the longer the time, the lower it is."""
     share = 100 * cell.number(field)
-    if cell.interval_s is None:
-        return share, None
-    lo, hi = cell.interval_s
-    return share, (share * cell.median_s / hi, share * cell.median_s / lo)
+    return share, cell.interval_of(share)
 
 
 def _subtitle(cell: Cell) -> str:

@@ -81,14 +81,6 @@ def share(cell: Cell) -> float:
     return 100 * max(known, default=float("nan"))
 
 
-def share_interval(cell: Cell) -> tuple[float, float] | None:
-    """The interval of share(): the longer the time, the lower the share."""
-    if cell.interval_s is None:
-        return None
-    lo, hi = cell.interval_s
-    return share(cell) * cell.median_s / hi, share(cell) * cell.median_s / lo
-
-
 # ---- ours and others -----------------------------------------------------------------------------
 
 

@@ -218,6 +218,13 @@ class Cell(Identified, kw_only=True, gc=False, eq=False):
         assert self.time
         return self.time.ci95_s
 
+    def interval_of(self, rate: float) -> tuple[float, float] | None:
+        """The 95 % interval of a number that is the lower the longer the time."""
+        if self.interval_s is None:
+            return None
+        lo, hi = self.interval_s
+        return rate * self.median_s / hi, rate * self.median_s / lo
+
     def number(self, key: str) -> float:
         """A number of the row, as in ceiling.fma_gflops; NaN where it is null or absent.
 

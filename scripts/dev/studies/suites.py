@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What sessions of the suites reached, as Markdown: by target, against the rival, by case.
 
-    scripts/dev/studies/suites.py FILE...
+    .venv/bin/python scripts/dev/studies/suites.py FILE...
 
 FILEs are results of `attnbench run --suite prefill,gqa,decode,short,tiny --threads 1,2
 --kernel flash,split_kv,gemm`, or parts of them.  A share is that of a ceiling measured in the same
@@ -12,13 +12,17 @@ lie.  [] is the 95 % interval of the median over launches, ? means too few launc
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import statistics
+import sys
+from collections.abc import Sequence
+from operator import attrgetter
 from pathlib import Path
-from typing import Any
 
-Row = dict[str, Any]
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from attntools.results.cells import Cell, Results
+from attntools.results.results import read_all
+
 OURS, RIVAL = ("flash", "split_kv"), "gemm"
 THREADS = 1, 2
 
@@ -68,55 +72,45 @@ RATIOS: list[tuple[str, float, list[str], list[str]]] = [
 ]
 
 
-def seconds(cell: Row) -> float:
-    """Return the median time of a call."""
-    return float(cell["time"]["median_s"])
-
-
-def share(cell: Row) -> float:
+def share(cell: Cell) -> float:
     """Percent of the ceiling by which the case is judged; NaN where it was not measured."""
-    fractions = [cell["fraction_of_fma"]]
-    if cell["case"].startswith("decode"):  # files of before have no bandwidth in place
-        in_place = cell.get("fraction_of_bandwidth_in_place")
-        fractions.append(in_place or cell["fraction_of_bandwidth"])
-    return math.nan if None in fractions else 100 * max(fractions)
+    fraction = cell.number("fraction_of_fma")
+    if cell.case.startswith("decode"):  # files of before have no bandwidth in place
+        in_place = cell.number("fraction_of_bandwidth_in_place")
+        read = cell.number("fraction_of_bandwidth") if math.isnan(in_place) else in_place
+        fraction = math.nan if math.isnan(read) else max(read, fraction)
+    return 100 * fraction
 
 
-def share_text(cell: Row | None) -> str:
+def share_text(cell: Cell | None) -> str:
     """Percent and its interval; "-" where the cell was not measured."""
     if cell is None:
         return "-"
-    percent, interval = share(cell), cell["time"]["ci95_s"]
-    if interval is None:
-        return f"{percent:.0f}?"
-    low, high = (percent * seconds(cell) / end for end in reversed(interval))
-    return f"{percent:.0f} [{low:.0f} {high:.0f}]"
+    percent = share(cell)
+    interval = cell.interval_of(percent)
+    return f"{percent:.0f} [{interval[0]:.0f} {interval[1]:.0f}]" if interval else f"{percent:.0f}?"
 
 
 class Session:
     """The measured cells of results files: the variants of one name by their fastest."""
 
-    def __init__(self, paths: list[Path]) -> None:
-        """Read the cells that were measured."""
-        self.fastest: dict[tuple[str, str, int], Row] = {}
-        for line in (line for path in paths for line in path.read_text("utf-8").splitlines()):
-            cell = json.loads(line)
-            if cell["type"] != "cell" or cell["state"] != "ok":
-                continue
-            key = cell["case"], cell["kernel"], cell["threads"]
-            if key not in self.fastest or seconds(cell) < seconds(self.fastest[key]):
-                self.fastest[key] = cell
-        self.cases = list(dict.fromkeys(case for case, _, _ in self.fastest))
+    def __init__(self, files: Sequence[Results]) -> None:
+        """Take the cells that were measured."""
+        cells = [cell for results in files for cell in results.timed]
+        self.cases = list(dict.fromkeys(cell.case for cell in cells))
+        self.fastest: dict[tuple[str, str, int], Cell] = {}
+        for cell in sorted(cells, key=attrgetter("median_s")):
+            self.fastest.setdefault((cell.case, cell.kernel, cell.threads), cell)
 
-    def best(self, case: str, threads: int) -> Row | None:
+    def best(self, case: str, threads: int) -> Cell | None:
         """Return the faster of our kernels."""
         cells = [self.fastest.get((case, kernel, threads)) for kernel in OURS]
-        return min(filter(None, cells), key=seconds, default=None)
+        return min(filter(None, cells), key=attrgetter("median_s"), default=None)
 
     def times_rival(self, case: str, threads: int) -> float | None:
         """How many times as fast as gemm ours is; None where one of them is missing."""
         ours, rival = self.best(case, threads), self.fastest.get((case, RIVAL, threads))
-        return seconds(rival) / seconds(ours) if ours and rival else None
+        return rival.median_s / ours.median_s if ours and rival else None
 
 
 def spread(values: list[float], digits: int) -> str:
@@ -176,7 +170,7 @@ def print_cases(session: Session) -> None:
     print("| case | kernel | 1 thread, % | 2 threads, % | x gemm |\n|---|---|---|---|---|")
     for case in session.cases:
         cells = [session.best(case, threads) for threads in THREADS]
-        kernels = dict.fromkeys(cell["kernel"] for cell in cells if cell)
+        kernels = dict.fromkeys(cell.kernel for cell in cells if cell)
         ratios = [session.times_rival(case, threads) for threads in THREADS]
         texts = [share_text(cell) for cell in cells]
         times = " / ".join("-" if ratio is None else f"{ratio:.2f}" for ratio in ratios)
@@ -189,7 +183,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("files", type=Path, nargs="+", metavar="FILE")
-    session = Session(parser.parse_args().files)
+    session = Session(read_all(parser.parse_args().files))
     print_targets(session)
     print()
     print_rival(session)
