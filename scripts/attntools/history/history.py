@@ -107,41 +107,28 @@ def show(connection: sqlite3.Connection, options: argparse.Namespace) -> None:
 
 def show_trend(connection: sqlite3.Connection, options: argparse.Namespace) -> Exit:
     """Change points, with date, commit and size; drawn on request."""
-    accepted = {
-        (name, session): reason
-        for name, session, reason in connection.execute(
-            "SELECT name, session, reason FROM accepted"
-        )
-    }
-    rows, followed, known, new = [], database.series(connection, options.text), 0, 0
-    all_series = []
+    rows, followed, known, new = [], trend.followed(connection, options.text), 0, 0
     if options.text and not followed:
         raise ToolError(f"no cell has {options.text!r} in its name")
     machines = database.machines(connection)
     several = len(machines) > 1
-    for (name, machine, _build), points in followed.items():
-        found = trend.changes([p.median_s for p in points])
-        ends = [*(c.index for c in found), len(points)][1:]
-        for c, end in zip(found, ends, strict=True):
-            at = points[c.index]
-            level = (accepted.get((name, p.session)) for p in points[c.index : end])
-            reason = next(filter(None, level), "")
-            known += bool(reason)
-            new += not reason and c.ratio > 1
-            where = (machines[machine],) if several else ()
-            if options.all or not reason:
-                rows.append((name, *where, at.started, at.commit[:12], c.text(points), reason))
-        title = f"{name}, {machines[machine]}" if several else name
-        all_series.append(trend.Series(title, points, found))
+    for s in followed:
+        where = (s.machine,) if several else ()
+        for c, why in zip(s.changes, s.reasons, strict=True):
+            at = s.points[c.index]
+            known += bool(why)
+            new += not why and c.ratio > 1
+            if options.all or not why:
+                rows.append((s.cell, *where, at.started, at.commit[:12], c.text(s.points), why))
     if options.plot:
         # Matplotlib takes a second to load.
         from attntools.history import trend_figure
         from attntools.plot import style
 
         make_directory(options.plot)
-        if fig := trend_figure.draw(all_series):
+        if fig := trend_figure.draw(followed):
             style.save(fig, options.plot / "history")
-        write_text(options.plot / "history.md", trend.rest(all_series))
+        write_text(options.plot / "history.md", trend.rest(followed))
     head = ("cell", *(("machine",) if several else ()), "since", "commit", "change", "accepted")
     numeric = [word == "change" for word in head]
     print(tables.text(head, rows, numeric, colours=False), end="")
@@ -165,14 +152,13 @@ def accept(connection: sqlite3.Connection, options: argparse.Namespace) -> None:
     session = options.session
     database.refuse_wrong(connection, session)
     changed, same, begin = [], 0, set()
-    for (name, _machine, _build), points in database.series(connection, options.text).items():
-        numbers = [p.session for p in points]
+    for s in trend.followed(connection, options.text):
+        numbers = [p.session for p in s.points]
         if session not in numbers:
             continue
-        found = trend.changes([p.median_s for p in points])
-        begin |= {numbers[c.index] for c in found}
-        if found and numbers.index(session) >= found[0].index:
-            changed.append(name)
+        begin |= {numbers[c.index] for c in s.changes}
+        if s.changes and numbers.index(session) >= s.changes[0].index:
+            changed.append(s.cell)
         else:
             same += 1
     if not changed and not same:

@@ -1,7 +1,8 @@
 """Where a series of times changed, and by how much."""
 
+import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import groupby, pairwise
 
@@ -9,6 +10,7 @@ import numpy as np
 from attntools.base import tables
 from attntools.base.units import change, seconds
 from attntools.compare.comparison import THRESHOLD
+from attntools.history import database
 from attntools.history.database import Point
 
 # Sessions that a new level must last for: one or two slow sessions are noise, not a change.
@@ -161,11 +163,14 @@ def _one_thing(x: Array, runs: list[list[Change]], number: int) -> list[Change]:
 
 @dataclass
 class Series:
-    """A cell over the sessions, and its changes."""
+    """A cell over the sessions, its changes, and why each was accepted or ""."""
 
     name: str
     points: list[Point]
     changes: list[Change]
+    cell: str = ""  # the name without the machine
+    machine: str = ""  # where there are several
+    reasons: list[str] = field(default_factory=list)
 
     @property
     def largest(self) -> float:
@@ -182,6 +187,29 @@ class Series:
         """The time of the first level."""
         end = self.changes[0].index if self.changes else len(self.points)
         return float(np.median([p.median_s for p in self.points[:end]]))
+
+
+def followed(connection: sqlite3.Connection, text: str) -> list[Series]:
+    """The cells with a text in their names."""
+    accepted = {
+        (cell, session): reason
+        for cell, session, reason in connection.execute(
+            "SELECT name, session, reason FROM accepted"
+        )
+    }
+    machines = database.machines(connection)
+    found = []
+    for (cell, of, _build), points in database.series(connection, text).items():
+        machine = machines[of] if len(machines) > 1 else ""
+        moved = changes([p.median_s for p in points])
+        ends = [*(c.index for c in moved), len(points)]
+        reasons = [
+            next((r for p in points[i:j] if (r := accepted.get((cell, p.session)))), "")
+            for i, j in pairwise(ends)
+        ]
+        name = f"{cell}, {machine}" if machine else cell
+        found.append(Series(name, points, moved, cell, machine, reasons))
+    return found
 
 
 def changed(found: Sequence[Series]) -> list[Series]:

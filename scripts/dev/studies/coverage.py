@@ -18,7 +18,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import tempfile
 from collections import Counter, defaultdict
 from itertools import permutations
 from pathlib import Path
@@ -30,25 +29,19 @@ from attntools.base.ranks import median_ranks
 from attntools.compare.apart import FOUND
 from attntools.compare.comparison import compare_files
 from attntools.results.cells import Cell, Identity, Results
-from attntools.results.results import read
+from attntools.results.results import of_lines
 
 Row = dict[str, Any]
 
 
 def sessions(path: Path) -> list[Results]:
     """The sessions of a file, each as if it had a file of its own."""
-    texts: list[list[str]] = []
-    for line in path.read_text(encoding="utf-8").splitlines(keepends=True):
+    found: list[list[str]] = []
+    for line in path.read_text(encoding="utf-8").splitlines():
         if json.loads(line)["type"] == "session":
-            texts.append([])
-        texts[-1].append(line)
-    found = []
-    with tempfile.TemporaryDirectory() as folder:
-        for number, text in enumerate(texts):
-            part = Path(folder) / f"{number}.jsonl"
-            part.write_text("".join(text), encoding="utf-8")
-            found.append(read(part))
-    return found
+            found.append([])
+        found[-1].append(line)
+    return [of_lines(str(path), lines) for lines in found]
 
 
 def holds(interval: tuple[float, float], truth: float) -> bool:

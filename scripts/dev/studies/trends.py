@@ -12,16 +12,19 @@ given everything but the day is printed, too.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections import defaultdict
 from collections.abc import Callable
+from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
 
+sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from attntools.history.trend import Change, changes
+from attntools.results.cells import Identity
+from coverage import sessions
 
 DAYS, BEFORE, WITHIN = 50, 30, 5
 STEP = np.log(1.05)
@@ -35,11 +38,10 @@ Density = Callable[[np.ndarray], np.ndarray]
 
 def recorded(path: Path, rng: np.random.Generator) -> Draw:
     """The deviations of a file's sessions from their cell's median, of a cell drawn each time."""
-    medians: dict[tuple[str, int], list[float]] = defaultdict(list)
-    for line in path.read_text(encoding="utf-8").splitlines():
-        row = json.loads(line)
-        if row["type"] == "cell":
-            medians[row["kernel"], row["threads"]].append(np.log(row["time"]["median_s"]))
+    medians: dict[Identity, list[float]] = defaultdict(list)
+    for session in sessions(path):
+        for cell in sorted(session.timed, key=attrgetter("line")):  # the seed draws in this order
+            medians[cell.identity].append(np.log(cell.median_s))
     cells = [np.array(of) - np.median(of) for of in medians.values()]
     return lambda n: rng.choice(cells[rng.integers(len(cells))], n)
 
