@@ -3,6 +3,7 @@
 import io
 import re
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import jinja2
@@ -11,6 +12,8 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 HERE = Path(__file__).parent / "pages"
+
+Texts = dict[str, Any]  # what a template shows of one thing, by the names that it has there
 
 # The page may load nothing, not even by mistake: what it needs is in it.
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'"

@@ -17,8 +17,8 @@ from attntools.compare.comparison import (
 from attntools.compare.comparison_tables import APART, interval_text, threads_text
 from attntools.plot import changes
 from attntools.report import headline
-from attntools.report.page import image, render, without_folders
-from attntools.report.page_rows import Row, rows
+from attntools.report.page import Texts, image, render, without_folders
+from attntools.report.page_rows import rows
 from attntools.report.page_session import Picture, about
 from attntools.results.cells import Results
 
@@ -31,7 +31,7 @@ class Against:
     reasons: list[str]
     sentences: list[str]
     picture: Picture | None
-    rows: list[Row]
+    rows: list[Texts]
 
 
 def _count(n: int, what: str) -> str:

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from attntools.experiments import experiment_words as words
 from attntools.experiments.experiment_rows import answers
 from attntools.experiments.plot_experiments import FIGURES, drawn
 from attntools.plot.figures import origin
-from attntools.report.page import image, render, without_folders
+from attntools.report.page import Texts, image, render, without_folders
 from attntools.report.page_session import Picture, commands
 from attntools.results.cells import Results, ResultsError
 from attntools.results.results import read
@@ -27,22 +26,6 @@ FOUND = "README.md"  # beside the files: a section of this has what an experimen
 MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
 for rule in ("link_open", "link_close", "image"):
     MARKDOWN.add_render_rule(rule, lambda *_: "")
-
-
-@dataclass
-class Shown:
-    """An experiment as the page shows it."""
-
-    name: str
-    anchor: str
-    question: str
-    method: str
-    source: str
-    pictures: list[Picture]
-    found: Markup
-    measured_on: str
-    file: str
-    commands: list[str]
 
 
 def files(folder: Path) -> list[Path]:
@@ -92,11 +75,11 @@ def _drawn_by(figure: str) -> str:
     return (FIGURES.get(figure, words.heads).__doc__ or "").splitlines()[0]
 
 
-def _of_file(results: Results, found: dict[str, Markup]) -> Iterator[Shown]:
+def _of_file(results: Results, found: dict[str, Markup]) -> Iterator[Texts]:
     asked = {e["name"]: e for e in json.loads(ASKED.read_text(encoding="utf-8"))}
     for name in names(results):
         known = asked.get(name, {})
-        yield Shown(
+        yield Texts(
             name=name,
             anchor=f"{results.name}-{name}" if results.name != name else name,
             question=known.get("question", name),
@@ -106,20 +89,20 @@ def _of_file(results: Results, found: dict[str, Markup]) -> Iterator[Shown]:
             found=found.get(name, Markup("")),
             measured_on=without_folders(origin(results)),
             file=Path(results.path).name,
-            commands=commands(results),
+            commands=commands(results.sessions),
         )
 
 
-def experiments(paths: Iterable[Path], found: dict[str, Markup]) -> list[Shown]:
+def experiments(paths: Iterable[Path], found: dict[str, Markup]) -> list[Texts]:
     """Those of some files, in the order in which the program lists them; unknown ones last."""
-    shown: list[Shown] = []
+    shown: list[Texts] = []
     for path in paths:
         results = read(path)
         for note in results.notes:
             say("report", note)
         shown += _of_file(results, found)
     order = {name: i for i, name in enumerate(FIGURES)}
-    return sorted(shown, key=lambda one: order.get(one.name, len(order)))
+    return sorted(shown, key=lambda one: order.get(one["name"], len(order)))
 
 
 def page(path: Path) -> str:

@@ -1,7 +1,6 @@
 """The page of a fleet: machine types side by side, kernels on them, and hosts that are off."""
 
 import re
-import shlex
 
 from attntools.fleet import fleet_figures
 from attntools.fleet.fleet_tables import (
@@ -24,7 +23,7 @@ from attntools.fleet.fleet_tables import (
     wrong_sentence,
 )
 from attntools.report.page import image, render, without_folders
-from attntools.report.page_session import Picture
+from attntools.report.page_session import Picture, commands
 
 NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")  # the first of a text is what it is sorted by
 
@@ -44,14 +43,6 @@ def _table(
         for row in rows
     ]
     return {"name": name, "hint": hint, "columns": columns, "rows": cells}
-
-
-def _commands(fleet: Fleet) -> list[str]:
-    """The command of each host's latest session, once."""
-    latest = (host.latest.header.get("command") or [] for t in fleet.types for host in t.hosts)
-    return list(
-        dict.fromkeys(without_folders(shlex.join(["attnbench", *words])) for words in latest)
-    )
 
 
 def page(fleet: Fleet) -> str:
@@ -74,6 +65,6 @@ def page(fleet: Fleet) -> str:
                        "off from: how far a host must be off to be called so.", SPREAD_HEAD,
                        SPREAD_NUMERIC, spread_rows(fleet)),
         hosts=_table("Every host", "", HOST_HEAD, HOST_NUMERIC, host_rows(fleet, every=True)),
-        commands=_commands(fleet),
+        commands=commands(host.latest for t in fleet.types for host in t.hosts),
         notes=[without_folders(note) for note in fleet.notes],
     )  # fmt: skip

@@ -1,12 +1,11 @@
 """The page of a history: which cells' times changed, when, by how much, and how they went."""
 
 import sqlite3
-from typing import Any
 
 from attntools.base.units import change, seconds
 from attntools.history import trend, trend_figure
 from attntools.history.trend import Series
-from attntools.report.page import image, render, without_folders
+from attntools.report.page import Texts, image, render, without_folders
 from attntools.report.page_session import Picture
 
 ALT = "Times of the cells that changed most over the dates of their sessions, with their changes."
@@ -21,7 +20,7 @@ def small_line(times: list[float]) -> str:
     return "M" + "L".join(f"{x:.0f} {y:.1f}" for x, y in places)
 
 
-def _row(s: Series) -> dict[str, Any]:
+def _row(s: Series) -> Texts:
     """What the table has of a cell."""
     times = [p.median_s for p in s.points]
     return {

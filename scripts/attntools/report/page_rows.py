@@ -1,7 +1,6 @@
 """Comparisons as the tables of pages show them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from attntools.base.units import change
 from attntools.compare.comparison import Comparison
@@ -14,28 +13,11 @@ from attntools.compare.comparison_tables import (
     varying_fields,
 )
 from attntools.plot import shapes
-from attntools.report.page import without_folders
+from attntools.report.page import Texts, without_folders
 
 
-@dataclass
-class Row:
-    """A cell against another, as the table shows it."""
-
-    comparison: Comparison
-    case: str
-    variant: str
-    threads: str
-    kind: str
-    dtype: str
-    base: str
-    new: str
-    change: str
-    interval: str
-    reason: str
-
-
-def _row(c: Comparison, varying: Sequence[str]) -> Row:
-    return Row(
+def _row(c: Comparison, varying: Sequence[str]) -> Texts:
+    return Texts(
         comparison=c,
         case=case_text(c.cell, varying),
         variant=variant_text(c),
@@ -50,7 +32,7 @@ def _row(c: Comparison, varying: Sequence[str]) -> Row:
     )
 
 
-def rows(comparisons: Sequence[Comparison]) -> list[Row]:
+def rows(comparisons: Sequence[Comparison]) -> list[Texts]:
     """All of them, in order."""
     varying = varying_fields(c.cell for c in comparisons)
     return [_row(c, varying) for c in comparisons]

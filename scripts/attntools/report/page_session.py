@@ -1,7 +1,7 @@
 """The page of one session: headline, two figures, every cell, noise."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from attntools.base.units import digits, seconds, size
@@ -12,10 +12,10 @@ from attntools.plot import shapes
 from attntools.plot.plot import SESSION
 from attntools.plot.rivals import against_the_best
 from attntools.report import headline
-from attntools.report.page import image, render, without_folders
+from attntools.report.page import Texts, image, render, without_folders
 from attntools.report.page_rows import rows
 from attntools.results import flags
-from attntools.results.cells import WRONG_STATES, Cell, Results
+from attntools.results.cells import WRONG_STATES, Cell, Results, Session
 
 FIRST = ("ceiling", "speedup")  # above the table; the rest below it, as far as there is room
 LAST = "noise"
@@ -35,32 +35,6 @@ ALT = {
 }
 
 
-@dataclass
-class Line:
-    """A cell as the table shows it; sort values are empty where there is none."""
-
-    cell: Cell
-    case: str
-    kind: str
-    dtype: str
-    median: str
-    median_value: str
-    interval: str
-    interval_value: str
-    gflops: str
-    bound: str
-    share: str
-    error: str
-    workspace: str
-    wrong: bool
-    flags: list[tuple[str, str]]
-    strip: str
-    ends: str
-    repro: str
-    why: str
-    answer: str  # the sentence on its case, in the row of the fastest
-
-
 def _value(x: float) -> str:
     """A number to sort by."""
     return f"{x:.4g}" if x == x else ""
@@ -75,7 +49,7 @@ def strip(cell: Cell) -> str:
 
 
 def _timed(cell: Cell) -> dict[str, str]:
-    """The texts of a cell that only one with a time has."""
+    """The texts that only a cell with a time has, and numbers to sort by."""
     if not cell.timed:
         return dict.fromkeys(
             ("median", "median_value", "interval", "interval_value", "strip", "ends"), ""
@@ -97,10 +71,10 @@ def _timed(cell: Cell) -> dict[str, str]:
     return found
 
 
-def line(cell: Cell, varying: Sequence[str], answer: str) -> Line:
-    """All texts of a cell."""
+def line(cell: Cell, varying: Sequence[str], answer: str) -> Texts:
+    """All texts of a cell; `answer`, the sentence on its case, is in the row of the fastest."""
     workspace, share = cell.number("workspace_bytes"), shapes.share(cell)
-    return Line(
+    return Texts(
         cell=cell,
         case=case_text(cell, varying),
         kind=shapes.kind(cell),
@@ -119,7 +93,7 @@ def line(cell: Cell, varying: Sequence[str], answer: str) -> Line:
     )
 
 
-def lines(results: Results) -> list[Line]:
+def lines(results: Results) -> list[Texts]:
     """Every cell."""
     varying = varying_fields(results.cells.values())
     says = {winner(group).cell.identity: sentence(answer_of(group)) for group in rank(results)}
@@ -150,9 +124,9 @@ def about(results: Results) -> list[tuple[str, str]]:
     ]
 
 
-def commands(results: Results) -> list[str]:
+def commands(sessions: Iterable[Session]) -> list[str]:
     """The command of each session, once."""
-    found = [s.header.get("command") or [] for s in results.sessions]
+    found = [s.header.get("command") or [] for s in sessions]
     # Those of experiments begin with the program's name.
     named = [shlex.join(c if c[:1] == ["attnbench"] else ["attnbench", *c]) for c in found]
     return list(dict.fromkeys(map(without_folders, named)))
@@ -168,7 +142,7 @@ def page(results: Results) -> str:
         "sentences": headline.sentences(results),
         "wrong": headline.wrong(results),
         "about": about(results),
-        "commands": commands(results),
+        "commands": commands(results.sessions),
         "first": first,
         "lines": lines(results),
         "rivals": rows(against_the_best(results)),

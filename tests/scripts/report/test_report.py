@@ -53,7 +53,7 @@ def test_a_session_begins_with_its_headline(tool: Tool, tmp_path: Path) -> None:
 def test_rows_of_two_settings_are_told_apart() -> None:
     rows = sample.settings([1e-3] * 8, [2e-3] * 8)
     found = lines(sample.results(*rows))
-    assert [(line.case, line.median) for line in found] == [
+    assert [(line["case"], line["median"]) for line in found] == [
         ("prefill-f32-s512-d64 huge-pages A=2 B='x y'", "2.00 ms"),
         ("prefill-f32-s512-d64 no-huge-pages A=1", "1.00 ms"),
     ]
