@@ -102,10 +102,15 @@ def ratios(pairs: Sequence[Pair]) -> np.ndarray:
     return np.exp(out)
 
 
-def ratio_of(base: Cell, cell: Cell) -> tuple[float, float, float]:
-    """Time of a cell over that of another, with its interval: as ratios() of one pair."""
-    pair = (base.launch_medians_s, cell.launch_medians_s, same_rounds(base, cell))
-    return tuple(ratios([pair])[0].tolist())
+def ratios_of(pairs: Iterable[tuple[Cell, Cell]]) -> list[list[float]]:
+    """Time of each second cell over that of the first, with its interval: as ratios()."""
+    found = [(a.launch_medians_s, b.launch_medians_s, same_rounds(a, b)) for a, b in pairs]
+    return ratios(found).tolist()
+
+
+def ratio_of(base: Cell, cell: Cell) -> list[float]:
+    """The same of one pair."""
+    return ratios_of([(base, cell)])[0]
 
 
 def judge(ratio: float, lo: float, hi: float, threshold: float) -> tuple[Verdict, str]:

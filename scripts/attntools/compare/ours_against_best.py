@@ -11,7 +11,7 @@ from statistics import median
 
 from attntools.base import tables
 from attntools.base.units import change, seconds
-from attntools.compare.comparison import Group, best, column_of, ratios, same_rounds
+from attntools.compare.comparison import Group, best, column_of, ratios_of
 from attntools.compare.comparison_tables import (
     case_text,
     interval_text,
@@ -87,9 +87,7 @@ def ours_against_best(results: Results) -> tuple[list[Best], list[str]]:
             left_out.append(f"{cell.case} on {cell.threads}, without {', '.join(missing)}")
         elif sides[OURS] and sides[RIVALS]:
             pairs.append((best(sides[OURS]), best(sides[RIVALS])))
-    timed = [(a, b) for a, b in pairs if a.timed and b.timed]
-    both = [(b.launch_medians_s, a.launch_medians_s, same_rounds(a, b)) for a, b in timed]
-    ratio = iter(ratios(both).tolist())
+    ratio = iter(ratios_of((b, a) for a, b in pairs if a.timed and b.timed))
     nothing = (float("nan"),) * 3
     rows = [Best(a, b, *(next(ratio) if a.timed and b.timed else nothing)) for a, b in pairs]
     return rows, left_out

@@ -11,14 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from attntools.base.units import digits, short
-from attntools.compare.comparison import (
-    Comparison,
-    best,
-    column_of,
-    compare_columns,
-    ratios,
-    same_rounds,
-)
+from attntools.compare.comparison import Comparison, best, column_of, compare_columns, ratios_of
 from attntools.plot import figures, kernel_looks, shapes, style
 from attntools.results.cells import OURS, RIVALS, Cell, Results
 from matplotlib.axes import Axes
@@ -53,10 +46,7 @@ def against_ours(results: Results) -> list[Against]:
         ours = [c for c in cells if c.group == OURS]
         rivals = figures.by((c for c in cells if c.group == RIVALS), lambda c: c.identity.kernel)
         pairs += [(best(ours), best(variants)) for variants in rivals.values() if ours]
-    found = ratios(
-        [(a.launch_medians_s, b.launch_medians_s, same_rounds(a, b)) for a, b in pairs]
-    ).tolist()
-    return [Against(*pair, *ratio) for pair, ratio in zip(pairs, found, strict=True)]
+    return [Against(*pair, *ratio) for pair, ratio in zip(pairs, ratios_of(pairs), strict=True)]
 
 
 def against_the_best(results: Results) -> list[Comparison]:

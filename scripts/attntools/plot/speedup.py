@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from statistics import median
 
 import numpy as np
-from attntools.base.units import digits, short
-from attntools.compare.comparison import best, ratios, same_rounds
+from attntools.base.units import counted, digits, short
+from attntools.compare.comparison import best, ratios_of
 from attntools.plot import figures, shapes, style
 from attntools.results.cells import Cell, Results
 from matplotlib.axes import Axes
@@ -57,9 +57,7 @@ def speedups(results: Results) -> list[Speedup]:
         if ours and others:
             kernels = {c.identity.kernel for c in others}
             pairs.append((best(ours), best(others), len(kernels)))
-    found = ratios(
-        [(a.launch_medians_s, b.launch_medians_s, same_rounds(a, b)) for a, b, _ in pairs]
-    ).tolist()
+    found = ratios_of((a, b) for a, b, _ in pairs)
     return [Speedup(*pair, *ratio) for pair, ratio in zip(pairs, found, strict=True)]
 
 
@@ -96,7 +94,7 @@ def _verdict(s: Speedup) -> str:
 def title(found: Sequence[Speedup]) -> str:
     """How many cells ours win and lose, and the median."""
     count = Counter(map(_verdict, found))
-    cells = f"{len(found)} cell{'s'[: len(found) != 1]}"
+    cells = counted(len(found), "cell")
     verdicts = f"faster in {count['ours faster']} of {cells}, slower in {count['ours slower']}"
     if count[TIE] == len(found):
         known = any(s.known for s in found)
