@@ -4,6 +4,7 @@ Prefixes and units are those of the program (harness/base/units.c); tests/data/u
 """
 
 import math
+from collections.abc import Sequence
 
 
 def scaled(value: float, unit: str, factors: tuple[tuple[float, str], ...]) -> str:
@@ -76,6 +77,12 @@ def size(value: float) -> str:
 def counted(n: int, noun: str) -> str:
     """1 cell, 2 cells."""
     return f"{n} {noun}{'s'[: n != 1]}"
+
+
+def named(names: Sequence[str], most: int) -> str:
+    """Some names, and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def change(ratio: float) -> str:

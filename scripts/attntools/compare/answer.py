@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from attntools.base.units import seconds
+from attntools.base.units import counted, named, seconds
 from attntools.compare.ranking import NAMED, Ranked
 from attntools.results.cells import Cell, Share
 from attntools.results.schema import DISTURBANCES
@@ -45,10 +45,6 @@ class Answer:
 # ---- the sentence --------------------------------------------------------------------------------
 
 
-def _threads(count: int) -> str:
-    return f"{count} thread{'s'[: count != 1]}"
-
-
 def _percent(x: float) -> str:
     """Two digits."""
     return f"{x:.{2 if x < 0.995 else 1 if x < 9.95 else 0}f} %"
@@ -80,7 +76,7 @@ def _choice(a: Answer) -> list[str]:
 
 def sentence(a: Answer) -> str:
     """flash/avx512 on 1 thread, 2.05 ms +-0.4 %: 85 % of what the multiply-adds allow, ..."""
-    text = f"{a.variant} on {_threads(a.threads)}, {a.time}"
+    text = f"{a.variant} on {counted(a.threads, 'thread')}, {a.time}"
     if a.half == a.half:
         text += f" +-{_percent(100 * a.half)}"
     if a.bound and a.share == a.share:
@@ -113,11 +109,6 @@ def regret(chosen: Ranked) -> float:
     return 1.0 if chosen.ratio < 1 else chosen.ratio
 
 
-def _named(names: Sequence[str]) -> str:
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return ", ".join(names[:NAMED]) + more
-
-
 def ties(r: Ranked) -> bool:
     """Whether the interval of the ratio to the winner holds 1."""
     return r.lo <= 1 <= r.hi
@@ -143,7 +134,7 @@ def answer_of(group: Sequence[Ranked]) -> Answer:
         bound=cell.bound_by or "",
         share=share(cell),
         others=len(others),
-        ties=_named([r.cell.identity.label for r in others if ties(r)]),
+        ties=named([r.cell.identity.label for r in others if ties(r)], NAMED),
         uncompared=sum(r.lo != r.lo for r in others),
         doubts=", ".join(flag for flag in cell.flags if flag in DISTURBANCES),
     )
@@ -176,7 +167,8 @@ def choices(ranking: Sequence[Sequence[Ranked]]) -> str:
     if worst > 1:
         text += (
             f", worst {chosen.cell.identity.label}, {worst:.2f} x as long as "
-            f"{best.cell.identity.label} in {best.cell.case} on {_threads(best.cell.threads)}"
+            f"{best.cell.identity.label} in {best.cell.case} on "
+            f"{counted(best.cell.threads, 'thread')}"
         )
     return text
 
@@ -191,7 +183,7 @@ def _pass(name: str, parts: Sequence[tuple[Share, Cell]]) -> str:
     total = sum(share.layers * cell.median_s for share, cell in parts)
     half = sum(share.layers * _half_s(cell) for share, cell in parts) / total
     named = [f"{share.layers} x {cell.case} by {cell.identity.label}" for share, cell in parts]
-    text = f"{name} on {_threads(parts[0][1].threads)}: attention takes "
+    text = f"{name} on {counted(parts[0][1].threads, 'thread')}: attention takes "
     text += f"{'more than ' if layers < first.of else ''}{seconds(total)}"
     if half == half:
         text += f" +-{_percent(100 * half)}"

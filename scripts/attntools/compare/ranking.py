@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from attntools.base.units import named
 from attntools.compare.comparison import Group, column_of, ratios, same_rounds
 from attntools.results.cells import Cell, Results, row_order
 
@@ -58,8 +59,7 @@ def rank_cells(cells: Sequence[Cell]) -> list[Ranked]:
 
 def _tie_text(tied: Sequence[str], unknown: int, launches: int) -> str:
     """With which variants a rank is shared, or why that cannot be said."""
-    more = f" and {len(tied) - NAMED} more" if len(tied) > NAMED else ""
-    notes = [f"tie with {', '.join(tied[:NAMED])}{more}"] if tied else []
+    notes = [f"tie with {named(tied, NAMED)}"] if tied else []
     if unknown:
         notes.append(f"too few launches ({launches}) to tell from {unknown} of the others")
     return "; ".join(notes)

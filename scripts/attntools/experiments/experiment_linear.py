@@ -2,7 +2,7 @@
 
 import numpy as np
 from attntools.base.statistics import median_interval
-from attntools.base.units import digits, length, trimmed
+from attntools.base.units import counted, digits, length, trimmed
 from attntools.experiments.experiment_rows import column, doubling, line, parameter, rows_of, series
 from attntools.plot import style
 from attntools.plot.figures import origin
@@ -22,10 +22,6 @@ TOKENS = 64  # of the part init
 Product = tuple[int, int, int]  # d_in, d_out, tokens
 
 
-def _tokens(count: int) -> str:
-    return f"{count} token{'s' if count > 1 else ''}"
-
-
 def speedups(rows: list[Row], way: str) -> dict[Product, np.ndarray]:
     """How many times as fast Linear's layout was, launch by launch."""
     found: dict[Product, list[float]] = {}
@@ -40,14 +36,13 @@ def speedups(rows: list[Row], way: str) -> dict[Product, np.ndarray]:
 
 def _over_width(ax: Axes, ratios: dict[Product, np.ndarray]) -> None:
     """Square weights: a line for each number of tokens."""
-    looks = style.looks(_tokens(tokens) for _, _, tokens in ratios)
-    for tokens, look in looks.items():
-        square = {i: r for (i, o, t), r in ratios.items() if i == o and _tokens(t) == tokens}
+    for tokens, look in style.looks(tokens for _, _, tokens in ratios).items():
+        square = {i: r for (i, o, t), r in ratios.items() if i == o and t == tokens}
         middle = np.array([np.median(r) for r in square.values()])
         ends = np.array([median_interval(r) for r in square.values()], dtype=float).T
         ends = np.where(np.isfinite(ends), ends, middle)
-        ax.errorbar(list(square), middle, abs(ends - middle), capsize=2, ms=4, label=tokens,
-                    **look.drawn)  # fmt: skip
+        ax.errorbar(list(square), middle, abs(ends - middle), capsize=2, ms=4,
+                    label=counted(tokens, "token"), **look.drawn)  # fmt: skip
     ax.axhline(1, color=style.INK, lw=1)
     doubling(ax, (i for i, o, _ in ratios if i == o))
     ax.set_yscale("log", base=2)
@@ -89,7 +84,7 @@ def _maps(axes: list[Axes], ratios: dict[Product, np.ndarray]) -> None:
         ax.set_xlabel("width of the output")
         ax.set_ylabel("width of the input")
         ax.grid(visible=False)
-        ax.set_title(f"sgemm, {_tokens(count)}", fontsize=8.5)
+        ax.set_title(f"sgemm, {counted(count, 'token')}", fontsize=8.5)
 
 
 def _init(ax: Axes, rows: list[Row]) -> None:

@@ -28,7 +28,7 @@ from pathlib import Path
 from attntools.base import tables
 from attntools.base.cli import Exit, ToolError, guard, parser, refuse_over, say
 from attntools.base.files import write_text
-from attntools.base.units import digits, seconds
+from attntools.base.units import counted, digits, seconds
 from attntools.compare.answer import share
 from attntools.compare.comparison import ratio_of
 from attntools.compare.ranking import rank
@@ -191,7 +191,7 @@ def team(results: Results, cell: Cell) -> list[str]:
         found.append(text)
     for other in beside(results, cell, "threads"):
         found.append(
-            f"on {other.threads} thread{'s'[: other.threads != 1]} it takes "
+            f"on {counted(other.threads, 'thread')} it takes "
             f"{seconds(other.median_s)}: {ratio_of(other, cell)[0]:.2f} x as fast as on "
             f"{cell.threads}, round by round"
         )
@@ -262,7 +262,7 @@ def sections(results: Results, cell: Cell) -> list[tuple[str, list[str]]]:
 
 def explained(results: Results, cell: Cell, width: int | None) -> str:
     """The whole page."""
-    title = f"{cell.case}: {cell.identity.label} on {cell.threads} thread{'s'[: cell.threads != 1]}"
+    title = f"{cell.case}: {cell.identity.label} on {counted(cell.threads, 'thread')}"
     out = [title, cell.problem]
     for label, lines in sections(results, cell):
         for i, line in enumerate(lines):

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from attntools.base.units import seconds
+from attntools.base.units import counted, seconds
 from attntools.compare.answer import LIMITS, answer_of, sentence, share, winner
 from attntools.compare.comparison import ratio_of
 from attntools.compare.ranking import Ranked
@@ -76,6 +76,6 @@ def why_not_faster(results: Results, cell: Cell, group: Sequence[Ranked]) -> lis
 def _row_text(cell: Cell, other: Cell) -> str:
     """Another row by name and time, against this one."""
     return (
-        f"{other.identity.label} on {other.threads} thread{'s'[: other.threads != 1]}, "
+        f"{other.identity.label} on {counted(other.threads, 'thread')}, "
         f"{seconds(other.median_s)}, {ratio_of(other, cell)[0]:.2f} x as fast as this row"
     )

@@ -7,7 +7,7 @@ from functools import cached_property
 from math import expm1
 
 from attntools.base import tables
-from attntools.base.units import digits
+from attntools.base.units import counted, digits
 from attntools.compare.comparison_tables import interval_text
 from attntools.fleet import outliers
 from attntools.fleet.fleet import Host, MachineType, same_machine_id, types_of
@@ -201,7 +201,7 @@ def sentences(fleet: Fleet) -> list[str]:
     """The fleet in words: what it is, who is fastest where, which hosts are off."""
     hosts = sum(len(kind.hosts) for kind in fleet.types)
     kinds = len(fleet.types)
-    said = [f"{hosts} host{'s'[: hosts != 1]} of {kinds} machine type{'s'[: kinds != 1]}."]
+    said = [f"{counted(hosts, 'host')} of {counted(kinds, 'machine type')}."]
     said += _off(fleet) or ["No host is called off."]
     return said + outliers.could_tell(fleet.spreads)
 

@@ -17,6 +17,7 @@ from statistics import NormalDist
 
 import numpy as np
 from attntools.base import statistics
+from attntools.base.units import counted
 from attntools.compare.comparison import THRESHOLD
 from attntools.fleet.fleet import Host, MachineType
 from attntools.results.cells import Cell
@@ -98,7 +99,7 @@ class Spread:
     @property
     def on_threads(self) -> str:
         """The quantity in words."""
-        return f"{self.what}, {self.threads} thread{'s'[: self.threads != 1]}"
+        return f"{self.what}, {counted(self.threads, 'thread')}"
 
 
 def _by_host(kind: MachineType) -> dict[Quantity, dict[Host, dict[object, tuple[float, bool]]]]:

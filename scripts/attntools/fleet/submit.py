@@ -31,6 +31,7 @@ from pathlib import Path
 
 from attntools.base.cli import Exit, ToolError, guard, parser, say
 from attntools.base.files import make_directory, write_text
+from attntools.base.units import counted
 from attntools.fleet import slurm
 from attntools.fleet.fleet_nodes import name_node, state_of
 from attntools.fleet.fleet_tables import fleet_of, sentences
@@ -110,7 +111,7 @@ def submit(work: Work, names: Sequence[str]) -> None:
         job = slurm.submit_array(work.name, on, work.script, options, work.options.at_once)
         again = [name for name in part if work.tried[name] or result_of(work, name).exists()]
         work.tried.update(part)
-        said = f"job {job}: {len(part)} node{'s'[: len(part) != 1]}"
+        said = f"job {job}: {counted(len(part), 'node')}"
         say(TOOL, said + (f", to go on: {', '.join(again)}" if again else ""))
 
 
@@ -259,7 +260,7 @@ def dry_run(work: Work) -> int:
     whole = sum(state_of(result_of(work, n), work.script[3:]).whole for n in work.nodes)
     open_ = len(work.nodes) - whole
     print(
-        f"{open_} node{'s'[: open_ != 1]} to measure"
+        f"{counted(open_, 'node')} to measure"
         + f", {work.options.at_once} at a time" * (0 < work.options.at_once < open_)
         + f"; {whole} of {len(work.nodes)} done" * (whole > 0)
     )

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from attntools.base.cli import Exit, ToolError, say
-from attntools.base.units import counted
+from attntools.base.units import counted, named
 from attntools.compare.comparable import incomparable
 from attntools.gate import gate_settings, icount, selection
 from attntools.gate.gate_builds import TOOL, Build, build, left_out, resolve
@@ -78,10 +78,8 @@ def build_both(options: argparse.Namespace, folder: Path) -> Prepared:
         outcome.doubts += ["base and new are the same program to the byte: nothing can be found"]
     changed = left_out(new)
     if changed:
-        more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
-        outcome.doubts.append(
-            f"uncommitted changes are not in {chosen['new'].label}: {changed[0]}{more}"
-        )
+        files = named(changed, 1)
+        outcome.doubts.append(f"uncommitted changes are not in {chosen['new'].label}: {files}")
     return Prepared(Plan((base, new), folder, options.sample_s, options.seed), [], outcome)
 
 

@@ -7,7 +7,7 @@ from math import exp, expm1, isfinite
 import numpy as np
 from attntools.base import tables
 from attntools.base.cli import Exit
-from attntools.base.units import counted, digits, seconds
+from attntools.base.units import counted, digits, named, seconds
 from attntools.compare.comparison import Verdict
 from attntools.gate.gate_instructions import Counted
 from attntools.gate.gate_instructions import table as table_of_counts
@@ -81,9 +81,8 @@ class Outcome:
     def removed(self) -> str:
         """Which cells the new build lacks: nobody said that a kernel was removed or renamed."""
         labels = list(dict.fromkeys(i.label for i in self.base_only))
-        more = f" and {len(labels) - MOST_NAMED} more" if len(labels) > MOST_NAMED else ""
-        named = ", ".join(labels[:MOST_NAMED]) + more
-        return f"{counted(len(self.base_only), 'cell')} only in the base: {named}"
+        names = named(labels, MOST_NAMED)
+        return f"{counted(len(self.base_only), 'cell')} only in the base: {names}"
 
     def no_regression(self) -> str:
         """What was ruled out: with --noise-limit that may be less than the threshold asks for."""

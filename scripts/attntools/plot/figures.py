@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
-from attntools.base.units import digits, length, seconds, short, short_seconds
+from attntools.base.units import counted, digits, length, seconds, short, short_seconds
 from attntools.plot import kernel_looks, style
 from attntools.results.cells import Cell, Results, problem_fields
 from matplotlib.axes import Axes
@@ -28,7 +28,7 @@ def threads_of(cells: Iterable[Cell]) -> list[int]:
 
 def threads_title(threads: int) -> str:
     """1 thread, 2 threads."""
-    return f"{threads} thread{'s' if threads > 1 else ''}"
+    return counted(threads, "thread")
 
 
 def by(cells: Iterable[Cell], key: Callable[[Cell], object]) -> dict[object, list[Cell]]:
