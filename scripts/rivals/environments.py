@@ -43,18 +43,11 @@ def torch(threads: int, cpus: list[int]) -> dict[str, str]:
     }
 
 
-def ggml(_threads: int, _cpus: list[int]) -> dict[str, str]:
-    """Nothing: it makes a pool of its own."""
-    return {"OPENBLAS_NUM_THREADS": "1"}
+def nothing(_threads: int, _cpus: list[int]) -> dict[str, str]:
+    """Ggml's pool, a session of ONNX Runtime and a compiled model of OpenVINO have the settings.
 
-
-def onnxruntime(_threads: int, _cpus: list[int]) -> dict[str, str]:
-    """Nothing: a session has the settings.  NumPy, which only wraps, stays serial."""
-    return {"OPENBLAS_NUM_THREADS": "1"}
-
-
-def openvino(_threads: int, _cpus: list[int]) -> dict[str, str]:
-    """Nothing: a compiled model has the settings."""
+    NumPy, which only wraps, stays serial.
+    """
     return {"OPENBLAS_NUM_THREADS": "1"}
 
 
@@ -76,7 +69,9 @@ def vllm(threads: int, cpus: list[int]) -> dict[str, str]:
     return openmp(threads, cpus)
 
 
-ENVIRONMENTS = {f.__name__: f for f in (torch, onnxruntime, openvino, jax, ggml, numpy, vllm)}
+ENVIRONMENTS = {f.__name__: f for f in (torch, jax, numpy, vllm)} | dict.fromkeys(
+    ("onnxruntime", "openvino", "ggml"), nothing
+)
 
 
 def environment(library: str, threads: int, cpus: list[int]) -> dict[str, str]:

@@ -13,7 +13,6 @@ Exit codes: 0 packed, or the same state as before, 1 another state, 3 output, 4 
 """
 
 import argparse
-import hashlib
 import itertools
 import json
 import re
@@ -28,7 +27,7 @@ from typing import Any
 from attntools.base import tables, units
 from attntools.base.cli import Exit, ToolError, guard, parser
 from attntools.base.files import naming
-from attntools.gate.gate_builds import ROOT
+from attntools.gate.gate_builds import ROOT, digest_of
 from attntools.results.cells import Cell
 from attntools.results.results import read
 
@@ -52,14 +51,6 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     again.add_argument("folder", type=Path, help="a capsule")
     again.add_argument("--program", type=Path, default=PROGRAM, help="default: %(default)s")
     return p.parse_args(argv)
-
-
-def digest(path: Path) -> str:
-    """The digest of a file, as rows have it of plug-ins."""
-    try:
-        return f"sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}"
-    except OSError as wrong:
-        raise ToolError(f"{path}: {wrong.strerror}") from None
 
 
 # ---- packing -------------------------------------------------------------------------------------
@@ -111,14 +102,14 @@ def packed(options: argparse.Namespace) -> int:
     plugin, tensors = plugin_of(words), tensors_of(words)
     if plugin and row["plugin"]:
         enclosed["plugin"] = plugin[0]
-        if digest(plugin[0]) != row["plugin"].split(" ")[0]:
+        if digest_of(plugin[0]) != row["plugin"].split(" ")[0]:
             raise ToolError(f"{plugin[0]}: is not the plug-in of the row")
     if tensors:
         enclosed["tensors"] = next(
             (p for p in (tensors[0], ROOT / "tests/data" / tensors[0]) if p.exists()), tensors[0]
         )
     capsule = {"schema": SCHEMA, "session": session, "row": row} | {
-        key: {"name": path.name, "digest": digest(path)} if path else None
+        key: {"name": path.name, "digest": digest_of(path)} if path else None
         for key, path in enclosed.items()
     }
     with naming(str(options.output)):
@@ -143,8 +134,6 @@ def opened(folder: Path) -> Row:
     path = folder / FILE
     try:
         capsule = json.loads(path.read_bytes())
-    except OSError as wrong:
-        raise ToolError(f"{path}: {wrong.strerror}") from None
     except ValueError:
         raise ToolError(f"{path}: is no JSON") from None
     if not isinstance(capsule, dict) or capsule.get("schema") != SCHEMA:
@@ -157,7 +146,7 @@ def inside(folder: Path, capsule: Row, key: str) -> Path | None:
     if not capsule.get(key):
         return None
     path = folder.resolve() / Path(capsule[key]["name"]).name
-    if digest(path) != capsule[key]["digest"]:
+    if digest_of(path) != capsule[key]["digest"]:
         raise ToolError(f"{path} is not the file that was put there")
     return path
 

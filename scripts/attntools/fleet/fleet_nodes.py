@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from attntools.base.cli import reason
 from attntools.base.files import replacing
 from attntools.results.cells import ResultsError
 from attntools.results.results import read
@@ -31,10 +32,8 @@ def state_of(path: Path, arguments: list[str]) -> FileState:
     """
     try:
         results = read(path)
-    except OSError as wrong:
-        return FileState(unreadable=f"{path}: {wrong.strerror}" if path.exists() else "")
-    except ResultsError as wrong:
-        return FileState(unreadable=str(wrong) if path.exists() else "")
+    except (OSError, ResultsError) as wrong:
+        return FileState(unreadable=reason(wrong) if path.exists() else "")
     command = results.sessions[0].header.get("command") or []
     if command[1 : 1 + len(arguments)] != arguments or command[1 + len(arguments) :][:1] not in (
         [],

@@ -21,15 +21,12 @@ missing, does not build, is wrong or incomparable, 6 BAD does not build.
 import argparse
 import hashlib
 import re
-import shutil
-import subprocess
 from collections.abc import Sequence
-from pathlib import Path
 
 from attntools.base.cli import Exit, ToolError, guard, parser, say, scratch_folder
 from attntools.base.files import OutputError, cache, refuse_unwritable, write_text
 from attntools.gate import gate, selection
-from attntools.gate.gate_builds import ROOT
+from attntools.gate.gate_builds import ROOT, git, remove_worktree
 from attntools.gate.gate_summary import Outcome, markdown
 
 TOOL = "bisect"
@@ -50,12 +47,6 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     p.add_argument("--bad", required=True, metavar="REF", help="a later one that is slower")
     gate.add_to(p)
     return gate.parse(p, argv)
-
-
-def git(where: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """A git command in a worktree; the caller looks at its exit code."""
-    command = ["git", "-C", str(where), *words]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def commit_of(text: str, code: Exit) -> str:
@@ -141,9 +132,7 @@ class Bisection:
 
     def end(self) -> None:
         """Removes the worktree and what git knows of it."""
-        git(ROOT, "worktree", "remove", "--force", "--force", str(self.tree))
-        shutil.rmtree(self.tree, ignore_errors=True)
-        git(ROOT, "worktree", "prune")
+        remove_worktree(self.tree)
 
 
 def ask(options: argparse.Namespace, good: str, commit: str) -> str:

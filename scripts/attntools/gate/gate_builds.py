@@ -170,37 +170,40 @@ def _program_of(text: str) -> Path | None:
     return None
 
 
-def _remove(git: list[str], tree: Path) -> None:
+def git(where: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """A git command in a worktree; the caller looks at its exit code."""
+    command = ["git", "-C", str(where), *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def remove_worktree(tree: Path) -> None:
     """Removes a worktree, also one that another repository's gate was killed in."""
     # Forced twice it also removes a tree whose checkout was interrupted, and is thus locked.
-    remove = [*git, "worktree", "remove", "--force", "--force", str(tree)]
-    subprocess.run(remove, capture_output=True, check=False)
+    git(ROOT, "worktree", "remove", "--force", "--force", str(tree))
     shutil.rmtree(tree, ignore_errors=True)
-    subprocess.run([*git, "worktree", "prune"], capture_output=True, check=False)
+    git(ROOT, "worktree", "prune")
 
 
 def _from_commit(side: str, commit: str, tree: Path, kept: Path, code: Exit) -> None:
     """Checks a commit out, builds it and keeps the program; the tree is removed again."""
     unbuilt = code if side == "base" else Exit.NOT_BUILT
-    git = ["git", "-C", str(ROOT)]
+    add = ["git", "-C", str(ROOT), "worktree", "add", "--detach", str(tree), commit]
     out = str(tree / "build/release")
     configure = ["cmake", "-S", str(tree), "-B", out, "--preset", "release"]
     configure += ["-D", "BUILD_TESTING=OFF"]  # needs less, and configures sooner
     try:
-        _remove(git, tree)
-        _command([*git, "worktree", "add", "--detach", str(tree), commit], "git worktree add", code)
+        remove_worktree(tree)
+        _command(add, "git worktree add", code)
         _command(configure, f"configuring {side}", unbuilt)
         _told(["cmake", "--build", out, "--target", "attnbench"], f"building {side}", unbuilt)
         gate_kept.keep(tree / "build/release/attnbench", kept)
     finally:
-        _remove(git, tree)
+        remove_worktree(tree)
 
 
 def _git(*words: str) -> str:
     """What a git command prints about this tree; empty where it fails."""
-    done = subprocess.run(
-        ["git", "-C", str(ROOT), *words], capture_output=True, text=True, check=False
-    )
+    done = git(ROOT, *words)
     return done.stdout.strip() if done.returncode == 0 else ""
 
 

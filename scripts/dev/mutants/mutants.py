@@ -89,10 +89,7 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
 
 def lines(path: Path) -> list[Row]:
     """The lines of a file of JSON lines; a last one that was cut off is dropped."""
-    try:
-        text = path.read_text()
-    except OSError as wrong:
-        raise ToolError(f"{path}: {wrong.strerror}") from None
+    text = path.read_text()
     try:
         return [json.loads(line) for line in text[: text.rfind("\n") + 1].splitlines()]
     except ValueError:
