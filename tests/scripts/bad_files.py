@@ -54,7 +54,10 @@ BAD = {
     "binary": (lambda path: path.write_bytes(bytes(range(256))), ":1: is no JSON"),
     "cut": (cut, ":1: is no results file of attnbench (no whole line)"),
     "damaged": (damaged, ":2: is no JSON"),
-    "newer": (written(NEWER), ":1: schema attnbench.results/2 is newer"),
+    "newer": (
+        written(NEWER),
+        ":1: schema attnbench.results/2 is newer than what this program reads (attnbench.results/1",
+    ),
     "newer later": (written(SESSION, sample.cell(), NEWER), ":3: schema attnbench.results/2 is"),
     "a text for a number": (
         written(SESSION, sample.cell(gflops="fast")),
@@ -91,5 +94,5 @@ BAD = {
         written(machine(memory_bytes="x")),
         ":1: the session line is not sound: machine.memory_bytes: expected a number or null, got",
     ),
-    "NaN": (written(SESSION, sample.cell(), NAN), ":3: time.median_s is nan"),
+    "NaN": (written(SESSION, sample.cell(), NAN), ":3: time.median_s is nan, not a positive"),
 }

@@ -9,7 +9,6 @@ from attntools.compare.comparison import COLUMNS
 from attntools.compare.comparison_tables import CSV_HEAD
 from attntools.results import export, schema
 from attntools.results.cells import WRONG_STATES, Cell, Identity, ResultsError
-from attntools.results.results import read
 
 FILE = Path(__file__).parents[3] / "results" / "schema.json"
 DEFINITIONS = json.loads(FILE.read_text())["$defs"]
@@ -43,31 +42,29 @@ def test_the_gate_knows_the_program_s_exit_codes() -> None:
 
 
 @pytest.mark.parametrize("name", KEY)
-def test_each_field_tells_cells_apart(tmp_path: Path, name: str) -> None:
+def test_each_field_tells_cells_apart(name: str) -> None:
     one = sample.cell(memory="first-touch", huge_pages=False, ranks=1, environment="")
     other = one | {name: not one[name] if isinstance(one[name], bool) else 7}
     if not isinstance(one[name], bool | int):
         other[name] = "other"
-    assert len(read(sample.write(tmp_path / "a", sample.session(), one, other)).cells) == 2
+    assert len(sample.results(one, other).cells) == 2
 
 
 @pytest.mark.parametrize("name", KEY)
-def test_a_missing_field_has_its_default_or_is_refused(tmp_path: Path, name: str) -> None:
+def test_a_missing_field_has_its_default_or_is_refused(name: str) -> None:
     one = sample.cell(memory="first-touch", huge_pages=False)
     less = {k: v for k, v in one.items() if k != name}
-    path = sample.write(tmp_path / "a", sample.session(), one, less)
     if name in DEFINITIONS["identity"]["required"]:
         with pytest.raises(ResultsError, match=f":3: has no {name}"):
-            read(path)
+            sample.results(one, less)
     else:
-        assert len(read(path).cells) == 1
+        assert len(sample.results(one, less).cells) == 1
 
 
-def test_a_field_of_another_type_is_named(tmp_path: Path) -> None:
+def test_a_field_of_another_type_is_named() -> None:
     for name, value, words in (("huge_pages", 1, "true or false"), ("memory", 3, "a text")):
-        path = sample.write(tmp_path / "a", sample.session(), sample.cell(**{name: value}))
         with pytest.raises(ResultsError, match=f":2: {name} is {value}, not {words}"):
-            read(path)
+            sample.results(sample.cell(**{name: value}))
 
 
 def test_states_and_flags() -> None:
@@ -78,8 +75,6 @@ def test_states_and_flags() -> None:
 
 
 @pytest.mark.parametrize("state", DEFINITIONS["state"]["enum"])
-def test_every_state_is_read(tmp_path: Path, state: str) -> None:
-    (cell,) = read(
-        sample.write(tmp_path / "a", sample.session(), sample.cell(state=state))
-    ).cells.values()
+def test_every_state_is_read(state: str) -> None:
+    (cell,) = sample.results(sample.cell(state=state)).cells.values()
     assert cell.state == state
