@@ -100,6 +100,14 @@ with open(options.get("output") or options["resume"], "a") as out:
 """
 
 
+def script(path: Path, text: str) -> Path:
+    """Writes a text that can be run."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(0o755)
+    return path
+
+
 def program(
     path: Path,
     factor: float = 1.0,
@@ -109,18 +117,15 @@ def program(
 ) -> Path:
     """Writes a program whose kernels take `factor` milliseconds with relative `noise`."""
     settings |= {"factor": factor, "noise": noise}
-    path.write_text(
-        SCRIPT.format(
-            python=sys.executable,
-            settings=json.dumps(settings),
-            log=str(log or "/dev/null"),
-            side=path.name,
-            session=json.dumps(sample.session()),
-            cell=json.dumps(sample.cell([1e-3])),
-        )
+    text = SCRIPT.format(
+        python=sys.executable,
+        settings=json.dumps(settings),
+        log=str(log or "/dev/null"),
+        side=path.name,
+        session=json.dumps(sample.session()),
+        cell=json.dumps(sample.cell([1e-3])),
     )
-    path.chmod(0o755)
-    return path
+    return script(path, text)
 
 
 @functools.cache

@@ -6,6 +6,7 @@ import subprocess
 import textwrap
 from pathlib import Path
 
+import fake
 import pytest
 
 WORKFLOW = Path(__file__).resolve().parents[2] / ".github/workflows/attnbench.yml"
@@ -25,6 +26,23 @@ def script(step: str) -> str:
     return textwrap.dedent(found)
 
 
+def ran(
+    step: str, folder: Path, programs: dict[str, str], **environment: object
+) -> subprocess.CompletedProcess[str]:
+    """A step in a folder whose programs answer as they are told; as `shell: bash` runs it."""
+    for name, text in programs.items():
+        fake.script(folder / name, text)
+    return subprocess.run(
+        ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script(step)],
+        cwd=folder, check=False, capture_output=True, text=True,
+        env=os.environ | {
+            "PATH": f"{folder}:{os.environ['PATH']}",
+            "GITHUB_STEP_SUMMARY": str(folder / "summary.md"),
+            **{name: str(value) for name, value in environment.items()},
+        },
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("timed", "counted", "code", "summary"),
     [
@@ -42,23 +60,9 @@ def script(step: str) -> str:
     ],
 )
 def test_gate_step(tmp_path: Path, timed: int, counted: int, code: int, summary: list[str]) -> None:
-    (tmp_path / "scripts").mkdir()
-    for name, text in (("scripts/gate", GATE), ("git", "#!/bin/sh\necho c0ffee\n")):
-        (tmp_path / name).write_text(text)
-        (tmp_path / name).chmod(0o755)
-    environment = os.environ | {
-        "PATH": f"{tmp_path}:{os.environ['PATH']}",
-        "GITHUB_BASE_REF": "main",
-        "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"),
-        "TIMED": str(timed),
-        "COUNTED": str(counted),
-    }
-    # As the runner's `shell: bash` does.
-    command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c"]
-    done = subprocess.run(
-        [*command, script("gate against the merge base")],
-        cwd=tmp_path, env=environment, check=False, capture_output=True, text=True,
-    )  # fmt: skip
+    programs = {"scripts/gate": GATE, "git": "#!/bin/sh\necho c0ffee\n"}
+    done = ran("gate against the merge base", tmp_path, programs, GITHUB_BASE_REF="main",
+               TIMED=timed, COUNTED=counted)  # fmt: skip
     assert done.returncode == code
     assert ("no base to compare with" in done.stdout) == (timed == 5)
     assert ("removed or renamed" in done.stdout) == (timed == 7)
@@ -89,19 +93,9 @@ esac
     ],
 )
 def test_one_comment_that_is_written_anew(tmp_path: Path, known: str, asked: str) -> None:
-    (tmp_path / "gh").write_text(GH)
-    (tmp_path / "gh").chmod(0o755)
     (tmp_path / "gate.md").write_text("### summary\n")
-    environment = os.environ | {
-        "PATH": f"{tmp_path}:{os.environ['PATH']}",
-        "GITHUB_REPOSITORY": "o/r",
-        "NUMBER": "7",
-        "KNOWN": known,
-    }
-    subprocess.run(
-        ["bash", "-eo", "pipefail", "-c", script("comment")],
-        cwd=tmp_path, env=environment, check=True,
-    )  # fmt: skip
+    done = ran("comment", tmp_path, {"gh": GH}, GITHUB_REPOSITORY="o/r", NUMBER=7, KNOWN=known)
+    assert done.returncode == 0, done.stderr
     assert (tmp_path / "asked").read_text() == f"{asked}\n"
     assert (tmp_path / "comment.md").read_text() == "<!-- attnbench gate -->\n### summary\n"
 
@@ -125,24 +119,10 @@ case "$*" in *history.sqlite*) exit $UPLOAD;; esac
 )
 def test_record_step(tmp_path: Path, trend: int, upload: int, code: int, said: list[str]) -> None:
     """A slow-down is a warning, and so is another run that replaces the history meanwhile."""
-    (tmp_path / "scripts").mkdir()
-    quiet = "#!/bin/sh\n"
-    programs = {"gh": GH_OF_RELEASES, "scripts/history": HISTORY}
-    for name, text in (programs | {"scripts/report": quiet, "scripts/export": quiet}).items():
-        (tmp_path / name).write_text(text)
-        (tmp_path / name).chmod(0o755)
-    environment = os.environ | {
-        "PATH": f"{tmp_path}:{os.environ['PATH']}",
-        "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"),
-        "GITHUB_RUN_ID": "7",
-        "RELEASE": "history",
-        "TREND": str(trend),
-        "UPLOAD": str(upload),
-    }
-    done = subprocess.run(
-        ["bash", "-eo", "pipefail", "-c", script("record")],
-        cwd=tmp_path, env=environment, check=False, capture_output=True, text=True,
-    )  # fmt: skip
+    quiet = dict.fromkeys(("scripts/report", "scripts/export"), "#!/bin/sh\n")
+    programs = {"gh": GH_OF_RELEASES, "scripts/history": HISTORY, **quiet}
+    done = ran("record", tmp_path, programs, GITHUB_RUN_ID=7, RELEASE="history", TREND=trend,
+               UPLOAD=upload)  # fmt: skip
     assert done.returncode == code, done.stderr
     warned = [line.split("::")[2] for line in done.stdout.splitlines() if "::warning" in line]
     assert [w.split(";")[0] for w in warned] == said

@@ -97,7 +97,6 @@ def test_what_draws_nothing_loads_no_matplotlib(module: str) -> None:
 def test_a_setup_that_fails_is_no_answer_of_the_gate(tmp_path: Path) -> None:
     """It ends with 3, which means "too noisy to tell" there."""
     (tmp_path / "tool").write_bytes((SCRIPTS / "tool").read_bytes())
-    (tmp_path / "setup").write_text("#!/bin/sh\nexit 3\n")
-    (tmp_path / "setup").chmod(0o755)
+    fake.script(tmp_path / "setup", "#!/bin/sh\nexit 3\n")
     done = subprocess.run(["bash", tmp_path / "tool", "gate"], capture_output=True, check=False)
     assert (done.returncode, done.stdout) == (4, b"")

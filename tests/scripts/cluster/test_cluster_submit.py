@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
+import fake
 from cluster import Cluster
 
 ROOT = Path(__file__).parents[3]
@@ -113,9 +114,8 @@ def test_nodes_that_cannot_be_measured(cluster: Cluster, tmp_path: Path) -> None
     """What is drained is left out; what has no program to run is given up, with the reason."""
     cluster.run("scontrol", "update", "nodename=node1", "state=drain", "reason=test")
     try:
-        program = tmp_path / "attnbench"
-        program.write_text("#!/bin/sh\necho the program is broken >&2\nexit 3\n")
-        program.chmod(0o755)
+        broken = "#!/bin/sh\necho the program is broken >&2\nexit 3\n"
+        program = fake.script(tmp_path / "attnbench", broken)
         submission = Submission(
             cluster, tmp_path / "fleet", "--attempts", "2", "--program", str(program)
         )

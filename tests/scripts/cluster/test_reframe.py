@@ -4,6 +4,7 @@ import os
 import subprocess
 from pathlib import Path
 
+import fake
 import pytest
 from attntools.report import report
 from attntools.results.results import read
@@ -76,9 +77,7 @@ def test_each_node_is_a_check(cluster: Cluster, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not REFRAME.exists(), reason="no .venv-fleet (scripts/setup --fleet)")
 def test_a_program_that_fails_is_a_failure(cluster: Cluster, tmp_path: Path) -> None:
-    program = tmp_path / "attnbench"
-    program.write_text("#!/bin/sh\necho broken >&2\nexit 3\n")
-    program.chmod(0o755)
+    program = fake.script(tmp_path / "attnbench", "#!/bin/sh\necho broken >&2\nexit 3\n")
     done = reframe(cluster, tmp_path, program=str(program))
     assert done.returncode == 1
     assert "attnbench has written no results" in done.stdout

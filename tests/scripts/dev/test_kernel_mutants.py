@@ -7,6 +7,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+import fake
 import pytest
 from attntools.base.cli import ToolError
 from dev.mutants import mutants, mutants_find, mutants_grounds, mutants_units
@@ -204,20 +205,24 @@ class StandIn(Grounds):
         (self.tree / "suites/conformance.suite").write_text(
             "# x\none: h=1\nlater: h=1\nbf16: h=1\n"
         )
-        for command in ("init -q", "add .", "-c user.name=a -c user.email=b commit -qm c"):
-            subprocess.run(["git", "-C", self.tree, *command.split()], check=True)
+        subprocess.run(["git", "-C", self.tree, "init", "-q"], check=True)
+        self.commit()
         asked = str(folder / "asked")
         for name, text in {"compile": COMPILE, "program": PROGRAM.replace("ASKED", asked),
                            "ctest": CTEST.replace("SOURCE", str(source)),
                            "cmake": "#!/bin/sh\n", "cc": "#!/bin/sh\n"}.items():  # fmt: skip
-            (folder / name).write_text(text)
-            (folder / name).chmod(0o755)
+            fake.script(folder / name, text)
         command = (str(folder / "compile"),)
         self.isas = {"", "baseline", "avx2", "avx512", "avx512_bf16"}
         self.units = {
             f"flash/{isa}": Unit("flash", isa, str(source), command, str(folder))
             for isa in ("baseline", "avx2", "avx512", "avx512_bf16")
         }
+
+    def commit(self) -> None:
+        """All that the tree has now."""
+        for command in ("add .", "-c user.name=a -c user.email=b commit -qm c"):
+            subprocess.run(["git", "-C", self.tree, *command.split()], check=True)
 
     def asked(self) -> list[str]:
         """The cases of each check so far."""
@@ -230,6 +235,9 @@ def grounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StandIn:
     """Stand-ins for all that a trial runs."""
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     return StandIn(tmp_path)
+
+
+HEAD = {"type": "mutants", "commit": "c", "seed": 1}
 
 
 def becoming(after: str) -> Mutant:
@@ -260,6 +268,15 @@ def test_a_mutant_that_cannot_be_loaded_has_no_fate(grounds: StandIn) -> None:
         Attempt(grounds, becoming("NOLOAD"), Passed()).go_on(lambda: False)
 
 
+@pytest.fixture
+def unmade(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Grounds that are not built, in a cache of their own."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(Grounds, "make", lambda grounds, commit: None)
+    monkeypatch.setattr(Grounds, "restore", lambda grounds: None)
+
+
+@pytest.mark.usefixtures("unmade")
 def test_units_are_those_of_this_machine_and_know_their_double(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -277,17 +294,12 @@ def test_units_are_those_of_this_machine_and_know_their_double(
         "tiled/avx512": "",
         "a": "",
     }
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(Grounds, "make", lambda grounds, commit: None)
-    monkeypatch.setattr(Grounds, "restore", lambda grounds: None)
     monkeypatch.setattr(mutants_grounds, "units_of", lambda build: found)
     listed = {
         "kernels": [{"isa": "avx2", "available": True}, {"isa": "avx512", "available": False}]
     }
-    place = tmp_path / "attnbench/mutants"
-    place.mkdir(parents=True)
-    (place / "attnbench").write_text(f"#!/bin/sh\necho '{json.dumps(listed)}'\n")
-    (place / "attnbench").chmod(0o755)
+    program = tmp_path / "attnbench/mutants/attnbench"
+    fake.script(program, f"#!/bin/sh\necho '{json.dumps(listed)}'\n")
     grounds = Grounds("c")
     grounds.lock.close()
     runnable = grounds.runnable(["tiled/avx512", "tiled/avx2", "flash/avx2", "a", "gone"])
@@ -324,9 +336,7 @@ def test_statistics_are_asked_of_their_tests_alone(grounds: StandIn, tmp_path: P
     source = grounds.tree / "harness/base/stats.c"
     source.parent.mkdir(parents=True)
     source.write_text("int x = 1;\n")
-    command = ("-C", grounds.tree, "-c", "user.name=a", "-c", "user.email=b")
-    for words in (("add", "."), ("commit", "-qm", "c")):
-        subprocess.run(["git", *command, *words], check=True)
+    grounds.commit()
     grounds.units["stats"] = Unit(
         "stats", "", str(source), grounds.units["flash/avx2"].command, str(tmp_path)
     )
@@ -355,6 +365,7 @@ def test_a_part_is_every_so_many_of_the_sample(capsys: pytest.CaptureFixture[str
         assert f"--part {wrong}: not K/N with K from 1 to N" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("unmade")
 def test_a_tree_that_was_removed_is_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -364,9 +375,7 @@ def test_a_tree_that_was_removed_is_made_again(
         made.append(commit)
         (grounds.tree / ".git").mkdir(parents=True)
 
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(Grounds, "make", make)
-    monkeypatch.setattr(Grounds, "restore", lambda grounds: None)
     monkeypatch.setattr(mutants_grounds, "units_of", lambda build: [])
     monkeypatch.setattr(Grounds, "available", lambda grounds: set())
     for _ in range(2):
@@ -411,9 +420,6 @@ def test_what_computes_the_same_comes_after_the_others(grounds: StandIn) -> None
     assert [i[-1] for i in journal.done] == ["3", "4", "2"]
 
 
-HEAD = {"type": "mutants", "commit": "c", "seed": 1}
-
-
 def go(grounds: StandIn, path: Path, steps: int) -> bool:
     """Tries three mutants, for a number of steps."""
     left = iter([False] * steps)
@@ -447,15 +453,10 @@ def test_a_journal_goes_on_where_it_stopped(grounds: StandIn, tmp_path: Path) ->
         mutants.Journal(path, HEAD | {"seed": 2})
 
 
-def ended(number: int, fate: str) -> dict[str, object]:
+def ended(number: int, fate: str) -> dict[str, str]:
     """A line of a journal."""
-    return {
-        "id": f"f.h:{number}:1:constant:2",
-        "fate": fate,
-        "by": "who",
-        "before": "1",
-        "after": "2",
-    }
+    known = {"by": "who", "before": "1", "after": "2"}
+    return {"id": f"f.h:{number}:1:constant:2", "fate": fate, **known}
 
 
 def test_the_report_counts_and_lists() -> None:

@@ -5,6 +5,7 @@ import os
 import shutil
 from pathlib import Path
 
+import fake
 import pytest
 from attntools.base import files
 from dev import tidy
@@ -54,11 +55,8 @@ class Tree:
 def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tree:
     if not shutil.which("cc"):
         pytest.skip("cc is not installed")
-    (tmp_path / "bin").mkdir()
     for checker in tidy.CHECKERS:
-        fake = tmp_path / "bin" / checker
-        fake.write_text(FAKE)
-        fake.chmod(0o755)
+        fake.script(tmp_path / "bin" / checker, FAKE)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))

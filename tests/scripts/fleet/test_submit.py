@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import fake
 import pytest
 import sample
 from attntools.fleet import slurm, submit
@@ -101,9 +102,8 @@ def test_every_node_has_an_element_of_its_own(tool: Tool, queue: Queue) -> None:
 def test_a_dry_run_says_what_a_node_has_to_do_and_submits_nothing(
     tool: Tool, queue: Queue, tmp_path: Path
 ) -> None:
-    program = tmp_path / "attnbench"
-    program.write_text('#!/bin/sh\necho "3 cells of 3 cases: about 20 s" "$@"\n')
-    program.chmod(0o755)
+    said = '#!/bin/sh\necho "3 cells of 3 cases: about 20 s" "$@"\n'
+    program = fake.script(tmp_path / "attnbench", said)
     dry = ["--dry-run", "--program", program]
     queue.folder /= "fleet"
     outcome = tool(submit, *options(queue, *dry, "--at-once", "1"))

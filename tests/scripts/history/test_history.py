@@ -1,5 +1,6 @@
 """The history keeps what it is given, finds changes, and refuses what is not its own."""
 
+import contextlib
 import itertools
 import os
 import sqlite3
@@ -25,14 +26,27 @@ def kept(tool: Tool, tmp_path: Path):  # noqa: ANN201
     return run
 
 
+def day_of(day: int, **changes: object) -> sample.Row:
+    """The session line of a day in January."""
+    return sample.session(id=f"s{day}", started=f"2026-01-{day:02}T00:00:00Z", **changes)
+
+
 def session_file(path: Path, day: int, median: float, *rows: sample.Row) -> Path:
-    header = sample.session(
-        id=f"s{day}",
-        started=f"2026-01-{day:02}T00:00:00Z",
-        build=sample.BUILD | {"commit": f"{day:040x}"},
-    )
+    header = day_of(day, build=sample.BUILD | {"commit": f"{day:040x}"})
     medians = sample.noisy(np.random.default_rng(day), median, 8, 0.003)
     return sample.write(path / f"{day}.jsonl", header, sample.cell(medians), *rows)
+
+
+def followed(path: Path) -> dict[str, list[database.Point]]:
+    """The times of each cell in a history."""
+    with database.opened(path / "h.sqlite") as connection:
+        return {name: at for (name, *_), at in database.series(connection, "").items()}
+
+
+def altered(path: Path, statements: str) -> None:
+    """Changes a database behind the tool's back."""
+    with contextlib.closing(sqlite3.connect(path)) as ours:
+        ours.executescript(statements)
 
 
 def test_changes_of_known_series() -> None:
@@ -81,10 +95,8 @@ def test_huge_pages_have_a_series_of_their_own(kept, tmp_path: Path) -> None:  #
         more = {"memory": "first-touch"} if day > 2 else {}  # as older programs wrote them
         huge = sample.cell([2e-3] * 8, huge_pages=True, **more)
         kept("add", session_file(tmp_path, day, 1e-3, huge))
-    with database.opened(tmp_path / "h.sqlite") as connection:
-        found = database.series(connection, "")
     name = "prefill-f32-s512-d64 flash/avx2 1 cores warm"
-    days = {key[0]: [p.started[8:10] for p in points] for key, points in found.items()}
+    days = {key: [p.started[8:10] for p in at] for key, at in followed(tmp_path).items()}
     assert days == {key: ["01", "02", "03", "04"] for key in (name, f"{name} huge-pages")}
     assert kept("trend").out.splitlines()[-1] == "2 cells followed, 0 changes"
 
@@ -92,10 +104,8 @@ def test_huge_pages_have_a_series_of_their_own(kept, tmp_path: Path) -> None:  #
 def test_settings_have_series_of_their_own(kept, tmp_path: Path) -> None:  # noqa: ANN001
     for day in (1, 2):
         kept("add", session_file(tmp_path, day, 1e-3, *sample.settings([2e-3] * 8, [3e-3] * 8)))
-    with database.opened(tmp_path / "h.sqlite") as connection:
-        found = database.series(connection, "")
     name = "prefill-f32-s512-d64 flash/avx2 1 cores warm"
-    times = {key[0]: [round(p.median_s, 4) for p in points] for key, points in found.items()}
+    times = {key: [round(p.median_s, 4) for p in at] for key, at in followed(tmp_path).items()}
     assert times == {
         name: [1e-3] * 2,
         f"{name} A=1": [2e-3] * 2,
@@ -184,9 +194,7 @@ def test_cells_come_by_case_kernel_and_threads(kept, tmp_path: Path) -> None:  #
 def test_a_database_of_version_1_is_upgraded(kept, tmp_path: Path) -> None:  # noqa: ANN001
     """Its cells stay as they were; those added later have their place."""
     kept("add", session_file(tmp_path, 1, 1e-3))
-    with sqlite3.connect(tmp_path / "h.sqlite") as old:
-        old.executescript("ALTER TABLE cell DROP COLUMN place; PRAGMA user_version = 1;")
-    old.close()
+    altered(tmp_path / "h.sqlite", "ALTER TABLE cell DROP COLUMN place; PRAGMA user_version = 1;")
     assert "prefill-f32-s512-d64 flash/avx2" in kept("show", 1).out
     more = sample.cell(kernel="a", s=64)
     assert kept("add", session_file(tmp_path, 2, 1e-3, more)).code == 0
@@ -287,20 +295,14 @@ def test_missing_foreign_newer_and_locked(kept, tmp_path: Path) -> None:  # noqa
     path.write_text("this is no database, whatever its name says, but text\n" * 20)
     assert kept("list").err == f"history: {path}: file is not a database\n"
     path.unlink()
-    with sqlite3.connect(path) as other:
-        other.execute("CREATE TABLE t (x)")
-    other.close()
+    altered(path, "CREATE TABLE t (x)")
     assert kept("list").err == f"history: {path}: is a database of another program\n"
     path.unlink()
     file = session_file(tmp_path, 1, 1e-3)
     kept("add", file)
-    with sqlite3.connect(path) as ours:
-        ours.execute("PRAGMA user_version = 9")
-    ours.close()
+    altered(path, "PRAGMA user_version = 9")
     assert "version 9 is newer than this program reads (2)" in kept("list").err
-    with sqlite3.connect(path) as ours:
-        ours.execute("PRAGMA user_version = 2")
-    ours.close()
+    altered(path, "PRAGMA user_version = 2")
 
 
 def test_locked_and_read_only(kept, tmp_path: Path, monkeypatch) -> None:  # noqa: ANN001
@@ -342,9 +344,8 @@ def test_another_compiler_is_said_once(kept, tmp_path: Path) -> None:  # noqa: A
     """Its times begin a series of their own, which was silence; a CI may have two in turn."""
     compilers = ("GNU 12.2.0", "GNU 13.1.0", "GNU 12.2.0", "GNU 13.1.0")
     for day, compiler in enumerate(compilers, 1):
-        header = sample.session(
-            id=f"s{day}",
-            started=f"2026-01-{day:02}T00:00:00Z",
+        header = day_of(
+            day,
             build=sample.BUILD | {"compiler": compiler},
             machine=sample.MACHINE | {"kernel": "6.1" if day < 3 else "6.5", "microcode": "0x1"},
         )
