@@ -220,6 +220,17 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(done.returncode, code, done)
         return done
 
+    def listed(self, *words: str, **options: Any) -> dict[str, Any]:
+        """What the program has: kernels, suites, models, experiments."""
+        return json.loads(run("list", "--json", *words, **options).stdout)
+
+    def written(self, kind: str) -> int:
+        """How many whole lines of a type the file has."""
+        if not os.path.exists(self.output):
+            return 0
+        text = pathlib.Path(self.output).read_text(encoding="utf-8")
+        return sum(f'"type":"{kind}"' in line for line in text.split("\n")[:-1])
+
     def cells_of(
         self, command: str, *words: str, code: int | None = 0, **options: Any
     ) -> list[Row]:

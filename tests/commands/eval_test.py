@@ -3,12 +3,9 @@
 import functools
 import json
 import math
-import os
 
-from command import CommandTest, Tensor, TypedTensor, read_typed, run, safetensors
+from command import SANITIZED, CommandTest, Tensor, TypedTensor, read_typed, run, safetensors
 from definition import Array
-
-SANITIZED = os.environ["ATTNBENCH_SANITIZED"] == "ON"
 
 # Largest difference from float64, where results are of the order of 1: sums of f32, or of f64, over
 # some dozen terms; 16-bit weights and results have a relative rounding error of 2^-9 and 2^-12

@@ -82,13 +82,6 @@ class Sessions(CommandTest):
             self.assertLess(time.monotonic(), deadline, f"no {what}")
             time.sleep(0.002)
 
-    def written(self, kind: str) -> int:
-        """How many whole lines of a type the file has."""
-        if not os.path.exists(self.output):
-            return 0
-        text = pathlib.Path(self.output).read_text(encoding="utf-8")
-        return sum(f'"type":"{kind}"' in line for line in text.split("\n")[:-1])
-
     def resume(self) -> subprocess.CompletedProcess[str]:
         """Goes on to the end."""
         done = run("run", "--resume", self.output, program=HOST)

@@ -1,6 +1,5 @@
 """Completion in three shells, and manual pages: what is printed, and what others make of it."""
 
-import json
 import os
 import pathlib
 import re
@@ -129,7 +128,7 @@ class Completion(CommandTest):
             self.assertEqual(
                 [word.split("\t")[0] for word in words], re.findall(r"(?m)^  (--[a-z-]+)", page)
             )
-        listed = json.loads(run("list", "--json").stdout)
+        listed = self.listed()
         kernels = self.offered("run", "--kernel")
         self.assertLessEqual(
             {one["name"] for one in listed["kernels"] if one["group"] != "rivals"}, kernels

@@ -9,17 +9,7 @@ import subprocess
 import tempfile
 import unittest
 
-from command import (
-    BASELINE,
-    BRIEF,
-    HANGS,
-    HOST,
-    PROGRAM,
-    TINY,
-    CommandTest,
-    run,
-    unless_emulated,
-)
+from command import BASELINE, BRIEF, HANGS, HOST, PROGRAM, TINY, CommandTest, run, unless_emulated
 
 RANKED = ["--launches", "6"]  # the fewest that give intervals
 PAGE = pathlib.Path(__file__).parents[2] / "docs" / "reading-a-result.md"
@@ -112,7 +102,7 @@ class Legend(CommandTest):
             self.assertIn(inner, row[part]) if inner else self.assertIn(part, row)
 
     def test_help_on_models_and_suites_has_a_line_each(self) -> None:
-        told = json.loads(run("list", "--json").stdout)
+        told = self.listed()
         models = run("help", "models").stdout
         lines = [line for line in models.splitlines() if re.match(r"\S+ +[0-9]+ ", line)]
         self.assertEqual(
@@ -152,7 +142,7 @@ class Lists(CommandTest):
             self.assertEqual("which keys a query sees" in " ".join(shown.split()), not arguments)
 
     def test_list_as_json(self) -> None:
-        listed = json.loads(run("list", "--json").stdout)
+        listed = self.listed()
         naive = [k for k in listed["kernels"] if k["name"] == "naive"]
         self.assertIn(BASELINE, {k["isa"] for k in naive})
         self.assertTrue(all(k["available"] or k["needs"] for k in listed["kernels"]))
@@ -164,7 +154,7 @@ class Lists(CommandTest):
         self.assertIn(f"preferred on this host: {preferred} ", f"{shown} ")
         quick = next(s for s in listed["suites"] if s["name"] == "quick")
         self.assertTrue(all("problem" in case for case in quick["cases"]))
-        alone = json.loads(run("list", "--suite", "quick", "--json").stdout)
+        alone = self.listed("--suite", "quick")
         self.assertEqual(alone, {"cases": quick["cases"]})
         serving = next(s for s in listed["suites"] if s["name"] == "serving")
         problems = " ".join(case["problem"] + case["input"] for case in serving["cases"])
@@ -178,7 +168,7 @@ class Lists(CommandTest):
 
     def test_the_matrix_says_what_each_variant_lacks(self) -> None:
         """Of what another variant of its kernel has."""
-        variants = json.loads(run("list", "--json").stdout)["kernels"]
+        variants = self.listed()["kernels"]
         shown = " ".join(
             run("list", "--matrix", env={**os.environ, "COLUMNS": "80"}).stdout.split()
         )
@@ -191,7 +181,7 @@ class Lists(CommandTest):
             self.assertIn(label + ", ".join(some) if some else "", shown)
 
     def test_the_matrix_says_what_a_matrix_unit_leaves_to_vectors(self) -> None:
-        variants = json.loads(run("list", "--json").stdout)["kernels"]
+        variants = self.listed()["kernels"]
         amx = {k["name"]: k for k in variants if k["isa"] == "amx"}
         self.assertEqual("what amx leaves to other variants" in run("list").stdout, bool(amx))
         if "split_kv" not in amx:

@@ -16,7 +16,7 @@ from sessions import hears_interrupts
 
 class Command(Experiments):
     def test_listed_with_question_method_and_source(self) -> None:
-        listed = json.loads(run("list", "--json").stdout)["experiments"]
+        listed = self.listed()["experiments"]
         text = run("list").stdout
         self.assertIn("variance", [e["name"] for e in listed])
         for experiment in listed:
@@ -30,7 +30,7 @@ class Command(Experiments):
     def test_pages_have_the_texts_of_the_file(self) -> None:
         """Those of experiments.json, which scripts/report reads, too."""
         known = pathlib.Path(__file__).parents[2] / "harness/experiments/experiments.json"
-        listed = json.loads(run("list", "--json").stdout)["experiments"]
+        listed = self.listed()["experiments"]
         file = json.loads(known.read_text(encoding="utf-8"))
         texts = ("name", "question", "method", "source")
         self.assertEqual([{key: e[key] for key in texts} for e in file], listed)

@@ -1,9 +1,8 @@
 """Experiments on errors, overflow, rescaling and bits that stay."""
 
-import json
 import unittest
 
-from command import SANITIZED_IN_CI, run
+from command import SANITIZED_IN_CI
 from experiments import Experiments
 
 
@@ -70,10 +69,7 @@ class Numerics(Experiments):
 
     def test_what_changes_no_bit(self) -> None:
         rows = self.rows("invariance")
-        repeatable = {
-            k["name"]: k["bitwise_repeatable"]
-            for k in json.loads(run("list", "--json").stdout)["kernels"]
-        }
+        repeatable = {k["name"]: k["bitwise_repeatable"] for k in self.listed()["kernels"]}
         seen = set()
         for row in rows:
             params, values = row["params"], row["values"]

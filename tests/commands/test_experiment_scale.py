@@ -6,7 +6,7 @@ import math
 import statistics
 import unittest
 
-from command import DATA, read_safetensors, run
+from command import DATA, read_safetensors
 from experiments import PUBLISHED, Experiments
 
 
@@ -172,7 +172,7 @@ class WorkedExamples(Experiments):
     def test_everything_that_was_printed(self) -> None:
         rows = self.rows("worked-examples")
         published = json.loads(PUBLISHED.read_text())
-        listed = json.loads(run("list", "--json").stdout)["kernels"]
+        listed = self.listed()["kernels"]
         kernels = {k["name"] for k in listed if k["group"] != "rivals" or k["name"] == "gemm"}
         found = {
             (row["params"]["example"], row["params"]["quantity"], row["params"]["by"])

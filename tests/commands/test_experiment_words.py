@@ -1,6 +1,5 @@
 """The experiment words: its matrices against an independent computation, and its refusals."""
 
-import json
 import math
 import re
 import unittest
@@ -233,7 +232,7 @@ class Page(CommandTest):
     commands = re.findall(r"^    (build/release/attnbench|scripts/plot) (.*)$", page, re.M)
 
     def test_commands_of_the_program_work(self) -> None:
-        known = {e["name"] for e in json.loads(run("list", "--json").stdout)["experiments"]}
+        known = {e["name"] for e in self.listed()["experiments"]}
         named = set()
         for words in (text.split() for program, text in self.commands if "attnbench" in program):
             if words[0] == "experiment":

@@ -1,6 +1,5 @@
 """A kernel that misbehaves costs its own cell, says how it went, and nothing else is lost."""
 
-import os
 import pathlib
 import subprocess
 import unittest
@@ -10,6 +9,7 @@ from command import (
     EMULATED,
     HOST,
     PATIENCE,
+    SANITIZED,
     TINY,
     CommandTest,
     Row,
@@ -17,8 +17,6 @@ from command import (
     run,
     safetensors,
 )
-
-SANITIZED = os.environ.get("ATTNBENCH_SANITIZED") == "ON"
 
 
 class Faults(CommandTest):

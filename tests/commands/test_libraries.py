@@ -1,13 +1,21 @@
 """Libraries under kernels: those that are not there, and the choice of --blas."""
 
-import json
 import os
 import subprocess
 import unittest
 
-from command import BASELINE, BESIDE, BRIEF, HANGS, PROGRAM, TINY, UNCHECKED, CommandTest, run
-
-SANITIZED = os.environ.get("ATTNBENCH_SANITIZED") == "ON"
+from command import (
+    BASELINE,
+    BESIDE,
+    BRIEF,
+    HANGS,
+    PROGRAM,
+    SANITIZED,
+    TINY,
+    UNCHECKED,
+    CommandTest,
+    run,
+)
 
 LOADED = {"gemm_blis": "BLIS", "gemm_mkl": "MKL", "onednn": "ONEDNN", "onednn_graph": "ONEDNN"}
 NOWHERE = {f"ATTNBENCH_{name}": "/nowhere/lib.so" for name in LOADED.values()}
@@ -38,8 +46,7 @@ class Libraries(CommandTest):
 
     @of_x86
     def test_the_list_says_what_is_missing(self) -> None:
-        done = run("list", "--json", env={**os.environ, **NOWHERE})
-        variants = json.loads(done.stdout)["kernels"]
+        variants = self.listed(env={**os.environ, **NOWHERE})["kernels"]
         loaded = [v for v in variants if v["name"] in LOADED]
         self.assertEqual({v["name"] for v in loaded}, set(LOADED))
         for variant in loaded:

@@ -1,19 +1,9 @@
 """Problems with masks, lengths, pages and scales, from the command line to the row."""
 
-import json
 import os
 import unittest
 
-from command import (
-    PATIENCE,
-    SANITIZED,
-    SANITIZED_IN_CI,
-    CommandTest,
-    Row,
-    launches,
-    run,
-    safetensors,
-)
+from command import PATIENCE, SANITIZED, SANITIZED_IN_CI, CommandTest, Row, launches, safetensors
 
 # One of each, and some of them together: several pages, blocks and sequences, no larger.
 PROBLEMS = (
@@ -148,7 +138,7 @@ class Operands(CommandTest):
                 words |= {
                     (head, line[:21].strip()): word for head, word in zip(heads, cut, strict=True)
                 }
-        variants = json.loads(run("list", "--json").stdout)["kernels"]
+        variants = self.listed()["kernels"]
         self.assertEqual({name for name, _ in words}, {each["name"] for each in variants})
         for (name, feature), word in words.items():
             has = [feature in each["features"] for each in variants if each["name"] == name]
@@ -162,7 +152,7 @@ class Operands(CommandTest):
         )
 
     def test_what_a_kernel_lacks_is_why_its_row_is_unsupported(self) -> None:
-        variants = json.loads(run("list", "--json").stdout)["kernels"]
+        variants = self.listed()["kernels"]
         lacks = next(each["lacks"] for each in variants if each["name"] == "online")
         for feature, problem in (
             ("dtype=bf16", "h=2,s=8,d=8,dtype=bf16"),

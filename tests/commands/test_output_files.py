@@ -14,6 +14,7 @@ from command import (
     HANGS,
     HOST,
     PROGRAM,
+    SANITIZED,
     TINY,
     UNCHECKED,
     CommandTest,
@@ -115,7 +116,7 @@ class Proc(CommandTest):
             capture_output=True, text=True, timeout=HANGS, check=False,
         )  # fmt: skip
 
-    @unittest.skipIf(os.environ.get("ATTNBENCH_SANITIZED") == "ON", "the sanitizers need /proc")
+    @unittest.skipIf(SANITIZED, "the sanitizers need /proc")
     def test_no_proc_at_all(self) -> None:
         done = self.hidden("mount -t tmpfs none /proc")
         self.assertEqual(done.returncode, 3, done)

@@ -2,7 +2,6 @@
 
 import json
 import os
-import pathlib
 import shlex
 import shutil
 import subprocess
@@ -209,14 +208,14 @@ class Plugins(PluginTest):
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             env={**os.environ, "ATTNBENCH_TEST_HOLD": str(hold)},
         ) as process:  # fmt: skip
-            while not any('"type":"launch"' in line for line in self.written()):
+            while not self.written("launch"):
                 self.assertIsNone(process.poll(), "it ended before it launched")
             changed = self.directory / "changed.so"
             shutil.copy(self.plugin("first"), changed)
             changed.replace(mine)
             hold.unlink()
             said = process.communicate(timeout=HANGS)
-        self.assertEqual(process.returncode, 3, (said, self.written()))
+        self.assertEqual(process.returncode, 3, said)
         row = next(row for (_, name, _), row in cells(self.output).items() if name == "right")
         self.assertEqual(row["state"], "skipped")
         self.assertEqual(row["why"], f"{mine} has changed since the session began")
@@ -232,11 +231,6 @@ class Plugins(PluginTest):
         row = rows["replaced"]
         self.assertEqual((row["state"], row["time"]), ("skipped", None))
         self.assertEqual(row["why"], f"{mine} has changed since the session began")
-
-    def written(self) -> list[str]:
-        """The lines of the results so far."""
-        path = pathlib.Path(self.output)
-        return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
 
 
 if __name__ == "__main__":

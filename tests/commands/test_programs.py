@@ -1,6 +1,5 @@
 """Kernels that other programs compute: judged and timed as any other; cheats are caught."""
 
-import hashlib
 import os
 import pathlib
 import re
@@ -9,16 +8,9 @@ import shutil
 import time
 import unittest
 
-from command import (
-    EMULATED,
-    HANGS,
-    TINY,
-    CommandTest,
-    Row,
-    run,
-    safetensors,
-)
+from command import EMULATED, HANGS, TINY, CommandTest, Row, run, safetensors
 from command import read_safetensors as read
+from plugins import digest
 
 PROGRAMS = pathlib.Path(__file__).parents[1] / "programs"
 # 1 ms a call in Perl: a sample is then some calls, and a launch short.
@@ -61,12 +53,10 @@ class Programs(CommandTest):
         self.assertGreater(row["time"]["median_s"], rows["naive"]["time"]["median_s"])
         self.assertGreater(row["prepare_s"], row["time"]["median_s"])
         self.assertGreater(row["peak_rss_bytes"], 1 << 20)
-        digest = hashlib.sha256((PROGRAMS / "honest.pl").read_bytes()).hexdigest()
-        self.assertEqual(row["plugin"], f"sha256:{digest}")
+        self.assertEqual(row["plugin"], digest(PROGRAMS / "honest.pl"))
 
     def test_arguments_are_handed_on_and_tell_cells_apart(self) -> None:
         file = PROGRAMS / "knows_more.pl"
-        digest = hashlib.sha256(file.read_bytes()).hexdigest()
         rows = self.session(
             "knows_more.pl one",
             "--plugin",
@@ -74,10 +64,10 @@ class Programs(CommandTest):
             kernel="one,two",
             problem=LEAST,
         )
-        self.assertEqual(rows["one"]["plugin"], f"sha256:{digest} one")
+        self.assertEqual(rows["one"]["plugin"], f"{digest(file)} one")
         self.assertEqual(rows["one"]["extra"], {"sent_bytes": 64, "arguments": 1})
         row = rows["two"]
-        self.assertEqual(row["plugin"], f"sha256:{digest} two 'it'\\''s' ''")
+        self.assertEqual(row["plugin"], f"{digest(file)} two 'it'\\''s' ''")
         self.assertEqual(row["extra"], {"sent_bytes": 64, "arguments": 3})
         self.assertEqual(shlex.split(row["repro"])[3], f"{file} two 'it'\\''s' ''")
 

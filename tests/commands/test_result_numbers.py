@@ -1,7 +1,6 @@
 """Results: the numbers in them, the repro line."""
 
 import json
-import os
 import pathlib
 import re
 import shlex
@@ -13,6 +12,7 @@ from command import (
     FULL,
     HOST,
     PATIENCE,
+    SANITIZED,
     TINY,
     CommandTest,
     Row,
@@ -27,9 +27,7 @@ NAIVE = ["--problem", TINY, "--kernel", "naive"]
 THREE = ["--launches", "3"]
 
 # Many launches, as other tests have them, whose numbers alone are looked at.
-of_numbers = unittest.skipIf(
-    os.environ["ATTNBENCH_SANITIZED"] == "ON", "the sanitizers see the same launches elsewhere"
-)
+of_numbers = unittest.skipIf(SANITIZED, "the sanitizers see the same launches elsewhere")
 
 
 class Rows(CommandTest):
@@ -351,7 +349,7 @@ class Rows(CommandTest):
 
     def test_all_variants_are_listed(self) -> None:
         """Those of the host are measured, the others are rows as well."""
-        known = json.loads(run("list", "--json").stdout)["kernels"]
+        known = self.listed()["kernels"]
         expected = {k["isa"]: k["available"] for k in known if k["name"] == "naive"}
         self.cells_of("run", *NAIVE, "--isa", "all")
         rows = [line for line in lines(self.output) if line["type"] == "cell"]
@@ -360,7 +358,7 @@ class Rows(CommandTest):
 
     def test_variants_that_are_not_built(self) -> None:
         """Of any instruction set, in words that do not deny the host what it has."""
-        known = json.loads(run("list", "--json").stdout)["kernels"]
+        known = self.listed()["kernels"]
         built = {k["isa"] for k in known if k["name"] == "naive"}
         for isa in {"avx512_bf16", "amx", "neon_bf16"} - built:
             rows = self.cells_of("run", "--problem", TINY, "--kernel", f"naive/{isa}")

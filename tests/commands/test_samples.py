@@ -1,7 +1,6 @@
 """Every timed sample is judged: kernels that pass the check and spoil timed calls get no time."""
 
 import os
-import pathlib
 import re
 import subprocess
 import threading
@@ -94,7 +93,7 @@ class Samples(CommandTest):
         )  # fmt: skip
         reader = threading.Thread(target=session.stdout.read)
         reader.start()
-        while session.poll() is None and '"launch"' not in self.written():
+        while session.poll() is None and not self.written("launch"):
             threading.Event().wait(0.01)
         other = subprocess.Popen(["sleep", "1000"])
         beside.write_text(str(other.pid), encoding="ascii")
@@ -107,10 +106,6 @@ class Samples(CommandTest):
         self.assertEqual((code, row["state"]), (1, "failed"), row)
         self.assertRegex(row["why"], r"^in a timed call: sample \d+ of launch \d+")
         self.assertIsNone(row["time"])
-
-    def written(self) -> str:
-        path = pathlib.Path(self.output)
-        return path.read_text(encoding="utf-8") if path.exists() else ""
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 """What a person gets who types something wrong: one line, the right exit code, no results."""
 
 import functools
-import json
 import os
 import re
 import resource
@@ -275,13 +274,13 @@ class Usage(CommandTest):
     def test_other_hosts_are_made_by_a_mask(self) -> None:
         """With the baseline alone, or with some instruction sets, if this host has them."""
         unmasked = {name: os.environ[name] for name in os.environ if name != "ATTN_ISA_MASK"}
-        every = json.loads(run("list", "--json", env=unmasked).stdout)["kernels"]
+        every = self.listed(env=unmasked)["kernels"]
         own = {kernel["isa"] for kernel in every if kernel["available"]}
         masks = ("", "avx2", "avx2,avx512", "avx2,avx512,avx512_bf16")
         masks = masks[: 1 if SANITIZED_IN_CI else None]
         for mask in masks:
             masked = {**os.environ, "ATTN_ISA_MASK": mask}
-            listed = json.loads(run("list", "--json", env=masked).stdout)
+            listed = self.listed(env=masked)
             available = {k["isa"] for k in listed["kernels"] if k["available"]}
             self.assertEqual(available, own & {BASELINE, *mask.split(",")})
             if mask not in (masks[0], masks[-1]):

@@ -6,10 +6,9 @@ import re
 import shlex
 import unittest
 
-from command import BRIEF, FULL, PATIENCE, CommandTest, Row, cells, lines, run
+from command import BRIEF, FULL, PATIENCE, SANITIZED, CommandTest, Row, cells, lines, run
 
 WRONG = os.environ["ATTNBENCH_WRONG"]
-SANITIZED = os.environ["ATTNBENCH_SANITIZED"] == "ON"
 KERNELS = {
     name
     for path in (pathlib.Path(__file__).parents[1] / "wrong").glob("*.c")
