@@ -69,7 +69,7 @@ class Tune(CommandTest):
         text = pathlib.Path(wisdom).read_text(encoding="utf-8")
         (kernel, isa) = re.findall(r"(?m)^point f32 f32 1 16 16 1 32 32 (\w+) (\w+)$", text)[0]
         again = ("run", *self.PROBLEM, "--kernel", "best", *BRIEF, "--output", self.output)
-        self.assertEqual(run(*again, "--wisdom", wisdom).returncode, 0)
+        self.ran(*again, "--wisdom", wisdom)
         ((row),) = cells(self.output).values()
         self.assertEqual((row["kernel"], row["isa"], row["chosen"]), (kernel, isa, True))
         self.refused(["tune", *self.PROBLEM, "--output", wisdom], 2, "exists; --force replaces it")

@@ -5,7 +5,7 @@ import re
 import unittest
 from typing import Any
 
-from command import BRIEF, DATA, CommandTest, Row, lines, read_safetensors, run, safetensors
+from command import BRIEF, DATA, CommandTest, Row, lines, read_safetensors, safetensors
 from definition import Array, Attention, attention
 from experiments import Experiments
 
@@ -175,7 +175,7 @@ class Words(Experiments):
         return ("experiment", "words", "--parts", "trained", "--trained", layer)
 
     def test_an_output_that_differs_is_said(self) -> None:
-        self.assertEqual(run(*self.own_layer()).returncode, 0)
+        self.ran(*self.own_layer())
         done = self.ran(*self.own_layer("layer1.o"), code=1)
         self.assertIn("Head 0 DIFFERS: its output from the file's by 0.01,", done.stdout)
         self.assertNotIn("Head 1 DIFFERS", done.stdout)

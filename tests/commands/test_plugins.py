@@ -56,22 +56,19 @@ class Plugins(PluginTest):
         words = shlex.split(row["repro"])
         self.assertEqual(words[2:4], ["--plugin", str(odd)])
         again = str(self.directory / "again.jsonl")
-        done = run(*words[1:], *BRIEF, "--output", again)
-        self.assertEqual(done.returncode, 0, done)
+        self.ran(*words[1:], *BRIEF, "--output", again)
         self.assertEqual([key[1] for key in cells(again)], ["right"])
 
     def test_a_file_of_this_folder_needs_no_slash(self) -> None:
         shutil.copy(self.plugin("right"), self.directory / "right.so")
-        done = run("list", "--json", "--plugin", "right.so", cwd=self.directory)
-        self.assertEqual(done.returncode, 0, done)
+        done = self.ran("list", "--json", "--plugin", "right.so", cwd=self.directory)
         (kernel,) = [k for k in json.loads(done.stdout)["kernels"] if k["name"] == "right"]
         self.assertEqual(kernel["group"], "plugins")
         self.assertEqual(kernel["plugin"], digest(self.plugin("right")))
         self.assertEqual(kernel["summary"], "of a test")
 
     def test_list_shows_it(self) -> None:
-        done = run("list", "--plugin", self.plugin("right"))
-        self.assertEqual(done.returncode, 0, done)
+        done = self.ran("list", "--plugin", self.plugin("right"))
         self.assertRegex(done.stdout, r"(?m)^  right +plugins +baseline\n      of a test$")
 
     def test_several_files_and_other_versions_of_attention_h(self) -> None:
@@ -113,8 +110,7 @@ class Plugins(PluginTest):
         taken = []
         for n, limit in enumerate(([], ["--seconds", "1"])):
             output = str(self.directory / f"{n}.jsonl")
-            done = run(*words, output, *limit)
-            self.assertEqual(done.returncode, 0, done)
+            self.ran(*words, output, *limit)
             (row,) = cells(output).values()
             taken.append(row["time"]["launches"])
         self.assertGreaterEqual(taken[0], 6)
@@ -142,16 +138,14 @@ class Plugins(PluginTest):
         words = ["eval", "--input", given, "--output", out, "--kernel"]
         results = {}
         for kernel in ("naive", "right"):
-            done = run(*words, kernel, "--plugin", self.plugin("right"))
-            self.assertEqual(done.returncode, 0, done)
+            self.ran(*words, kernel, "--plugin", self.plugin("right"))
             results[kernel] = read(out)["o"][1]
         for mine, theirs in zip(results["right"], results["naive"], strict=True):
             self.assertAlmostEqual(mine, theirs, places=6)
 
     def test_an_experiment(self) -> None:
         words = ["experiment", "overflow", "--quick", "--plugin", self.plugin("first")]
-        done = run(*words, "--output", self.output)
-        self.assertEqual(done.returncode, 0, done)
+        self.ran(*words, "--output", self.output)
         by = {line["params"]["by"] for line in lines(self.output) if line["type"] == "experiment"}
         self.assertIn("first", by)
 
@@ -168,8 +162,7 @@ class Plugins(PluginTest):
         shutil.copy(self.plugin("right"), mine)
         self.session("--plugin", mine)
         before = len(lines(self.output))
-        done = run("run", "--resume", self.output)
-        self.assertEqual(done.returncode, 0, done)
+        self.ran("run", "--resume", self.output)
         added = lines(self.output)[before:]
         self.assertNotIn("launch", {line["type"] for line in added})
         shutil.copy(self.plugin("first"), mine)

@@ -7,7 +7,7 @@ import subprocess
 import unittest
 import unittest.mock
 
-from command import EMULATED, PROGRAM, SANITIZED_IN_CI, cells, run
+from command import EMULATED, PROGRAM, SANITIZED_IN_CI, cells
 from plugins import PLUGINS, PluginTest, digest
 
 # e_machine of the program's ELF header, as <elf.h> numbers processors.
@@ -129,9 +129,8 @@ class Refused(PluginTest):
         """A kernel of a refused file is not an unknown one: its row says why it is not there."""
         rows = self.session("--plugin", self.plugin("no_entry"), kernels="naive,mine", code=3)
         self.assertEqual(set(rows), {"naive", "no_entry"})
-        done = run("eval", "--kernel", "mine", "--plugin", self.plugin("no_entry"), "--input", "i",
-                   "--output", "o")  # fmt: skip
-        self.assertEqual(done.returncode, 3, done)
+        words = ["eval", "--kernel", "mine", "--plugin", self.plugin("no_entry")]
+        self.ran(*words, "--input", "i", "--output", "o", code=3)
 
     def test_every_case_has_its_row(self) -> None:
         words = ["--problem", "h=1,s=8,d=8", "--plugin", self.plugin("no_entry")]
@@ -141,8 +140,7 @@ class Refused(PluginTest):
 
     def test_list_and_experiment_go_on(self) -> None:
         for words in (["list"], ["experiment", "overflow", "--quick"]):
-            done = run(*words, "--plugin", self.plugin("no_entry"))
-            self.assertEqual(done.returncode, 3, done)
+            done = self.ran(*words, "--plugin", self.plugin("no_entry"), code=3)
             self.assertIn("naive", done.stdout)
             self.assertIn(
                 'it does not export attn_plugin() (which C++ declares extern "C")', done.stderr
@@ -157,8 +155,7 @@ class Refused(PluginTest):
             rows = self.session(kernels="naive" if SANITIZED_IN_CI else "all")
             self.assertNotIn("rivals", rows)
             self.assertNotIn("plug-in", self.done.stderr)
-            done = run("list")
-            self.assertEqual(done.returncode, 0, done)
+            done = self.ran("list")
             self.assertIn(f"plug-in {program}: ", done.stderr)
             self.output = str(self.directory / "asked.jsonl")
             rows = self.session(kernels="naive,rivals", command="check", code=None)
@@ -170,8 +167,7 @@ class Refused(PluginTest):
         self.assertIsNone(rows["rivals"]["plugin"])
 
     def test_too_many(self) -> None:
-        done = run("list", *["--plugin", "x"] * 33)
-        self.assertEqual(done.returncode, 2, done)
+        done = self.ran("list", *["--plugin", "x"] * 33, code=2)
         self.assertIn("--plugin is given too often", done.stderr)
 
 

@@ -22,7 +22,6 @@ from command import (
     launches,
     lines,
     on_a_core,
-    run,
 )
 from sessions import Sessions, children_of, hears_interrupts, threads_of
 
@@ -207,8 +206,7 @@ class Interrupted(Sessions):
 
     def test_resuming_with_other_options(self) -> None:
         self.complete()
-        done = run("run", "--resume", self.output, "--kernel", "naive", program=HOST)
-        self.assertEqual(done.returncode, 0, done)
+        self.ran("run", "--resume", self.output, "--kernel", "naive", program=HOST)
         self.assertEqual({row["kernel"] for row in cells(self.output).values()},
                          {"naive", "broken_slow"})  # fmt: skip
 
@@ -265,8 +263,7 @@ class Parent(Sessions):
         process.send_signal(signal.SIGSTOP)
         second = ["run", "--problem", "h=1,s=4,d=4", "--kernel", "naive", "--launches", "1"]
         owner = rf"process {process.pid} \S.* is measuring on this machine"
-        done = run(*second)
-        self.assertEqual(done.returncode, 0, done)
+        done = self.ran(*second)
         self.assertRegex(done.stderr, owner + " too")
         nothing = ["run", "--problem", "h=1,s=4,d=4,dtype=f16", "--kernel", "naive"]
         done = subprocess.run(

@@ -6,7 +6,7 @@ import shlex
 import unittest
 from collections.abc import Sequence
 
-from command import TINY, Row, launches, lines, run
+from command import TINY, CommandTest, Row, launches, lines
 from plugins import PluginTest
 
 SIX = ("--launches", "6")
@@ -71,8 +71,7 @@ class Settings(PluginTest):
         whole = pathlib.Path(self.output).read_text(encoding="utf-8").splitlines(keepends=True)
         taken = [n for n, line in enumerate(whole) if json.loads(line)["type"] == "launch"]
         pathlib.Path(self.output).write_text("".join(whole[: taken[8] + 1]), encoding="utf-8")
-        done = run("run", "--resume", self.output)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.ran("run", "--resume", self.output)
         rows = {r["setting"]: r for r in lines(self.output) if r["type"] == "cell"}
         after = launches(self.output)
         for setting, mode in (("base", "a"), ("new", "b")):
@@ -80,8 +79,7 @@ class Settings(PluginTest):
             self.assertEqual(rows[setting]["time"]["launches"], 6)
             own = [line["round"] for line in after if line["setting"] == setting]
             self.assertEqual(own, list(range(6)))
-        done = run("run", "--resume", self.output)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.ran("run", "--resume", self.output)
         self.assertEqual(len(launches(self.output)), 12, "nothing is left to launch")
 
     def assert_repeated(self, row: Row) -> None:
@@ -89,8 +87,7 @@ class Settings(PluginTest):
         path = str(self.directory / "again.jsonl")
         words = shlex.split(row["repro"])
         self.assertEqual(words[:2], ["attnbench", "run"])
-        done = run(*words[1:], "--launches", "1", "--output", path)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.ran(*words[1:], "--launches", "1", "--output", path)
         (again,) = [line for line in lines(path) if line["type"] == "cell"]
         same = ("kernel", "problem", "placement", "memory", "huge_pages", "cache", "environment")
         self.assertEqual([again[k] for k in same], [row[k] for k in same])
@@ -120,7 +117,7 @@ class Settings(PluginTest):
         self.assertEqual((rows["base"]["state"], rows["new"]["state"]), ("unsupported", "ok"))
 
 
-class Refused(unittest.TestCase):
+class Refused(CommandTest):
     def test_what_is_no_setting(self) -> None:
         none = "is none of NAME=VALUE, --placement, --memory, --huge-pages, --cold"
         both = ("--base-options", "", "--new-options")
@@ -137,8 +134,7 @@ class Refused(unittest.TestCase):
             (["--environment", "A=1", *both, "--cold"], "--environment is a part of a setting"),
         ):
             with self.subTest(words=words):
-                done = run("run", "--problem", TINY, *words)
-                self.assertEqual(done.returncode, 2)
+                done = self.ran("run", "--problem", TINY, *words, code=2)
                 self.assertEqual(done.stderr.count("\n"), 1)
                 self.assertIn(why, done.stderr)
 

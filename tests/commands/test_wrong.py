@@ -6,7 +6,7 @@ import re
 import shlex
 import unittest
 
-from command import BRIEF, FULL, PATIENCE, SANITIZED, CommandTest, Row, cells, lines, run
+from command import BRIEF, FULL, PATIENCE, SANITIZED, CommandTest, Row, cells, lines
 
 WRONG = os.environ["ATTNBENCH_WRONG"]
 KERNELS = {
@@ -71,7 +71,7 @@ class Wrong(CommandTest):
         """And a simple one is named, which shows it again."""
         for kernel, part in DRAWN.items():
             words = ["check", "--kernel", kernel, "--threads", "1", "--problem", "s=4"]
-            self.assertEqual(run(*words, program=WRONG).returncode, 0)
+            self.ran(*words, program=WRONG)
             done = self.ran(*words, "--draw", "30", "--seed", "1", program=WRONG, code=1)
             self.assertIn("problems were drawn from --seed 1", done.stdout)
             text = " ".join(done.stdout.split())

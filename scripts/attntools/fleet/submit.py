@@ -38,7 +38,7 @@ from attntools.fleet.fleet_tables import fleet_of, sentences
 from attntools.fleet.slurm import Element, Node, SlurmError
 from attntools.gate.gate_builds import ROOT
 from attntools.report import page_fleet
-from attntools.results.cells import WRONG_STATES, ResultsError
+from attntools.results.cells import WRONG_STATES
 from attntools.results.results import read_all
 
 TOOL = "fleet/submit"
@@ -271,13 +271,10 @@ def dry_run(work: Work) -> int:
 def run(argv: Sequence[str] | None = None) -> int:
     """The tool."""
     work = begin(arguments(argv))
-    try:
-        if work.options.dry_run:
-            return dry_run(work)
-        wait(work)
-        return report(work)
-    except ResultsError as wrong:
-        raise ToolError(str(wrong)) from None
+    if work.options.dry_run:
+        return dry_run(work)
+    wait(work)
+    return report(work)
 
 
 if __name__ == "__main__":
