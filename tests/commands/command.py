@@ -1,5 +1,7 @@
 """Running attnbench and reading what it leaves, for the command-line tests.
 
+    python3 tests/commands/command.py test_usage -k TEXT
+
 Standard library only.  ATTNBENCH and ATTNBENCH_HOST name the program and the one with broken
 kernels (tests/commands/host.c).
 """
@@ -265,3 +267,7 @@ class CommandTest(unittest.TestCase):
         said = [line for line in done.stderr.splitlines() if not line.endswith(BUSY)]
         self.assertEqual(len(said), 1, done.stderr)
         self.assertTrue(said[0].startswith("attnbench: "), done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(module=None)

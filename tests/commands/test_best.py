@@ -3,7 +3,6 @@
 import os
 import pathlib
 import re
-import unittest
 
 from command import BASELINE, BESIDE, BRIEF, CommandTest, cells, run, safetensors
 
@@ -88,7 +87,3 @@ class Tune(CommandTest):
         self.refused(["tune"], 2, "tune needs --output")
         dry = run(*words, "--dry-run")
         self.assertEqual((dry.returncode, wisdom.exists(), dry.stderr), (0, False, ""), dry)
-
-
-if __name__ == "__main__":
-    unittest.main()

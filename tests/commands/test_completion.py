@@ -6,7 +6,6 @@ import re
 import shutil
 import subprocess
 import tempfile
-import unittest
 
 from command import PROGRAM, SANITIZED_IN_CI, CommandTest, run
 
@@ -190,7 +189,3 @@ class Manual(CommandTest):
                     said = (done.stderr + (done.stdout if tool == "mandoc" else "")).splitlines()
                     # a page has no date: that of its build would make two builds differ
                     self.assertEqual([x for x in said if "missing date" not in x], [], words)
-
-
-if __name__ == "__main__":
-    unittest.main()

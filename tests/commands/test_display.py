@@ -7,7 +7,6 @@ import pty
 import re
 import subprocess
 import tempfile
-import unittest
 
 from command import BASELINE, BRIEF, HANGS, HOST, PROGRAM, TINY, CommandTest, run, unless_emulated
 
@@ -397,7 +396,3 @@ class Machine(CommandTest):
         self.assertRegex(done.stdout, r"(?m)^caches +\d+ of L1, \d+ KiB, ")
         self.assertRegex(done.stdout, r"(?m)^cpu_flags +\w+")
         self.assertLessEqual(max(map(len, done.stdout.splitlines())), 80)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -157,7 +157,3 @@ class Disturbed(Sessions):
         for row in cells(self.output).values():
             self.assertEqual(row["state"], "ok")
             self.assertLess(row["time"]["median_s"], took)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,7 +1,6 @@
 """Every option of eval, against the definition of ONNX's Attention in float64."""
 
 import math
-import unittest
 
 from command import DATA, TypedTensor, float_of_8_bits, read_typed, run, safetensors
 from definition import INF, Array, Attention, attention, build, normal
@@ -355,7 +354,3 @@ class Types(EvalTest):
         operands["sinks"] = (*operands["sinks"][:2], "BF16")
         operands["slopes"] = (*operands["slopes"][:2], "F64")
         self.assertIn("naive", self.judge(operands, "", c.answers()))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -2,7 +2,6 @@
 
 import os
 import pathlib
-import unittest
 from typing import Any
 
 from command import TypedTensor, read_safetensors, run, safetensors
@@ -335,7 +334,3 @@ class Refused(EvalTest):
         done = run(*self.words("naive", ""))
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertEqual(set(read_safetensors(self.result)["o"][1]), {0.0})
-
-
-if __name__ == "__main__":
-    unittest.main()

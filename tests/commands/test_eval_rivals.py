@@ -183,7 +183,3 @@ class Torch(EvalTest):
         done = self.compared("--kernel", "naive")
         self.assertEqual((done.returncode, done.stdout), (3, ""), done)
         self.assertIn("no tensor v", done.stderr)
-
-
-if __name__ == "__main__":
-    unittest.main()

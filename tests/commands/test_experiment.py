@@ -5,7 +5,6 @@ import pathlib
 import signal
 import subprocess
 import time
-import unittest
 from typing import Any
 
 from command import BESIDE, HANGS, HOST, PROGRAM, SCHEMA, lines, run
@@ -146,7 +145,3 @@ class Session(Experiments):
         words = ("--problem", "s=16,d=8", "--threads", "1", "--launches", "1")
         self.session(*words, "--kernel", "broken_zero", code=1, program=HOST)
         self.assertEqual([(c["state"], c["time"]) for c in self.cells], [("failed", None)])
-
-
-if __name__ == "__main__":
-    unittest.main()

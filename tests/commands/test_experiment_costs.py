@@ -290,7 +290,3 @@ class Beside(CommandTest):
         program = str(shutil.copy(PROGRAM, self.directory))
         absent = "attnbench_plugins/layouts/again_1.so, which it needs, is not beside the program"
         self.refused(["experiment", "layouts"], 3, absent, program=program)
-
-
-if __name__ == "__main__":
-    unittest.main()

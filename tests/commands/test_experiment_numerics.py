@@ -1,7 +1,5 @@
 """Experiments on errors, overflow, rescaling and bits that stay."""
 
-import unittest
-
 from command import SANITIZED_IN_CI
 from experiments import Experiments
 
@@ -114,7 +112,3 @@ class Numerics(Experiments):
             self.assertGreater(error[dtype, 1]["rms"], 1.5 * best, dtype)
             self.assertLess(error[dtype, enough + 1]["rms"], 1.3 * best, dtype)
         self.assertLess(error["f32", 8]["relative"], 1e-6)
-
-
-if __name__ == "__main__":
-    unittest.main()

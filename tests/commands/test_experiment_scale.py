@@ -4,7 +4,6 @@ import itertools
 import json
 import math
 import statistics
-import unittest
 
 from command import DATA, read_safetensors
 from experiments import PUBLISHED, Experiments
@@ -268,7 +267,3 @@ class WorkedExamples(Experiments):
                 "experiment", "worked-examples", env=self.altered_data(path, value), code=1
             )
             self.assertRegex(done.stdout, r"what differs\n(.*\n)+\n\d+ DIFFER\.")
-
-
-if __name__ == "__main__":
-    unittest.main()

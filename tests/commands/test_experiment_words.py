@@ -2,7 +2,6 @@
 
 import math
 import re
-import unittest
 from typing import Any
 
 from command import BRIEF, DATA, CommandTest, Row, lines, read_safetensors, safetensors
@@ -279,7 +278,3 @@ class Page(CommandTest):
             ):  # fmt: skip
                 self.assertLessEqual(abs(got - expected), off * 1.001, rest)
         self.assertAlmostEqual(o / total, by["output", 0, "none"][1][0], delta=1e-8)
-
-
-if __name__ == "__main__":
-    unittest.main()

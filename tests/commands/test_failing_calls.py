@@ -281,7 +281,3 @@ class FailingCalls(unittest.TestCase):
         self.assertEqual(real, [], "\n".join(real))
         if not ALL_PLACES:  # a later call from each place: most have none
             self.assertLessEqual(missed, len(planned) // 100)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -2,7 +2,6 @@
 
 import pathlib
 import subprocess
-import unittest
 
 from command import (
     BRIEF,
@@ -142,7 +141,3 @@ class Faults(CommandTest):
         self.assertEqual(
             states, {"naive": "ok", "broken_zero": "failed", "broken_crash": "crashed"}
         )
-
-
-if __name__ == "__main__":
-    unittest.main()

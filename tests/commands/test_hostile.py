@@ -7,7 +7,6 @@ import resource
 import shutil
 import struct
 import subprocess
-import unittest
 
 from command import EMULATED, SANITIZED, CommandTest, Row, lines, read_safetensors, safetensors
 
@@ -186,7 +185,3 @@ class Hostile(CommandTest):
         self.assertEqual(done.returncode, 0, done)
         self.assertGreaterEqual(rows["fakes_clock"]["time"]["median_s"], 1e-3)
         self.assertTrue(re.match(r"\d{4}-", rows["fakes_clock"]["timed_at"]))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -139,7 +139,3 @@ class Blas(CommandTest):
         self.assertEqual((row["state"], row["blas"]["tried_s"]), ("ok", {}))
         self.assertTrue(row["blas"]["core"])
         self.assertNotIn("trying a core type", self.done.stderr)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -6,7 +6,6 @@ import re
 import signal
 import subprocess
 import time
-import unittest
 from collections.abc import Callable
 from typing import Any
 
@@ -289,7 +288,3 @@ class Live(CommandTest):
             self.end(terminal, process)
             self.assertEqual("\x1b[1m>  naive" in terminal.raw, code)
             self.assertIn(">  naive", terminal.raw)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -2,7 +2,6 @@
 
 import json
 import re
-import unittest
 
 from command import BRIEF, CommandTest, cells, run
 
@@ -140,7 +139,3 @@ def seconds(text: str) -> float:
     """A time as the program prints it."""
     number, unit = text.split()
     return float(number) * {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}[unit]
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -161,7 +161,3 @@ class Operands(CommandTest):
             row = self.cell_of("check", "--kernel", "online", "--problem", problem, code=None)
             self.assertEqual(row["state"], "unsupported")
             self.assertIn(lacks[feature], row["why"])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -319,7 +319,3 @@ class Eval(EvalTest):
     def test_options_it_needs(self) -> None:
         self.refused(["eval", "--kernel", "naive"], 2, "needs --kernel, --input and --output")
         self.refused(self.arguments("mask=diagonal"), 2, "diagonal")
-
-
-if __name__ == "__main__":
-    unittest.main()

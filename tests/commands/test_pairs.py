@@ -122,7 +122,3 @@ class Sessions(unittest.TestCase):
         before = self.output.read_text()
         self.assertEqual(self.finish(2), figures)
         self.assertEqual(self.output.read_text(), before)
-
-
-if __name__ == "__main__":
-    unittest.main()

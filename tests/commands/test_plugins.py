@@ -224,7 +224,3 @@ class Plugins(PluginTest):
         row = rows["replaced"]
         self.assertEqual((row["state"], row["time"]), ("skipped", None))
         self.assertEqual(row["why"], f"{mine} has changed since the session began")
-
-
-if __name__ == "__main__":
-    unittest.main()

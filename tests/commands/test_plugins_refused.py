@@ -169,7 +169,3 @@ class Refused(PluginTest):
     def test_too_many(self) -> None:
         done = self.ran("list", *["--plugin", "x"] * 33, code=2)
         self.assertIn("--plugin is given too often", done.stderr)
-
-
-if __name__ == "__main__":
-    unittest.main()

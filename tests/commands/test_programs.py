@@ -6,7 +6,6 @@ import re
 import shlex
 import shutil
 import time
-import unittest
 
 from command import EMULATED, HANGS, TINY, CommandTest, Row, run, safetensors
 from command import read_safetensors as read
@@ -290,7 +289,3 @@ class Programs(CommandTest):
                 self.session(program, *soon, problem=TINY, kernel="naive", code=code)
                 self.assertIn(f"{program}: {state}: ", self.done.stderr)
                 self.assertIn(why, self.done.stderr)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -368,7 +368,3 @@ class Rows(CommandTest):
             for row in rows:
                 self.assertEqual(row["state"], "unavailable")
                 self.assertTrue(row["why"].startswith(f"{says} {rest}"), row["why"])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,7 +1,5 @@
 """Results: every line of every kind of row against results/schema.json."""
 
-import unittest
-
 from command import HOST, SCHEMA, TINY, CommandTest, Row, lines
 from json_schema import Validator
 
@@ -66,7 +64,3 @@ class Schema(CommandTest):
             self.assertNotEqual(validator.errors({**line, key: value}), [], (key, value))
             shorter = {name: kept for name, kept in line.items() if name != key}
             self.assertNotEqual(validator.errors(shorter), [], f"without {key}")
-
-
-if __name__ == "__main__":
-    unittest.main()

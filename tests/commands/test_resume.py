@@ -10,7 +10,6 @@ import re
 import signal
 import subprocess
 import time
-import unittest
 
 from command import (
     BESIDE,
@@ -293,7 +292,3 @@ class Parent(Sessions):
         self.let_go(process)
         self.assertEqual(process.returncode, 0)
         self.assert_complete()
-
-
-if __name__ == "__main__":
-    unittest.main()

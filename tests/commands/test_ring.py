@@ -195,7 +195,3 @@ class Lost(Session):
                 while any(f"{WRONG}/{name}" in line for line in processes()):
                     self.assertLess(time.monotonic(), until, "a rank is left")
                     time.sleep(0.1)
-
-
-if __name__ == "__main__":
-    unittest.main()

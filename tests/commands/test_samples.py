@@ -4,7 +4,6 @@ import os
 import re
 import subprocess
 import threading
-import unittest
 
 from command import BESIDE, UNCHECKED, CommandTest, Row, cells, launches
 
@@ -106,7 +105,3 @@ class Samples(CommandTest):
         self.assertEqual((code, row["state"]), (1, "failed"), row)
         self.assertRegex(row["why"], r"^in a timed call: sample \d+ of launch \d+")
         self.assertIsNone(row["time"])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -3,7 +3,6 @@
 import json
 import pathlib
 import shlex
-import unittest
 from collections.abc import Sequence
 
 from command import TINY, CommandTest, Row, launches, lines
@@ -137,7 +136,3 @@ class Refused(CommandTest):
                 done = self.ran("run", "--problem", TINY, *words, code=2)
                 self.assertEqual(done.stderr.count("\n"), 1)
                 self.assertIn(why, done.stderr)
-
-
-if __name__ == "__main__":
-    unittest.main()

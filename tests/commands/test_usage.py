@@ -6,7 +6,6 @@ import re
 import resource
 import shlex
 import subprocess
-import unittest
 from pathlib import Path
 
 from command import (
@@ -379,7 +378,3 @@ class Usage(CommandTest):
         done = self.ran("list")
         for word in ("naive", BASELINE, "textbook", "quick", "default", "dtype", "variance"):
             self.assertIn(word, done.stdout)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -226,7 +226,3 @@ class Wrong(CommandTest):
             self.assert_no_time(row)
         self.assertEqual(rows[1]["failed_at"], 2)
         self.assertFalse(re.search(r"(?m)^[*=] ", done.stdout), done.stdout)
-
-
-if __name__ == "__main__":
-    unittest.main()
