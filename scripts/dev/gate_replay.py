@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
-from attntools.base.cli import Exit, ToolError, guard, parser
+from attntools.base.cli import Exit, ToolError, parser
 from attntools.compare.comparison import THRESHOLD, Verdict
 from attntools.gate.gate import PAIRS, SESSIONS
 from attntools.gate.gate_pairs import Collected, Plan, Samples
@@ -108,7 +108,3 @@ def run(argv: Sequence[str] | None = None) -> int:
         answers = replay(times, percent / 100, options.gates, options.seed)
         print(f"{percent:g} % slower: {shares(answers)}", flush=True)
     return Exit.OK
-
-
-if __name__ == "__main__":
-    guard(TOOL, run)

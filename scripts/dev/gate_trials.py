@@ -21,7 +21,7 @@ from pathlib import Path
 from statistics import median
 
 import msgspec
-from attntools.base.cli import Exit, ToolError, guard, parser, scratch_folder
+from attntools.base.cli import Exit, ToolError, parser, scratch_folder
 from attntools.base.files import naming
 from attntools.gate import gate
 from attntools.gate.gate_summary import Outcome
@@ -147,7 +147,3 @@ def run(argv: Sequence[str] | None = None) -> int:
         rows.append(json.loads(line))
     print(summary(options.label, rows))
     return Exit.OK
-
-
-if __name__ == "__main__":
-    guard(TOOL, run)

@@ -78,7 +78,7 @@ class Repository:
             shutil.copy(SCRIPTS.parent / "results/schema.json", self.path / "results")
         environment = os.environ | {"PYTHONPATH": str(self.path / "scripts")}
         return subprocess.Popen(
-            [sys.executable, "-m", f"attntools.gate.{name}", *arguments, "-n", "8"],
+            [sys.executable, "-m", "attntools", f"attntools.gate.{name}", *arguments, "-n", "8"],
             env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             start_new_session=True, preexec_fn=_hear_interrupts,
         )  # fmt: skip

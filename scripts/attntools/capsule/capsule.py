@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from attntools.base import tables, units
-from attntools.base.cli import Exit, ToolError, guard, parser
+from attntools.base.cli import Exit, ToolError, parser
 from attntools.base.files import naming
 from attntools.gate.gate_builds import ROOT, digest_of
 from attntools.results.cells import Cell
@@ -247,7 +247,3 @@ def run(argv: Sequence[str] | None = None) -> int:
     """The tool."""
     options = arguments(argv)
     return packed(options) if options.verb == "pack" else replayed(options)
-
-
-if __name__ == "__main__":
-    guard(TOOL, run)

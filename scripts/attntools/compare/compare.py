@@ -46,7 +46,7 @@ import argparse
 import sys
 from collections.abc import Iterable, Sequence
 
-from attntools.base.cli import Exit, ToolError, guard, parser, refuse_over, say
+from attntools.base.cli import Exit, ToolError, parser, refuse_over, say
 from attntools.base.files import colours_wanted, write_text
 from attntools.base.tables import width_of
 from attntools.compare import ours_against_best
@@ -214,7 +214,3 @@ def run(argv: Sequence[str] | None = None) -> int:
         say(TOOL, f"found: {wanted}")
         return Exit.REGRESSION
     return Exit.INCOMPARABLE if apart else Exit.OK
-
-
-if __name__ == "__main__":
-    guard(TOOL, run)

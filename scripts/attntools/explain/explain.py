@@ -26,7 +26,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from attntools.base import tables
-from attntools.base.cli import Exit, ToolError, guard, parser, refuse_over, say
+from attntools.base.cli import Exit, ToolError, parser, refuse_over, say
 from attntools.base.files import write_text
 from attntools.base.units import counted, digits, seconds
 from attntools.compare.answer import share
@@ -291,7 +291,3 @@ def run(argv: Sequence[str] | None = None) -> int:
         text = explained(results, row_of(results, options.row), width)
         write_text(options.output, text)
     return Exit.OK
-
-
-if __name__ == "__main__":
-    guard(TOOL, run)

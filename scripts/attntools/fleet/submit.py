@@ -29,7 +29,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from attntools.base.cli import Exit, ToolError, guard, parser, say
+from attntools.base.cli import Exit, ToolError, parser, say
 from attntools.base.files import make_directory, write_text
 from attntools.base.units import counted
 from attntools.fleet import slurm
@@ -275,7 +275,3 @@ def run(argv: Sequence[str] | None = None) -> int:
         return dry_run(work)
     wait(work)
     return report(work)
-
-
-if __name__ == "__main__":
-    guard(TOOL, run)

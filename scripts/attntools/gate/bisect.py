@@ -23,7 +23,7 @@ import hashlib
 import re
 from collections.abc import Sequence
 
-from attntools.base.cli import Exit, ToolError, guard, parser, say, scratch_folder
+from attntools.base.cli import Exit, ToolError, parser, say, scratch_folder
 from attntools.base.files import OutputError, cache, refuse_unwritable, write_text
 from attntools.gate import gate, selection
 from attntools.gate.gate_builds import ROOT, git, remove_worktree
@@ -200,7 +200,3 @@ def run(argv: Sequence[str] | None = None) -> int:
         raise ToolError(f"{wrong.filename}: {wrong.strerror}") from None
     bisection.end()
     return Exit.OK
-
-
-if __name__ == "__main__":
-    guard(TOOL, run)

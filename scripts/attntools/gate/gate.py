@@ -48,7 +48,6 @@ from attntools.base.cli import (
     REACHED,
     Exit,
     ToolError,
-    guard,
     parser,
     refuse_over,
     say,
@@ -347,7 +346,3 @@ def run(argv: Sequence[str] | None = None) -> int:
     if options.output != "-":
         say(TOOL, outcome.headline())
     return outcome.code
-
-
-if __name__ == "__main__":
-    guard(TOOL, run)

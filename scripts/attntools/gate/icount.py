@@ -26,7 +26,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from attntools.base import tables
-from attntools.base.cli import Exit, ToolError, guard, parser, say, scratch_folder
+from attntools.base.cli import Exit, ToolError, parser, say, scratch_folder
 from attntools.base.files import refuse_unwritable, write_text
 from attntools.gate import selection
 from attntools.gate.callgrind import ISAS, Count, count, require_valgrind
@@ -135,7 +135,3 @@ def run(argv: Sequence[str] | None = None) -> int:
     if not counted:
         raise ToolError("no cell of this selection can be counted")
     return Exit.OK
-
-
-if __name__ == "__main__":
-    guard(TOOL, run)

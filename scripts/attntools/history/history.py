@@ -31,7 +31,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from attntools.base import tables
-from attntools.base.cli import Exit, ToolError, guard, parser, reason, refuse_over, say
+from attntools.base.cli import Exit, ToolError, parser, reason, refuse_over, say
 from attntools.base.files import make_directory, write_text
 from attntools.base.tables import width_of
 from attntools.base.units import counted, seconds
@@ -239,7 +239,3 @@ def run(argv: Sequence[str] | None = None) -> int:
         make_directory(options.database.parent)
     with database.opened(options.database, create=create) as connection:
         return options.act(connection, options) or Exit.OK
-
-
-if __name__ == "__main__":
-    guard(TOOL, run)

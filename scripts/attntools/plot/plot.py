@@ -38,7 +38,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from attntools.base.cli import Exit, ToolError, guard, parser, say
+from attntools.base.cli import Exit, ToolError, parser, say
 from attntools.base.files import make_directory
 from attntools.experiments import plot_experiments
 from attntools.experiments.experiment_rows import answers
@@ -216,7 +216,3 @@ def run(argv: Sequence[str] | None = None) -> int:
     if boxes:
         say(TOOL, f"no font here has these letters: only SVG shows them; {style.EAST[0]} has them")
     return Exit.OK
-
-
-if __name__ == "__main__":
-    guard(TOOL, run)

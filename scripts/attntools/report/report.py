@@ -25,7 +25,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from attntools.base.cli import Exit, ToolError, guard, parser, reason, refuse_over, say
+from attntools.base.cli import Exit, ToolError, parser, reason, refuse_over, say
 from attntools.base.files import write_text
 from attntools.fleet.fleet import files_of
 from attntools.fleet.fleet_tables import fleet_of
@@ -116,7 +116,3 @@ def run(argv: Sequence[str] | None = None) -> int:
         options.output, page_experiments.page(Path(wanted)) if wanted else page(options.files)
     )
     return Exit.OK
-
-
-if __name__ == "__main__":
-    guard(TOOL, run)

@@ -24,7 +24,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
-from attntools.base.cli import Exit, ToolError, guard, parser, refuse_over, say
+from attntools.base.cli import Exit, ToolError, parser, refuse_over, say
 from attntools.base.files import replacing, write_text
 from attntools.base.tables import comma_separated
 from attntools.results.cells import Cell, Identity, Results, Row, problem_fields
@@ -248,7 +248,3 @@ def run(argv: Sequence[str] | None = None) -> int:
         text = msgspec.json.format(msgspec.json.encode(made), indent=1)
         write_text(options.output, text.decode() + "\n")
     return Exit.OK
-
-
-if __name__ == "__main__":
-    guard(TOOL, run)

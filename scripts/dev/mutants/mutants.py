@@ -43,7 +43,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from attntools.base.cli import Exit, ToolError, guard, parser, say
+from attntools.base.cli import Exit, ToolError, parser, say
 from attntools.base.files import write_text
 from attntools.gate.bisect import commit_of
 from dev.mutants import mutants_find, mutants_sample
@@ -268,7 +268,3 @@ def run(argv: Sequence[str] | None = None) -> int:
     say(TOOL, f"{len(lines(options.output)) - 1} lines in {options.output}"
         + ("; done" if whole else "; the same command goes on"))  # fmt: skip
     return Exit.OK if whole else Exit.REGRESSION
-
-
-if __name__ == "__main__":
-    guard(TOOL, run)

@@ -21,6 +21,11 @@ def python(
     return subprocess.run(command, env=variables, capture_output=True, check=False)
 
 
+def tool(name: str, *words: object, **more: str) -> subprocess.CompletedProcess[bytes]:
+    """A tool, likewise."""
+    return python("-m", "attntools", name, *words, **more)
+
+
 @pytest.mark.parametrize(
     "code",
     [
@@ -38,7 +43,7 @@ def test_an_internal_error_is_no_regression(code: str) -> None:
 @pytest.mark.parametrize("coding", ["latin-1", "ascii"])
 def test_output_is_utf8_whatever_the_locale(tmp_path: Path, coding: str) -> None:
     path = sample.write(tmp_path / "caf\u00e9.jsonl", sample.session(), sample.cell())
-    done = python("-m", "attntools.compare.compare", path, path, PYTHONIOENCODING=coding)
+    done = tool("attntools.compare.compare", path, path, PYTHONIOENCODING=coding)
     assert done.returncode == 0
     assert str(path).encode() in done.stdout
 
@@ -46,10 +51,10 @@ def test_output_is_utf8_whatever_the_locale(tmp_path: Path, coding: str) -> None
 def test_a_name_that_is_no_utf8(tmp_path: Path) -> None:
     path = os.fsdecode(bytes(tmp_path) + b"/caf\xe9.jsonl")
     sample.write(Path(path), sample.session(), sample.cell(), sample.cell(kernel="gemm"))
-    done = python("-m", "attntools.compare.compare", path, path)
+    done = tool("attntools.compare.compare", path, path)
     assert done.returncode == 0
     assert os.fsencode(path) in done.stdout
-    done = python("-m", "attntools.compare.compare", path + "x")
+    done = tool("attntools.compare.compare", path + "x")
     assert done.returncode == 4
     assert b"No such file or directory" in done.stderr
 
@@ -58,30 +63,19 @@ def test_closed_streams(tmp_path: Path) -> None:
     """What is printed goes into no file that the tool opens, and is not lost without a word."""
     results = sample.write(tmp_path / "a.jsonl", sample.session(), sample.cell())
     out = tmp_path / "out.csv"
-    export = ("-m", "attntools.results.export", results, "--format", "csv")
-    whole = python(*export).stdout
+    export = ("attntools.results.export", results, "--format", "csv")
+    whole = tool(*export).stdout
     for close in ("1>&-", "2>&-", "0<&- 1>&- 2>&-"):
-        done = python(*export, "--output", out, close=close)
+        done = tool(*export, "--output", out, close=close)
         assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
         assert out.read_bytes() == whole
-    done = python(*export, close="1>&-")
+    done = tool(*export, close="1>&-")
     assert done.returncode == 3
     assert done.stderr == b"export: standard output: Bad file descriptor\n"
-    assert python("-m", "attntools.compare.compare", "none", close="2>&-").stdout == b""
+    assert tool("attntools.compare.compare", "none", close="2>&-").stdout == b""
     base = fake.program(tmp_path / "base")
-    sides = (
-        "-m",
-        "attntools.gate.gate",
-        "--base",
-        base,
-        "--new",
-        base,
-        "-n",
-        "6",
-        "--sessions",
-        "1",
-    )
-    assert python(*sides, close="1>&-").returncode == 4
+    sides = ("--base", base, "--new", base, "-n", "6", "--sessions", "1")
+    assert tool("attntools.gate.gate", *sides, close="1>&-").returncode == 4
 
 
 @pytest.mark.parametrize(

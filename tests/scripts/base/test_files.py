@@ -196,7 +196,7 @@ def test_full_standard_output(results: Path, full: Path) -> None:
     for tool, *words in (("compare.compare", results), ("results.export", many, "--format", "csv")):
         with full.open("wb") as out:
             done = subprocess.run(
-                [sys.executable, "-m", f"attntools.{tool}", *words],
+                [sys.executable, "-m", "attntools", f"attntools.{tool}", *words],
                 stdout=out, stderr=subprocess.PIPE, env=environment, text=True, check=False,
             )  # fmt: skip
         assert (done.returncode, done.stderr) == (

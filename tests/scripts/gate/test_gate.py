@@ -444,16 +444,8 @@ def test_missing_sides(tool: Tool, tmp_path: Path) -> None:
 
 def test_terminated_gate_leaves_nothing_behind(tmp_path: Path) -> None:
     slow = fake.program(tmp_path / "slow", sleep=60)
-    command = [
-        sys.executable,
-        "-m",
-        "attntools.gate.gate",
-        "--base",
-        slow,
-        "--new",
-        slow,
-        "--equal",
-    ]
+    gate_itself = [sys.executable, "-m", "attntools", "attntools.gate.gate"]
+    command = [*gate_itself, "--base", slow, "--new", slow, "--equal"]
     folders = tmp_path / "tmp"
     folders.mkdir()
     environment = os.environ | {"TMPDIR": str(folders)}
@@ -589,13 +581,9 @@ def test_the_file_of_a_cell(tmp_path: Path) -> None:
 def samples_of(ratio: float, noise: float, seed: int, n: int = 20) -> Samples:
     rng = np.random.default_rng(seed)
     rows = [sample.cell([1e-3 * math.exp(noise * z)]) for z in rng.standard_normal(2 * n)]
-    cells = []
-    for i, row in enumerate(rows):
-        if i % 2:
-            time = json.loads(json.dumps(row["time"]))
-            time["p05_s"] *= ratio
-            row = row | {"time": time}
-        cells += sample.results(row).timed
+    for row in rows[1::2]:
+        row["time"]["p05_s"] *= ratio
+    cells = [cell for row in rows for cell in sample.results(row).timed]
     return Samples(list(zip(cells[::2], cells[1::2], strict=True)))
 
 
