@@ -131,6 +131,11 @@ class Legend(CommandTest):
 
 
 class Lists(CommandTest):
+    def matrix(self) -> str:
+        """What variants take, however its lines are broken."""
+        shown = run("list", "--matrix", env={**os.environ, "COLUMNS": "80"})
+        return " ".join(shown.stdout.split())
+
     def test_list_fits_its_width(self) -> None:
         plain = [(columns, []) for columns in (66, 80, 120)]
         matrix = [(columns, ["--matrix"]) for columns in (80, 160)]
@@ -168,9 +173,7 @@ class Lists(CommandTest):
     def test_the_matrix_says_what_each_variant_lacks(self) -> None:
         """Of what another variant of its kernel has."""
         variants = self.listed()["kernels"]
-        shown = " ".join(
-            run("list", "--matrix", env={**os.environ, "COLUMNS": "80"}).stdout.split()
-        )
+        shown = self.matrix()
         for each in variants:
             of_kernel = [k for k in variants if k["name"] == each["name"]]
             others = {feature for k in of_kernel for feature in k["features"]}
@@ -185,9 +188,7 @@ class Lists(CommandTest):
         self.assertEqual("what amx leaves to other variants" in run("list").stdout, bool(amx))
         if "split_kv" not in amx:
             self.skipTest("this build has no variants for AMX")
-        shown = " ".join(
-            run("list", "--matrix", env={**os.environ, "COLUMNS": "80"}).stdout.split()
-        )
+        shown = self.matrix()
         self.assertIn("keys=index", amx["split_kv"]["features"])
         self.assertIn("split_kv/amx: not kv_dtype=i4, kv_zeros, 1 row, keys=index for 1", shown)
         self.assertIn("split_kv/amx, 1 row: fewer than 8 query rows of a KV head", shown)

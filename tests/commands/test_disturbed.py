@@ -10,7 +10,7 @@ import subprocess
 import time
 import unittest
 
-from command import BESIDE, PROGRAM, UNCHECKED, cells, lines, unless_emulated
+from command import BESIDE, PROGRAM, UNCHECKED, Row, cells, lines, unless_emulated
 from sessions import Sessions, children_of, threads_of
 
 JUMPING = os.environ.get("ATTNBENCH_JUMPING", "")
@@ -75,14 +75,19 @@ class Disturbed(Sessions):
             self.skipTest("there is one CPU")
         for thread in threads_of(worker):
             os.sched_setaffinity(int(thread), others)
+        rest = self.after_a_move(process, own)
+        self.assertEqual([row["state"] for row in rest], ["ok", "ok"])
+
+    def after_a_move(self, process: subprocess.Popen[str], cpu: int) -> list[Row]:
+        """The session ends without a time of the cell that was moved; the other rows."""
         self.let_go(process)
         self.assertEqual(process.returncode, 1)
         moved, *rest = cells(self.output).values()
         self.assertEqual((moved["state"], moved["time"]), ("failed", None))
         self.assertEqual(
-            moved["why"], f"in the timed calls: the kernel moved thread 0 off CPU {own}"
+            moved["why"], f"in the timed calls: the kernel moved thread 0 off CPU {cpu}"
         )
-        self.assertEqual([row["state"] for row in rest], ["ok", "ok"])
+        return rest
 
     def cpuset(self) -> pathlib.Path:
         """A control group of all CPUs, to take some of them away from; gone at the end."""
@@ -111,13 +116,7 @@ class Disturbed(Sessions):
         for pid in (process.pid, worker):
             (group / "cgroup.procs").write_text(str(pid))
         (group / "cpuset.cpus").write_text(",".join(map(str, cpus - {own})))
-        self.let_go(process)
-        self.assertEqual(process.returncode, 1)
-        moved, *rest = cells(self.output).values()
-        self.assertEqual((moved["state"], moved["time"]), ("failed", None))
-        self.assertEqual(
-            moved["why"], f"in the timed calls: the kernel moved thread 0 off CPU {own}"
-        )
+        rest = self.after_a_move(process, own)
         self.assertEqual([(row["state"], row["time"]) for row in rest], [("skipped", None)] * 2)
         for row in rest:
             self.assertRegex(

@@ -17,7 +17,7 @@ from types import FrameType
 from typing import NoReturn
 
 from attntools.base.files import OutputError, naming
-from attntools.results.cells import ResultsError
+from attntools.results.cells import Results, ResultsError
 from attntools.results.soundness import PICTURES
 
 
@@ -84,6 +84,13 @@ def say(tool: str, message: str) -> None:
     """A line for people, on standard error; control characters, as in a file's name, are shown."""
     told = message.translate({c: p for c, p in PICTURES.items() if c != ord("\n")})
     print(f"{tool}: {told}", file=sys.stderr, flush=True)
+
+
+def told(tool: str, results: Results) -> Results:
+    """Says what was noted of a file."""
+    for note in results.notes:
+        say(tool, note)
+    return results
 
 
 @dataclass

@@ -46,7 +46,7 @@ import argparse
 import sys
 from collections.abc import Iterable, Sequence
 
-from attntools.base.cli import Exit, ToolError, parser, refuse_over, say
+from attntools.base.cli import Exit, ToolError, parser, refuse_over, say, told
 from attntools.base.files import colours_wanted, write_text
 from attntools.base.tables import width_of
 from attntools.compare import ours_against_best
@@ -174,10 +174,7 @@ def run(argv: Sequence[str] | None = None) -> int:
     """The tool."""
     options = arguments(argv)
     refuse_over(options.output, options.files)
-    results = read_all(options.files)
-    for r in results:
-        for note in r.notes:
-            say(TOOL, note)
+    results = [told(TOOL, r) for r in read_all(options.files)]
     reasons = incomparable(results, options.allow)
     if reasons:
         raise ToolError(f"\n{TOOL}: ".join(reasons), Exit.INCOMPARABLE)

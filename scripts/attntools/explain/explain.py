@@ -26,7 +26,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from attntools.base import tables
-from attntools.base.cli import Exit, ToolError, parser, refuse_over, say
+from attntools.base.cli import Exit, ToolError, parser, refuse_over, told
 from attntools.base.files import write_text
 from attntools.base.units import counted, digits, seconds
 from attntools.compare.answer import share
@@ -281,9 +281,7 @@ def run(argv: Sequence[str] | None = None) -> int:
     """The tool."""
     options = arguments(argv)
     refuse_over(options.output, [options.file])
-    results = read(options.file)
-    for note in results.notes:
-        say(TOOL, note)
+    results = told(TOOL, read(options.file))
     width = tables.width_of(sys.stdout) if options.output == "-" else None
     if options.row is None:
         write_text(options.output, listing(numbered(results), width))

@@ -38,7 +38,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from attntools.base.cli import Exit, ToolError, parser, say
+from attntools.base.cli import Exit, ToolError, parser, say, told
 from attntools.base.files import make_directory
 from attntools.experiments import plot_experiments
 from attntools.experiments.experiment_rows import answers
@@ -179,9 +179,7 @@ def from_results(options: argparse.Namespace) -> Iterator[tuple[str, Figure]]:
             raise ToolError(f"{WEIGHTS} is drawn alone, of a file of attnbench eval")
     if options.tokens:
         raise ToolError(f"--tokens goes with --kind {WEIGHTS}")
-    results = read(options.file)
-    for note in results.notes:
-        say(TOOL, note)
+    results = told(TOOL, read(options.file))
     if options.case:
         results = only(results, options.case.split(","))
     kinds = chosen(options, results)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
 
-from attntools.base.cli import say
+from attntools.base.cli import told
 from attntools.experiments import experiment_words as words
 from attntools.experiments.experiment_rows import answers
 from attntools.experiments.plot_experiments import FIGURES, drawn
@@ -97,10 +97,7 @@ def experiments(paths: Iterable[Path], found: dict[str, Markup]) -> list[Texts]:
     """Those of some files, in the order in which the program lists them; unknown ones last."""
     shown: list[Texts] = []
     for path in paths:
-        results = read(path)
-        for note in results.notes:
-            say("report", note)
-        shown += _of_file(results, found)
+        shown += _of_file(told("report", read(path)), found)
     order = {name: i for i, name in enumerate(FIGURES)}
     return sorted(shown, key=lambda one: order.get(one["name"], len(order)))
 

@@ -25,7 +25,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from attntools.base.cli import Exit, ToolError, parser, reason, refuse_over, say
+from attntools.base.cli import Exit, ToolError, parser, reason, refuse_over, say, told
 from attntools.base.files import write_text
 from attntools.fleet.fleet import files_of
 from attntools.fleet.fleet_tables import fleet_of
@@ -62,8 +62,7 @@ def page(paths: Sequence[str]) -> str:
     files = read_all(paths)
     if len(files) == 1 and not files[0].cells and page_experiments.names(files[0]):
         return page_experiments.page(Path(paths[0]))
-    for note in (note for results in files for note in results.notes):
-        say(TOOL, note)
+    files = [told(TOOL, results) for results in files]
     return page_comparison.page(files) if len(files) > 1 else page_session.page(files[0])
 
 

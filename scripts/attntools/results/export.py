@@ -24,7 +24,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
-from attntools.base.cli import Exit, ToolError, parser, refuse_over, say
+from attntools.base.cli import Exit, ToolError, parser, refuse_over, told
 from attntools.base.files import replacing, write_text
 from attntools.base.tables import comma_separated
 from attntools.results.cells import Cell, Identity, Results, Row, problem_fields
@@ -234,9 +234,7 @@ def run(argv: Sequence[str] | None = None) -> int:
     refuse_over(options.output, [options.file])
     if options.launches and options.format != "gbench":
         p.error("--launches is of --format gbench")
-    results = read(options.file)
-    for note in results.notes:
-        say(TOOL, note)
+    results = told(TOOL, read(options.file))
     if options.format == "parquet":
         write_parquet(results, options.output)
     elif options.format == "csv":

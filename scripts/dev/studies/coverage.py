@@ -15,7 +15,6 @@ puts the latter where `scripts/compare` quotes it from, scripts/attntools/compar
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections import Counter, defaultdict
@@ -25,6 +24,7 @@ from statistics import median
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
+from attntools.base.cli import parser
 from attntools.base.ranks import median_ranks
 from attntools.compare.apart import FOUND
 from attntools.compare.comparison import compare_files
@@ -90,12 +90,10 @@ def verdicts(found: list[Results]) -> Row:
 
 def main() -> int:
     """Prints the figures."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("file", type=Path, help="results of equal sessions")
-    parser.add_argument("--write", action="store_true", help=f"the verdicts to {FOUND.name}")
-    options = parser.parse_args()
+    p = parser("dev/studies/coverage.py", __doc__)
+    p.add_argument("file", type=Path, help="results of equal sessions")
+    p.add_argument("--write", action="store_true", help=f"the verdicts to {FOUND.name}")
+    options = p.parse_args()
     found = sessions(options.file)
     told = verdicts(found)
     print(json.dumps({"coverage": coverage(found), "apart": told}, indent=1))

@@ -11,7 +11,6 @@ of FILE, where the first launches of two kernels are compared with all launches 
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections import defaultdict
 from collections.abc import Callable
@@ -22,6 +21,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[2]))
+from attntools.base.cli import parser
 from attntools.base.statistics import paired_interval
 from attntools.compare.comparison import ratios
 from coverage import holds, sessions
@@ -108,11 +108,9 @@ def recorded(path: Path, launches: int) -> str:
 
 def main() -> int:
     """Prints the figures."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("file", type=Path, help="results of equal sessions")
-    options = parser.parse_args()
+    p = parser("dev/studies/few_launches.py", __doc__)
+    p.add_argument("file", type=Path, help="results of equal sessions")
+    options = p.parse_args()
     for name, draw in NOISE.items():
         for launches in LAUNCHES:
             shares = simulated(draw, launches)

@@ -11,7 +11,6 @@ lie.  [] is the 95 % interval of the median over launches, ? means too few launc
 
 from __future__ import annotations
 
-import argparse
 import math
 import statistics
 import sys
@@ -20,6 +19,7 @@ from operator import attrgetter
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
+from attntools.base.cli import parser
 from attntools.results.cells import Cell, Results
 from attntools.results.results import read_all
 
@@ -179,11 +179,9 @@ def print_cases(session: Session) -> None:
 
 def main() -> None:
     """Print the three tables of the files named on the command line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("files", type=Path, nargs="+", metavar="FILE")
-    session = Session(read_all(parser.parse_args().files))
+    p = parser("dev/studies/suites.py", __doc__)
+    p.add_argument("files", type=Path, nargs="+", metavar="FILE")
+    session = Session(read_all(p.parse_args().files))
     print_targets(session)
     print()
     print_rival(session)

@@ -11,7 +11,6 @@ given everything but the day is printed, too.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections import defaultdict
 from collections.abc import Callable
@@ -22,6 +21,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[2]))
+from attntools.base.cli import parser
 from attntools.history.trend import Change, changes
 from attntools.results.cells import Identity
 from coverage import sessions
@@ -115,13 +115,11 @@ def figures(name: str, draw: Draw, histories: int) -> str:
 
 def main() -> int:
     """Prints the figures."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("files", type=Path, nargs="+", help="results of equal sessions")
-    parser.add_argument("--histories", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
+    p = parser("dev/studies/trends.py", __doc__)
+    p.add_argument("files", type=Path, nargs="+", help="results of equal sessions")
+    p.add_argument("--histories", type=int, default=200)
+    p.add_argument("--seed", type=int, default=1)
+    options = p.parse_args()
     rng = np.random.default_rng(options.seed)
 
     draws: dict[str, Draw] = {
