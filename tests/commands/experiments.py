@@ -34,6 +34,15 @@ def session(name: str, arguments: tuple[str, ...], code: int) -> tuple[list[Row]
     return rows, done.stdout
 
 
+def values_by(rows: list[Row], *names: str, **where: object) -> dict[tuple[object, ...], Row]:
+    """The values of rows with these parameters, by others of their parameters."""
+    return {
+        tuple(map(row["params"].get, names)): row["values"]
+        for row in rows
+        if where.items() <= row["params"].items()
+    }
+
+
 class Experiments(CommandTest):
     """A test of experiments."""
 

@@ -7,7 +7,7 @@ import unittest
 from random import Random
 
 from command import BASELINE, PROGRAM, TINY, CommandTest, Row, Tensor, lines, run, safetensors
-from experiments import Experiments
+from experiments import Experiments, values_by
 
 
 def layer_tensors(causal: bool, context: int = 0) -> dict[str, Tensor]:
@@ -231,10 +231,7 @@ class Linear(Experiments):
 
     def test_what_the_layers_begin_with(self) -> None:
         rows = self.rows("linear", "--parts", "init", "--d", "16,1024")
-        seen = {
-            (row["params"]["d"], row["params"]["input"], row["params"]["init"]): row["values"]
-            for row in rows
-        }
+        seen = values_by(rows, "d", "input", "init")
         self.assertEqual(len(seen), 8)
         for (d, given, init), values in seen.items():
             x2 = 1 if given == "normal" else 1 / 3

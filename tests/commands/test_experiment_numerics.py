@@ -1,7 +1,7 @@
 """Experiments on errors, overflow, rescaling and bits that stay."""
 
 from command import SANITIZED_IN_CI
-from experiments import Experiments
+from experiments import Experiments, values_by
 
 
 class Numerics(Experiments):
@@ -23,11 +23,7 @@ class Numerics(Experiments):
         self.assertEqual({row["params"]["input"] for row in rows}, {"normal", "sink"})
         # N(0, 1) values: the output of s keys has a spread of about s^-1/2.  Behind a sink it is
         # the value of the first key, around 2; the bound grows as the keys: by 32, less its offset.
-        seen = {
-            (row["params"]["input"], row["params"]["s"]): row["values"]
-            for row in rows
-            if row["params"]["dtype"] == "f32"
-        }
+        seen = values_by(rows, "input", "s", dtype="f32")
         spread = [seen["normal", s]["output_rms"] for s in (16, 512)]
         self.assertAlmostEqual(spread[0] / spread[1] / 32**0.5, 1, delta=0.4)
         for s in (16, 512):
@@ -37,7 +33,7 @@ class Numerics(Experiments):
 
     def test_first_logit_that_overflows(self) -> None:
         rows = self.rows("overflow")
-        at = {(row["params"]["dtype"], row["params"]["by"]): row["values"] for row in rows}
+        at = values_by(rows, "dtype", "by")
         plain = "exp without maximum"
         # log(FLT_MAX / 2): two exponentials are added; log(2^-150), half the least subnormal.
         self.assertAlmostEqual(at["f32", plain]["up"], 88.0297, places=3)
@@ -53,12 +49,8 @@ class Numerics(Experiments):
 
     def test_rescales_by_order_of_the_keys(self) -> None:
         rows = self.rows("rescale", "--quick", "--s", "512")
-        count = {
-            (row["params"]["input"], row["params"]["block"], row["params"]["threshold"]): row[
-                "values"
-            ]["rescales"]
-            for row in rows
-        }
+        by = values_by(rows, "input", "block", "threshold")
+        count = {key: values["rescales"] for key, values in by.items()}
         self.assertEqual(count["ascending", 1, 0], 511)
         self.assertEqual(count["descending", 1, 0], 0)
         self.assertAlmostEqual(count["normal", 1, 0], sum(1 / k for k in range(2, 513)), delta=1)
@@ -106,7 +98,7 @@ class Numerics(Experiments):
 
     def test_where_accuracy_stops_paying(self) -> None:
         rows = self.rows("exp-degree", "--rows", "60", "--s", "256")
-        error = {(row["params"]["dtype"], row["params"]["degree"]): row["values"] for row in rows}
+        error = values_by(rows, "dtype", "degree")
         for dtype, enough in (("f32", 5), ("f16", 3), ("bf16", 2)):
             best = error[dtype, 8]["rms"]
             self.assertGreater(error[dtype, 1]["rms"], 1.5 * best, dtype)

@@ -6,7 +6,7 @@ import math
 import statistics
 
 from command import DATA, read_safetensors
-from experiments import PUBLISHED, Experiments
+from experiments import PUBLISHED, Experiments, values_by
 
 
 class Variance(Experiments):
@@ -92,13 +92,8 @@ class Softmax(Experiments):
         self.assertNotIn("DIFFERS", self.printed)
 
     def test_another_digit_is_a_mismatch(self) -> None:
-        done = self.ran(
-            "experiment",
-            "softmax",
-            "--quick",
-            env=self.altered_data(["softmax_peaky", "softmax_of_8x", 3], 2.4766e-05),
-            code=1,
-        )
+        altered = self.altered_data(["softmax_peaky", "softmax_of_8x", 3], 2.4766e-05)
+        done = self.ran("experiment", "softmax", "--quick", env=altered, code=1)
         self.assertIn("DIFFERS", done.stdout)
         self.assertIn("8 rows differ", done.stdout)
 
@@ -134,11 +129,7 @@ class Saturation(Experiments):
 
     def test_only_the_root_keeps_the_gradient(self) -> None:
         rows = self.rows("saturation", *self.SMALL)
-        at = {
-            (row["params"]["d"], row["params"]["scale"]): row["values"]
-            for row in rows
-            if row["params"]["part"] == "random"
-        }
+        at = values_by(rows, "d", "scale", part="random")
         root = [at[d, "d^-1/2"]["gradient"] for d in (16, 1024)]
         self.assertAlmostEqual(root[1] / root[0], 1, delta=0.2)
         self.assertLess(at[1024, "1"]["effective_keys"], 1.5)
@@ -151,11 +142,7 @@ class Saturation(Experiments):
 
     def test_heads_of_the_model(self) -> None:
         rows = self.rows("saturation", *self.SMALL)
-        at = {
-            (row["params"]["prefix"], row["params"]["head"]): row["values"]
-            for row in rows
-            if row["params"]["part"] == "real" and row["params"]["scale"] == "d^-1/2"
-        }
+        at = values_by(rows, "prefix", "head", part="real", scale="d^-1/2")
         self.assertEqual(len(at), 10)
         self.assertLessEqual(max(map(len, self.printed.splitlines())), 80)
         # tests/data/README.md: head 2 of layer 0 uses 1.4 keys (a mean of e^entropy).
@@ -263,7 +250,6 @@ class WorkedExamples(Experiments):
             (["causal_softmax_printed", "weights", 5, 2], 0.22467583),
         )
         for path, value in altered:
-            done = self.ran(
-                "experiment", "worked-examples", env=self.altered_data(path, value), code=1
-            )
+            env = self.altered_data(path, value)
+            done = self.ran("experiment", "worked-examples", env=env, code=1)
             self.assertRegex(done.stdout, r"what differs\n(.*\n)+\n\d+ DIFFER\.")

@@ -44,15 +44,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from attntools.base.cli import (
-    REACHED,
-    Exit,
-    ToolError,
-    parser,
-    refuse_over,
-    say,
-    scratch_folder,
-)
+from attntools.base.cli import REACHED, Exit, ToolError, parser, refuse_over, say, scratch_folder
 from attntools.base.files import OutputError, refuse_unwritable, write_text
 from attntools.base.units import counted
 from attntools.compare.compare import percentage
