@@ -15,8 +15,6 @@
 Usage: test_layers.py SOURCE_DIRECTORY
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

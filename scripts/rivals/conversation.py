@@ -1,7 +1,5 @@
 """The conversation of docs/protocol.md: one request line, one answer line, until end of file."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import os

@@ -4,8 +4,6 @@ Each is what the library's documentation recommends for one model on given cores
 quotes the pages.
 """
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

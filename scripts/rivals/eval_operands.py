@@ -4,8 +4,6 @@ docs/eval.md says which tensors a file may have.  The file has been through `att
 that nothing is checked here.
 """
 
-from __future__ import annotations
-
 import json
 import struct
 from collections.abc import Iterator

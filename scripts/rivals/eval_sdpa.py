@@ -1,7 +1,5 @@
 """What PyTorch computes of a file of operands, in float64, and how far results are from it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from pathlib import Path

@@ -13,8 +13,6 @@ PyTorch is that of scripts/rivals/setup torch.
 Exit codes: 0 compared, 2 usage, 3 no PyTorch or no program, else what `attnbench eval` ended with.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import subprocess

@@ -3,8 +3,6 @@
 docs/rivals.md says what each calls and why it is set up so.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The mask rule of attention.h as an array, for libraries that do not know it themselves."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

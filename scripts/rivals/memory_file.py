@@ -5,8 +5,6 @@ length, a JSON header, the data).  Parsed here because arrays have to be views o
 for results to be written in place; the format's own library copies.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import mmap

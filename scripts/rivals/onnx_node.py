@@ -5,8 +5,6 @@ threads in it that spin while they wait, each bound to its CPU; the calling thre
 Operands and results are bound where they lie (I/O Binding).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """A prepared problem: calls it, times it, writes its results down."""
 
-from __future__ import annotations
-
 import gc
 import os
 import time

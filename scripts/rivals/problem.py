@@ -1,7 +1,5 @@
 """What a request asks for, and why a kernel may have to refuse it."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Which rows of queries and keys belong to each sequence, by lengths, offsets and pages."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,7 +20,7 @@ class Sequences:
     table: np.ndarray  # (B, blocks) block of each `block` keys
 
     @staticmethod
-    def of(p: Problem, s: Operands, block: int, blocks: int) -> Sequences | None:
+    def of(p: Problem, s: Operands, block: int, blocks: int) -> "Sequences | None":
         """None at `prepare`, where lengths and tables have no values yet."""
         starts = np.arange(p.batch + 1) * p.q_len if s.cu_seqlens is None else s.cu_seqlens
         keys, first = np.full(p.batch, p.kv_len), np.arange(p.batch) * p.kv_len

@@ -1,7 +1,5 @@
 """The libraries' virtual environments: where they are, what is in them, how to run in one."""
 
-from __future__ import annotations
-
 import os
 import sys
 from dataclasses import dataclass

@@ -14,8 +14,6 @@ Exit codes: 0, or 4 where qemu-aarch64, objdump, readelf or llvm-mca is missing 
 expected.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -13,8 +13,6 @@ of all ordered pairs of sessions how many cells `scripts/compare` calls slower a
 puts the latter where `scripts/compare` quotes it from, scripts/attntools/compare/apart.json.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections import Counter, defaultdict

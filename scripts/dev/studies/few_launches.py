@@ -9,8 +9,6 @@ together, or for each by itself, with an autocorrelation of 0.3 and 0.6; and in 
 of FILE, where the first launches of two kernels are compared with all launches in the file.
 """
 
-from __future__ import annotations
-
 import sys
 from collections import defaultdict
 from collections.abc import Callable

@@ -10,8 +10,6 @@ kernels/reference.c (here without its small terms), and the RMS errors as harnes
 judges them: at most 8.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

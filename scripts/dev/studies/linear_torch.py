@@ -11,8 +11,6 @@ A launch is a process of its own, which times them in turns and keeps their medi
 the speed-up of Linear, with the 95 % interval of the median over launches.
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 import platform

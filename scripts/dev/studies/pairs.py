@@ -13,8 +13,6 @@ Ends with the figures of all sessions so far, as JSON.
 Exit codes: 0 all sessions are there, 3 some are missing.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import math

@@ -9,8 +9,6 @@ processes: multiply-adds, or for `decode` the lower of multiply-adds and reading
 lie.  [] is the 95 % interval of the median over launches, ? means too few launches for one.
 """
 
-from __future__ import annotations
-
 import math
 import statistics
 import sys
@@ -78,7 +76,7 @@ def share(cell: Cell) -> float:
     if cell.case.startswith("decode"):  # files of before have no bandwidth in place
         in_place = cell.number("fraction_of_bandwidth_in_place")
         read = cell.number("fraction_of_bandwidth") if math.isnan(in_place) else in_place
-        fraction = math.nan if math.isnan(read) else max(read, fraction)
+        fraction = math.nan if math.isnan(read) else max(fraction, read)
     return 100 * fraction
 
 

@@ -9,8 +9,6 @@ sessions of FILE, drawn anew for every day.  For known distributions the result 
 given everything but the day is printed, too.
 """
 
-from __future__ import annotations
-
 import sys
 from collections import defaultdict
 from collections.abc import Callable

@@ -6,8 +6,6 @@ tools/cli/README.md); left alone it starts threads for every graph.  Q and O are
 K and V are, and a mask is a tensor of f16.
 """
 
-from __future__ import annotations
-
 import ctypes
 import functools
 import os

@@ -5,8 +5,6 @@ axes are swapped under jit, where XLA makes that part of its products, so that o
 where they lie.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 from typing import Any

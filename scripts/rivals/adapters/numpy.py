@@ -4,8 +4,6 @@ Its matmul is the wheel's OpenBLAS, on as many threads as OPENBLAS_NUM_THREADS s
 (environments.py); all else runs on one.
 """
 
-from __future__ import annotations
-
 import ctypes
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """ONNX Runtime: its three attention operators, each a model of one node (onnx_node.py)."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from functools import partial

@@ -9,8 +9,6 @@ of their KV head, so that nothing is repeated; the causal flag knows nothing of 
 fixed mask, which is what the plugin makes of the flag, stands in the model.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

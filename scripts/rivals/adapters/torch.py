@@ -4,8 +4,6 @@ Threads and their binding are GNU OpenMP's (environments.py).  All runs in infer
 (docs.pytorch.org, Performance Tuning Guide, "Disable gradient calculation").
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import shutil

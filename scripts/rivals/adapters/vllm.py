@@ -5,8 +5,6 @@ computes nothing of it.  Threads and their binding are GNU OpenMP's, as vLLM its
 (vllm/platforms/cpu.py preloads PyTorch's libgomp).
 """
 
-from __future__ import annotations
-
 import functools
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What tests of the rivals share: the other end of docs/protocol.md, and what is right."""
 
-from __future__ import annotations
-
 import fcntl
 import json
 import math
@@ -329,7 +327,7 @@ class Program:
         os.close(self.ours)
         return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
-    def __enter__(self) -> Program:
+    def __enter__(self) -> "Program":
         """For `with`."""
         return self
 
