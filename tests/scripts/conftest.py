@@ -29,6 +29,18 @@ class Outcome:
     out: str
     err: str
 
+    @property
+    def printed(self) -> str:
+        """What it printed, where all went well."""
+        assert self.code == 0, self
+        return self.out
+
+    @property
+    def refused(self) -> str:
+        """What it said of a command line or an input that it did not take."""
+        assert self.code == 4, self
+        return self.err
+
 
 Tool = Callable[..., Outcome]
 

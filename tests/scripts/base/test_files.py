@@ -119,8 +119,9 @@ def test_no_input_is_written_over(tool: Tool, results: Path, tmp_path: Path, nam
     names = {"IN": results, "DB": tmp_path / "h.sqlite"}
     for out in (source, link):
         outcome = tool(module, *(out if word == "OUT" else names.get(word, word) for word in words))
-        assert outcome.code == 4
-        assert outcome.err == (f"{module.TOOL}: {out}: is an input, which this would write over\n")
+        assert outcome.refused == (
+            f"{module.TOOL}: {out}: is an input, which this would write over\n"
+        )
         assert source.read_bytes() == before
 
 

@@ -43,8 +43,7 @@ def test_a_row_is_measured_again(tool: Tool, tmp_path: Path) -> None:
     assert (enclosed(folder)["plugin"], enclosed(folder)["tensors"]) == (None, None)
     results.unlink()
     outcome = tool(capsule, "replay", folder, "--program", program)
-    assert outcome.code == 0
-    assert [line.split() for line in outcome.out.splitlines() if line.startswith("median")] == [
+    assert [line.split() for line in outcome.printed.splitlines() if line.startswith("median")] == [
         ["median", "1.00", "ms", "[1.00", "ms", "1.00", "ms]", "2.00", "ms"]
     ]
     assert "+100.0 % time, on the same machine; too few launches for intervals" in outcome.out
@@ -94,8 +93,7 @@ def test_a_plug_in_goes_along(tool: Tool, tmp_path: Path, given: str) -> None:
     assert words[words.index("--plugin") + 1] == f"{folder}/mine.so{given}"
     (folder / "mine.so").write_text("2")
     outcome = tool(capsule, "replay", folder, "--program", program)
-    assert outcome.code == 4
-    assert "mine.so is not the file that was put there" in outcome.err
+    assert "mine.so is not the file that was put there" in outcome.refused
     (folder / "mine.so").unlink()
     outcome = tool(capsule, "replay", folder, "--program", program)
     assert "mine.so: No such file or directory" in outcome.err
@@ -110,8 +108,7 @@ def test_a_plug_in_that_is_not_there_any_more(
         plugin.write_text(content)
     row = sample.cell(plugin=f"sha256:{'0' * 64}", repro=repro(more=f" --plugin {plugin}"))
     outcome = pack(tool, sample.write(tmp_path / "a.jsonl", sample.session(), row), folder)
-    assert outcome.code == 4
-    assert str(plugin) in outcome.err
+    assert str(plugin) in outcome.refused
     assert ("is not the plug-in of the row" if content else "No such file") in outcome.err
     assert not folder.exists()
 
@@ -149,9 +146,7 @@ def test_what_is_no_capsule(tool: Tool, tmp_path: Path) -> None:
     assert "capsule.json: No such file" in tool(capsule, "replay", tmp_path).err
     for text, said in (("{", "is no JSON"), ('{"schema":"x"}', "is no capsule of schema")):
         (tmp_path / "capsule.json").write_text(text)
-        outcome = tool(capsule, "replay", tmp_path)
-        assert outcome.code == 4
-        assert said in outcome.err
+        assert said in tool(capsule, "replay", tmp_path).refused
 
 
 def test_a_file_of_another_folder_is_not_used(tool: Tool, tmp_path: Path) -> None:

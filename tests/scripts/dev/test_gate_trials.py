@@ -16,8 +16,7 @@ def test_goes_on_where_it_ended(tool: Tool, tmp_path: Path) -> None:
     command = ["--label", "a/a", "--trials", 3, "--output", out]
     rest = ["--", "--base", base, "--new", new, "-n", 6, "--sessions", 1]
     first = tool(gate_trials, *command, "--most", 2, *rest)
-    assert first.code == 0
-    assert first.out.startswith("a/a: exit 0: 2 of 2 (15.8 .. 100.0 %); noise 0.")
+    assert first.printed.startswith("a/a: exit 0: 2 of 2 (15.8 .. 100.0 %); noise 0.")
     second = tool(gate_trials, *command, *rest)
     assert second.out.startswith("a/a: exit 0: 3 of 3 (29.2 .. 100.0 %); noise 0.")
     rows = [json.loads(line) for line in out.read_text().splitlines()]
@@ -52,6 +51,5 @@ def test_damaged_record_is_named(tool: Tool, tmp_path: Path) -> None:
         out.write_bytes(line)
         words = ["--label", "x", "--output", out, "--", "--base", "a", "--new", "b"]
         outcome = tool(gate_trials, *words)
-        assert outcome.code == 4
-        assert outcome.err.startswith(f"gate-trials: {out}:1: {wrong}")
+        assert outcome.refused.startswith(f"gate-trials: {out}:1: {wrong}")
         assert outcome.err.endswith("; remove the line to go on\n")

@@ -253,8 +253,9 @@ def test_spreads_are_those_of_the_file(tool: Tool, tmp_path: Path) -> None:
 def test_a_row_is_a_number(tool: Tool, tmp_path: Path) -> None:
     path = sample.write(tmp_path / "a.jsonl", sample.session(), sample.cell())
     outcome = tool(explain, path, "--row", "flash")
-    assert outcome.code == 4
-    assert "--row: flash is no number; the first column of scripts/explain FILE has" in outcome.err
+    assert (
+        "--row: flash is no number; the first column of scripts/explain FILE has" in outcome.refused
+    )
 
 
 def test_a_faster_neighbour_must_be_certain(tool: Tool, tmp_path: Path) -> None:

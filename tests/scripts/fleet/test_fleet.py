@@ -349,8 +349,7 @@ def test_one_bad_file_does_not_hide_a_fleet(tool: Tool, tmp_path: Path) -> None:
     (where / "b.jsonl").write_text("{}\n")
     sample.write(where / "c.jsonl", sample.session(), sample.cell())
     outcome = tool(report, "--fleet", where, tmp_path / "none", "--output", out)
-    assert outcome.code == 4
-    assert f"report: {where / 'b.jsonl'}:1: " in outcome.err
+    assert f"report: {where / 'b.jsonl'}:1: " in outcome.refused
     assert f"report: {tmp_path / 'none'}: No such file or directory\n" in outcome.err
     text = out.read_text()
     assert ">a<" in text
@@ -366,11 +365,9 @@ def test_one_bad_file_does_not_hide_a_fleet(tool: Tool, tmp_path: Path) -> None:
 def test_bad_fleets_are_refused(tool: Tool, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     outcome = tool(report, "--fleet", tmp_path / "empty", "--output", "-")
-    assert outcome.code == 4
-    assert outcome.err == f"report: {tmp_path}/empty: has no results files (*.jsonl)\n"
+    assert outcome.refused == f"report: {tmp_path}/empty: has no results files (*.jsonl)\n"
     outcome = tool(report, "--fleet", "--experiments", tmp_path, "--output", "-")
-    assert outcome.code == 4
-    assert "--fleet takes files, folders or histories" in outcome.err
+    assert "--fleet takes files, folders or histories" in outcome.refused
 
 
 def test_a_host_with_nothing_timed_is_shown(tool: Tool, tmp_path: Path) -> None:

@@ -117,8 +117,7 @@ def test_a_dry_run_says_what_a_node_has_to_do_and_submits_nothing(
     assert {command[0] for command in queue.said} == {"sinfo"}
     program.write_text("#!/bin/sh\necho 'attnbench: no suite' >&2; exit 2\n")
     outcome = tool(submit, *options(queue, *dry))
-    assert outcome.code == 4
-    assert outcome.err == (
+    assert outcome.refused == (
         f"attnbench: no suite\nfleet/submit: {program} run --suite quick --dry-run: exit status 2\n"
     )
 
@@ -189,8 +188,7 @@ def test_elements_without_a_node_are_cancelled(tool: Tool, queue: Queue) -> None
 def test_what_slurm_refuses_is_said(tool: Tool, queue: Queue, refuse: str) -> None:
     queue.refuse = refuse
     outcome = tool(submit, *options(queue))
-    assert outcome.code == 4
-    assert outcome.err.splitlines()[-1] == f"fleet/submit: {refuse}: not today"
+    assert outcome.refused.splitlines()[-1] == f"fleet/submit: {refuse}: not today"
     assert queue.queued == {}
     assert queue.asked("scancel") == ([("scancel", "7")] if refuse == "scontrol" else [])
 
@@ -199,8 +197,7 @@ def test_a_folder_of_another_command_is_refused(tool: Tool, queue: Queue) -> Non
     queue.finish("n1")
     words = [word if word != "quick" else "default" for word in options(queue)]
     outcome = tool(submit, *words)
-    assert outcome.code == 4
-    assert "n1.jsonl: has results of another command (run --suite quick" in outcome.err
+    assert "n1.jsonl: has results of another command (run --suite quick" in outcome.refused
 
 
 def test_a_wrong_kernel_is_an_exit_code(tool: Tool, queue: Queue) -> None:
@@ -218,9 +215,7 @@ def test_bad_options(tool: Tool, queue: Queue) -> None:
         (["--attempts", "0"], "--attempts and --poll are above 0"),
         (["--program", "/nowhere"], "/nowhere: no such program"),
     ):
-        outcome = tool(submit, *options(queue, *words))
-        assert outcome.code == 4
-        assert said in outcome.err
+        assert said in tool(submit, *options(queue, *words)).refused
     outcome = tool(submit, *options(queue), "--output", "x")
     assert "--output and --resume are not for attnbench here" in outcome.err
     queue.states = {"n1": "drain"}

@@ -46,8 +46,7 @@ def gated(watched, in_process: None):  # noqa: ANN001, ANN201
 
 def test_equal_builds_pass(gated) -> None:  # noqa: ANN001
     outcome = gated()
-    assert outcome.code == 0
-    assert outcome.out.startswith("### ✅ attnbench gate: no regression in 1 cell\n")
+    assert outcome.printed.startswith("### ✅ attnbench gate: no regression in 1 cell\n")
     assert "The smallest slow-down that would have been seen in every cell (power 0.8): **" in (
         outcome.out
     )
@@ -63,9 +62,7 @@ def test_slower_build_is_confirmed_and_explained(gated) -> None:  # noqa: ANN001
 
 
 def test_faster_build_passes(gated) -> None:  # noqa: ANN001
-    outcome = gated(factor=0.9)
-    assert outcome.code == 0
-    assert "| FASTER |" in outcome.out
+    assert "| FASTER |" in gated(factor=0.9).printed
 
 
 def test_change_below_the_threshold_passes(gated) -> None:  # noqa: ANN001
@@ -83,8 +80,7 @@ def test_rivals_are_left_out(gated) -> None:  # noqa: ANN001
     """The base is older and does not say which kernels are rivals."""
     outcome = gated(None, "--kernel", "flash,torch", rivals=["torch"], broken="torch",
                     state="failed")  # fmt: skip
-    assert outcome.code == 0
-    assert "no regression in 1 cell" in outcome.out
+    assert "no regression in 1 cell" in outcome.printed
     assert "gate: left out: 1 cell of rivals" in outcome.err
     outcome = gated(None, "--kernel", "torch", rivals=["torch"])
     assert (outcome.code, outcome.out) == (4, "")
@@ -136,8 +132,7 @@ def test_undecided_is_not_called_no_regression(gated) -> None:  # noqa: ANN001
     )
     # Who can live with more says so, and is told what was left open.
     outcome = gated({"noise": 0.02}, "--noise-limit", "10", noise=0.02)
-    assert outcome.code == 0
-    assert outcome.out.startswith(
+    assert outcome.printed.startswith(
         "### ⚠️ attnbench gate: no regression of 10 % in 1 cell; undecided above 2 % in 1 of them; "
         f"only a slow-down of {seen} % or more would have been seen there\n"
     )
@@ -162,8 +157,7 @@ def test_a_kernel_of_the_base_alone(gated) -> None:  # noqa: ANN001
     """Removed or renamed: what is left is compared, and the heading says what is not."""
     chosen = ("--kernel", "flash,gemm")
     outcome = gated(None, *chosen, lacks="gemm")
-    assert outcome.code == 0
-    assert outcome.out.startswith(
+    assert outcome.printed.startswith(
         "### ⚠️ attnbench gate: no regression in 1 cell; 1 cell only in the base: gemm/avx2\n"
     )
     outcome = gated(None, *chosen, "--fail-on", "removed", lacks="gemm")
@@ -284,8 +278,7 @@ def test_equal_programs_are_measured_only_if_asked(tool: Tool, tmp_path: Path) -
     assert (suite.get("tests"), suite.get("skipped"), suite.get("errors")) == ("1", "0", "0")
     assert tool(gate, *sides, "--dry-run").out == said
     outcome = tool(gate, *sides, "--equal")
-    assert outcome.code == 0
-    assert "no regression in 1 cell" in outcome.out
+    assert "no regression in 1 cell" in outcome.printed
     assert "**Base and new are the same program to the byte: nothing can be found.**" in outcome.out
 
 
@@ -312,8 +305,7 @@ LENGTH = (
 def test_dry_run_says_how_long_it_takes(gated, tmp_path: Path) -> None:  # noqa: ANN001
     log = tmp_path / "log"
     outcome = gated(None, "--kernel", "flash,gemm", "--dry-run", log=log)
-    assert outcome.code == 0
-    assert re.fullmatch(LENGTH.format(cells=2), outcome.out)
+    assert re.fullmatch(LENGTH.format(cells=2), outcome.printed)
     assert log.read_text().split() == ["next"] * 3  # the pilot, and a block of two pairs
 
 
@@ -361,9 +353,8 @@ def test_waiting_for_another_session_ends(
     monkeypatch.setattr(gate_launch, "POLL_S", 0.05)
     monkeypatch.setattr(gate_launch, "WAIT_S", 0.0)
     outcome = watched(log=tmp_path / "log", queued=1, waits=600)
-    assert outcome.code == 4
     assert "another session measures for more than 0 minutes: attnbench: run (process 7) is " in (
-        outcome.err
+        outcome.refused
     )
 
 
@@ -386,8 +377,7 @@ def test_memory_and_huge_pages_reach_every_launch(gated) -> None:  # noqa: ANN00
     assert outcome.code == 1
     assert "1 of 1 cells are slower" in outcome.out
     outcome = gated(None, "--metric", "instructions", "--huge-pages")
-    assert outcome.code == 4
-    assert "instructions do not depend on --memory and --huge-pages" in outcome.err
+    assert "instructions do not depend on --memory and --huge-pages" in outcome.refused
 
 
 def test_wrong_base_is_no_base(gated) -> None:  # noqa: ANN001
@@ -404,20 +394,16 @@ def test_base_that_cannot_run_the_selection(gated) -> None:  # noqa: ANN001
 
 
 def test_new_that_cannot_run_the_selection(gated) -> None:  # noqa: ANN001
-    outcome = gated(usage=True)
-    assert outcome.code == 4
-    assert "the new cannot run this selection: " in outcome.err
+    assert "the new cannot run this selection: " in gated(usage=True).refused
 
 
 def test_a_selection_that_neither_can_run(gated) -> None:  # noqa: ANN001
     """A misspelt problem is no fault of the base, which a CI takes for a warning."""
     outcome = gated({"usage": True}, usage=True)
-    assert outcome.code == 4
-    assert "neither build can run this selection: " in outcome.err
+    assert "neither build can run this selection: " in outcome.refused
     assert "no kernel of this name" in outcome.err
     outcome = gated({"state": "unsupported"}, state="unsupported")
-    assert outcome.code == 4
-    assert "the selection has no cell that either build can run" in outcome.err
+    assert "the selection has no cell that either build can run" in outcome.refused
 
 
 def test_builds_of_other_flags_are_incomparable(gated) -> None:  # noqa: ANN001
@@ -533,8 +519,7 @@ def compare_plugins(  # noqa: ANN201
 
 def test_two_plugins_are_compared(compare_plugins) -> None:  # noqa: ANN001
     outcome = compare_plugins(1.0, 1.0)
-    assert outcome.code == 0, outcome
-    assert "no regression in 1 cell" in outcome.out
+    assert "no regression in 1 cell" in outcome.printed
     assert "| plugins/avx2 |" in outcome.out  # the kernel that was asked for, without a digest
     assert compare_plugins(1.0, 1.2).code == 1
 
@@ -545,9 +530,7 @@ def test_a_plugin_for_both_sides(tool: Tool, tmp_path: Path) -> None:
     plugin.write_text("1.5")
     digest = hashlib.sha256(b"1.5").hexdigest()
     sides = ["--base", program, "--new", program, "--plugin", plugin, "--equal"]
-    outcome = tool(gate, *sides, "-n", "6", *ONCE)
-    assert outcome.code == 0, outcome
-    assert f"| flash/avx2@{digest[:8]} |" in outcome.out
+    assert f"| flash/avx2@{digest[:8]} |" in tool(gate, *sides, "-n", "6", *ONCE).printed
 
 
 def test_a_plugin_that_is_not_there(tool: Tool, tmp_path: Path, monkeypatch) -> None:  # noqa: ANN001

@@ -149,14 +149,12 @@ def test_any_session_of_a_level_accepts_it(kept, tmp_path: Path, session: int) -
 def test_nothing_to_accept_is_refused(kept, tmp_path: Path) -> None:  # noqa: ANN001
     kept("add", *levels(tmp_path, 1e-3, 1.1e-3, 1.3e-3))
     outcome = kept("accept", 3, "flash", "--reason", "why not")
-    assert outcome.code == 4
-    assert outcome.err == (
+    assert outcome.refused == (
         "history: session 3 is of the first level of its cells: nothing had changed; levels begin "
         "with sessions 7, 13\n"
     )
     outcome = kept("accept", 9, "gemm", "--reason", "why not")
-    assert outcome.code == 4
-    assert outcome.err.endswith("nothing had changed; no other level is known\n")
+    assert outcome.refused.endswith("nothing had changed; no other level is known\n")
     assert "why not" not in kept("trend", "--all").out + kept("show", 3).out + kept("show", 9).out
 
 
@@ -205,8 +203,7 @@ def test_a_database_of_version_1_is_upgraded(kept, tmp_path: Path) -> None:  # n
 def test_failing_session_never_becomes_a_base(kept, tmp_path: Path) -> None:  # noqa: ANN001
     kept("add", session_file(tmp_path, 1, 1e-3, sample.cell(kernel="bad", state="failed")))
     outcome = kept("accept", 1, "--reason", "why not")
-    assert outcome.code == 4
-    assert outcome.err == "history: session 1 has 1 wrong results: it cannot become a base\n"
+    assert outcome.refused == "history: session 1 has 1 wrong results: it cannot become a base\n"
 
 
 def test_a_resumed_session_is_one(kept, tmp_path: Path) -> None:  # noqa: ANN001
@@ -263,8 +260,7 @@ def test_a_cut_copy_replaces_nothing(kept, tmp_path: Path) -> None:  # noqa: ANN
     for count, lost in ((1, 2), (2, 1)):
         path.write_text("".join(lines[:count]))
         outcome = kept("add", path, other)
-        assert outcome.code == 4
-        assert outcome.err.splitlines()[0] == (
+        assert outcome.refused.splitlines()[0] == (
             f"history: {path}:1: session 1 has 2 cells, of which {lost} are not in this file; "
             "--force replaces it all the same"
         )
@@ -314,13 +310,10 @@ def test_locked_and_read_only(kept, tmp_path: Path, monkeypatch) -> None:  # noq
     holder.execute("BEGIN EXCLUSIVE")
     outcome = kept("add", file)
     holder.close()
-    assert outcome.code == 4
-    assert outcome.err == f"history: {tmp_path / 'h.sqlite'}: database is locked\n"
+    assert outcome.refused == f"history: {tmp_path / 'h.sqlite'}: database is locked\n"
     read_only = f"file:{tmp_path / 'h.sqlite'}?mode=ro"
     monkeypatch.setattr(sqlite3, "connect", lambda *_a, **_k: connect(read_only, uri=True))
-    outcome = kept("add", file)
-    assert outcome.code == 4
-    assert "readonly database" in outcome.err
+    assert "readonly database" in kept("add", file).refused
 
 
 def test_usage(kept, tmp_path: Path) -> None:  # noqa: ANN001

@@ -127,8 +127,7 @@ def test_it_needs_both_halves(tool: Tool, tmp_path: Path) -> None:
     file = sample.write(tmp_path / "b", sample.session(), *rows()[:6])
     assert overview.overview(read(file)) is None
     outcome = tool(plot, file, "--kind", "overview")
-    assert outcome.code == 4
-    assert outcome.err.startswith(f"plot: {file}: no data for overview")
+    assert outcome.refused.startswith(f"plot: {file}: no data for overview")
 
 
 def test_it_is_written_as_overview(tool: Tool, tmp_path: Path) -> None:

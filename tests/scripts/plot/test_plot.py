@@ -203,6 +203,4 @@ def test_usage(tool: Tool, results: Results, arguments: list[str], code: int, me
 
 def test_nothing_to_draw_is_said(tool: Tool, tmp_path: Path) -> None:
     path = sample.write(tmp_path / "a.jsonl", sample.session(), sample.cell(state="failed"))
-    outcome = tool(plot, path)
-    assert outcome.code == 4
-    assert outcome.err.startswith(f"plot: {path}: no data for ")
+    assert tool(plot, path).refused.startswith(f"plot: {path}: no data for ")

@@ -40,8 +40,7 @@ def test_bad_file_is_refused(tool: Tool, tmp_path: Path, name: str, kind: str) -
     bad, out = tmp_path / "bad.jsonl", tmp_path / "out"
     make(bad)
     outcome = tool(module, bad, *(out if word == "OUT" else word for word in options))
-    assert outcome.code == 4
-    assert outcome.err.startswith(f"{name}: {bad}{message}")
+    assert outcome.refused.startswith(f"{name}: {bad}{message}")
     assert outcome.err.count("\n") == 1
     assert outcome.out == ""
     assert not out.exists()
@@ -103,8 +102,7 @@ def test_missing_cells_are_unclear_and_counted(tool: Tool, tmp_path: Path) -> No
     base = sample.write(tmp_path / "a", SESSION, sample.cell(), sample.cell(kernel="gone"))
     new = sample.write(tmp_path / "b", SESSION, sample.cell(), sample.cell(kernel="came"))
     outcome = tool(compare, base, new)
-    assert outcome.code == 0
-    assert f"not in {base}" in outcome.out
+    assert f"not in {base}" in outcome.printed
     assert f"not in {new}" in outcome.out
     assert "3 cells: 0 SLOWER, 2 UNCLEAR, 0 FASTER, 1 SAME; 2 in one file only" in outcome.out
 

@@ -121,8 +121,7 @@ def test_csv(tool: Tool, path: Path) -> None:
 def test_parquet_or_what_to_install(tool: Tool, path: Path, monkeypatch) -> None:  # noqa: ANN001
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     outcome = tool(export, path, "--format", "parquet", "--output", path.with_suffix(".parquet"))
-    assert outcome.code == 4
-    assert outcome.err == "export: parquet needs pyarrow: .venv/bin/pip install pyarrow\n"
+    assert outcome.refused == "export: parquet needs pyarrow: .venv/bin/pip install pyarrow\n"
 
 
 def test_parquet(tool: Tool, path: Path) -> None:
