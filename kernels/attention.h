@@ -81,7 +81,7 @@ enum attn_isa {
     ATTN_ISA_BASELINE,
     ATTN_ISA_AVX2,        /* x86-64-v3 */
     ATTN_ISA_AVX512,      /* x86-64-v4 */
-    ATTN_ISA_AVX512_BF16, /* x86-64-v4 and AVX512_BF16 */
+    ATTN_ISA_AVX512_BF16, /* x86-64-v4, AVX512_BF16 and AVX512_VBMI */
     ATTN_ISA_AMX,
     ATTN_ISA_NEON,
     ATTN_ISA_SVE, /* for vectors of any length */
@@ -97,7 +97,7 @@ enum attn_isa {
 
 /* The instruction set whose vectors the compiler may use in the file that includes this header, as its flags
  * say: what a plug-in that is one source compiled once claims. */
-#if defined __AVX512BF16__ && defined __AVX512VL__
+#if defined __AVX512BF16__ && defined __AVX512VBMI__ && defined __AVX512VL__
 #define ATTN_ISA_COMPILED ATTN_ISA_AVX512_BF16
 #elif defined __AVX512BW__ && defined __AVX512CD__ && defined __AVX512DQ__ && defined __AVX512VL__
 #define ATTN_ISA_COMPILED ATTN_ISA_AVX512

@@ -47,7 +47,7 @@ static bool has_avx512(void)
            __builtin_cpu_supports("avx512vl");
 }
 
-/* Cooper Lake, which has products of bf16 without AVX512_VBMI, takes avx512. */
+/* Cooper Lake has products of bf16 without AVX512_VBMI: it takes avx512, also of other libraries. */
 static bool has_avx512_bf16(void)
 {
     return has_avx512() && __builtin_cpu_supports("avx512bf16") &&

@@ -246,11 +246,29 @@ static bool v_zeros_for_k(struct guess *guess, char *text, size_t size)
 /* ---- all of them --------------------------------------------------------------------------- */
 
 static suppose *const guesses[] = {
-    last_key_missing,   first_key_missing, one_key_more,   one_key_before,      no_mask,
-    other_alignment,    first_mask,        padded,         length_of_neighbour, slope_from_first,
-    scaled_sink,        next_query,        previous_query, unsigned_bytes,      k_unscaled,
-    v_unscaled,         first_tree,        chain,          every_key,           first_list,
-    list_of_first_head, zeros_of_8,        v_zeros_for_k,
+    last_key_missing,
+    first_key_missing,
+    one_key_more,
+    one_key_before,
+    no_mask,
+    other_alignment,
+    first_mask,
+    padded,
+    length_of_neighbour,
+    slope_from_first,
+    scaled_sink,
+    next_query,
+    previous_query,
+    unsigned_bytes,
+    k_unscaled,
+    v_unscaled,
+    chain,
+    first_tree,
+    every_key,
+    first_list,
+    list_of_first_head,
+    zeros_of_8,
+    v_zeros_for_k,
 };
 
 #define GUESSES (sizeof guesses / sizeof *guesses)
@@ -274,7 +292,7 @@ static bool other_scale(size_t n, struct guess *guess, char *text, size_t size)
     };
     guess->problem.scale = scales[n].scale;
     snprintf(text, size, "as if %s", scales[n].reason);
-    return scale != attn_problem_scale(&guess->problem);
+    return n == 0 ? scale != attn_problem_scale(&guess->problem) : scale != scales[n].scale;
 }
 
 /* Masks and options that a kernel may ignore. */

@@ -5,7 +5,7 @@
  * The bound of the reference is loose on well-behaved data: a kernel that keeps P in f16 passes it from
  * S=1024 on.  So the RMS error of sampled rows must be at most 8 times the yardstick's, which is the naive
  * kernel run on the same rows, each as a problem of its own: one query, the keys that it sees, no mask, and
- * where storage has 8 or 16 bits the same values widened to f32 (single.h).
+ * where storage has 8 or 16 bits the same values widened to f32 (single.c).
  *
  * 16-bit storage: every kernel must round O to its type, and one that multiplies in bf16 must round P.  Both
  * errors are known: that of the rounded reference, and rho^2 sum p^2 v^2 with rho the RMS of a relative
@@ -22,10 +22,10 @@
  * products are equal, addition d of D rounds a number of |s| d / D, which makes an RMS of RHO u |s| sqrt(D /
  * 3).  Naive's error of LSE counts as at least that for 16-bit storage.
  *
- * Where each value has a scale, weight * scale is rounded to bf16.  In rows that see a single key, or give
- * one all of their weight but what bf16 rounds away, the weight is 1: all their elements, in all heads of the
- * key, share one rounding, that of its scale, and nothing averages out.  So for them the largest rounding, u,
- * is allowed, which is 1 / RHO times the RMS.
+ * Where each value has a scale, weight * scale is rounded to bf16.  In rows that see a single key, or in which
+ * one key's weight rounds to 1 in bf16, all elements, in all heads of the key, share one rounding, that of its
+ * scale, and nothing averages out.  So for them the largest rounding, u, is allowed, which is 1 / RHO times
+ * the RMS.
  *
  * With few rows, naive's error may be close to 0 by chance: with one row, an equally precise kernel exceeds 8
  * times it in 8 of 100 cases.  So it counts as at least its expected value, which is computed score by score.
@@ -134,10 +134,11 @@ static double run_naive(struct yardstick *y, struct attn_tensor *o)
 static bool one_rounding(const struct yardstick *y, const struct trial *trial)
 {
     double largest = 0;
+    if (!attn_dtype_scaled(trial->problem.kv_dtype) || trial->set.tensors.v_scale.stride[2] == 0)
+        return false;
     for (size_t j = 0; j < y->single.problem.kv_len; j++)
         largest = fmax(largest, y->weights[j]);
-    return largest > 1 - 0x1p-9 && attn_dtype_scaled(trial->problem.kv_dtype) &&
-           trial->set.tensors.v_scale.stride[2] != 0;
+    return largest > 1 - 0x1p-9;
 }
 
 /* Squared error of an element of O from rounding P to bf16; of LSE with v = 1. */

@@ -86,8 +86,10 @@ static int read_arguments(struct wanted *w, int argc, const char *const *argv)
 {
     const char **given = calloc((size_t)argc + 1, sizeof *given);
     int code = EXIT_USAGE, n = 0;
-    if (!given)
+    if (!given) {
+        refuse_message(w->message, sizeof w->message, "out of memory");
         return EXIT_ENVIRONMENT;
+    }
     given[n++] = "run";
     for (int i = 0; i < argc; i++)
         if (strcmp(argv[i], "--quick") == 0)

@@ -1,6 +1,7 @@
 /*
  * experiments: their table, steps, and helpers for computing a step.
  */
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,6 +88,7 @@ void experiment_steps(json_t *steps, json_t *base, const json_t *asked, const ch
         return;
     }
     const json_t *values = json_object_get(asked, list);
+    assert(*list || words);
     for (size_t i = 0; *list ? i < json_array_size(values) : words[i] != NULL; i++) {
         json_t *step = json_copy(base);
         json_object_set_new(step, key,

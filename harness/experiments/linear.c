@@ -32,7 +32,7 @@ static const struct option parameters[] = {
     {0},
 };
 
-/* Steps: a layer for every d and input, and both values of `key`. */
+/* Steps: a layer for every d and input, with both kinds of sums or both inits. */
 static void plan(const json_t *asked, json_t *steps)
 {
     static const char *const sums[] = {"rounded", "exact", NULL}, *const init[] = {"rand", "linear",

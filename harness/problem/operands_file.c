@@ -215,7 +215,7 @@ static bool open_input(const struct input *input, char path[CASES_PATH], struct 
 bool operands_file_opens(const struct input *input, char *message, size_t message_size)
 {
     char path[CASES_PATH];
-    struct operands_file file = {NULL};
+    struct operands_file file = {0};
     const bool ok = !*input->path || open_input(input, path, &file, message, message_size);
     safetensors_close(file.file);
     return ok;

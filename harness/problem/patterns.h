@@ -13,9 +13,11 @@
 /* The scaled score that a key should have. */
 typedef double patterns_score(const void *context, struct kv_place at);
 
-/* -30 for every key: a key of score 0, such as padding, would weigh 1e13 times as much; PATTERNS_SINK for key 0
- * and 0 for the others, of which each weighs next to nothing, and all together something. */
-patterns_score patterns_negative, patterns_sink;
+/* -30 for every key: a key of score 0, such as padding, would weigh 1e13 times as much. */
+patterns_score patterns_negative;
+
+/* PATTERNS_SINK for key 0 and 0 for the others: each of these weighs next to nothing, all together something. */
+patterns_score patterns_sink;
 
 /*
  * Fills q and k so that every query's score at key j is score(j) + N(0, noise^2), up to rounding to the

@@ -180,6 +180,7 @@ bool row_finish(struct cell *cell, const char *command, uint64_t seed)
         json_pack("{s:s, s:o, s:o, s:o, s:I, s:s}", "state", cell_state_name(cell->state), "why",
                   *cell->why ? json_string(cell->why) : json_null(), "check", check_of(cell),
                   "time", time_of(cell), "seed", (json_int_t)seed, "timed_at", now);
+    const bool begun = rest;
     json_object_update_new(row, rest);
     fields_add(cell, NULL, NULL, row);
     json_t *ceiling = json_object();
@@ -197,9 +198,14 @@ bool row_finish(struct cell *cell, const char *command, uint64_t seed)
                      launch ? json_boolean(launches_in_place(cell)) : json_null(),
                      "memory_limit_bytes", size_json(cell->memory_limit_bytes), "log", cell->log,
                      "flags", noise_json(launches_noise(cell)), "passes", passes_of(cell));
+    if (!begun || !rest) { /* out of memory */
+        json_decref(rest);
+        json_decref(row);
+        return false;
+    }
     json_object_update_new(row, rest);
     json_object_set_new(row, "repro", json_string(repro));
     json_decref(cell->row);
     cell->row = row;
-    return row;
+    return true;
 }

@@ -195,7 +195,8 @@ static enum rounds_end run_rounds(struct rounds *rounds, struct protocol_request
     request->warmup_s = request->budget_s / 4;
     for (size_t round = 0; end == ROUNDS_DONE && live_cells(rounds); round++) {
         end = run_round(rounds, request, order, round);
-        if (end == ROUNDS_DONE && round == 0 && rounds_pick_twin(rounds)) /* it knows the costs */
+        /* After the first round, which has shown what launches cost. */
+        if (end == ROUNDS_DONE && round == 0 && rounds_pick_twin(rounds))
             end = rounds_turn(rounds, request, rounds->count, 0);
         if (end == ROUNDS_DONE && !rounds_settle(rounds))
             end = ROUNDS_STOPPED;

@@ -23,9 +23,9 @@ double session_allowance(const struct session *session, const struct cell *cell)
 struct session_needs {
     size_t cells, cases;
     double seconds, memory_bytes;
-    double checks_s,
-        launches_s; /* of all checks and of one launch of each cell: no session is shorter */
-    size_t checks;  /* full checks, one for each variant of a case */
+    double checks_s;   /* of all checks */
+    double launches_s; /* of one launch of each cell; no session is shorter than both */
+    size_t checks;     /* full checks, one for each variant of a case */
 };
 struct session_needs session_needs(const struct session *session);
 

@@ -33,13 +33,12 @@ enum entry { PARALLEL, LOOPS(ENTRY) BARRIER, LOOP_END, ENTRIES };
 /* The runtime's definition of an entry point. */
 static void *next(enum entry entry)
 {
-    static const char *const names[ENTRIES] = {
-        [PARALLEL] = "GOMP_parallel",
+    static const char *const names[ENTRIES] = {[PARALLEL] = "GOMP_parallel",
+                                               [BARRIER] = "GOMP_barrier",
+                                               [LOOP_END] = "GOMP_loop_end",
 #define NAME(entry, schedule) [entry] = "GOMP_parallel_loop_" #schedule,
-        LOOPS(NAME)
+                                               LOOPS(NAME)
 #undef NAME
-            [BARRIER] = "GOMP_barrier",
-        [LOOP_END] = "GOMP_loop_end",
     };
     static void *_Atomic found[ENTRIES];
     void *function = atomic_load_explicit(&found[entry], memory_order_relaxed);

@@ -81,8 +81,8 @@ static void bench_answer(const struct bench_result *result, json_t *answer)
     json_object_set_new(answer, "thread_busy_s", numbers_answer(result->thread_busy_s, threads));
     json_object_set_new(answer, "thread_barrier_s",
                         numbers_answer(result->thread_barrier_s, threads));
-    if (!isnan(
-            result->cold_first_s)) /* seconds to read K and V at a set's turn, and again at once */
+    /* Seconds to read K and V at a set's turn, and again at once. */
+    if (!isnan(result->cold_first_s))
         json_object_set_new(answer, "cold",
                             json_pack("{s:o, s:o}", "first_s", number_json(result->cold_first_s),
                                       "again_s", number_json(result->cold_again_s)));

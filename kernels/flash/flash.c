@@ -56,7 +56,7 @@
 
 #include "flash_run.h"
 
-/* harness/experiments/tiles/tiles.cmake builds other sizes of blocks under other names. */
+/* suites/plugins/CMakeLists.txt builds other sizes of blocks under other names. */
 #ifndef FLASH_NAME
 #define FLASH_NAME "flash"
 #endif

@@ -6,7 +6,8 @@
  *
  * A weight times a scale may be as small as a scale, and products of bfloat16 take it for 0 below 2^-126.
  * Times a value of up to 57344 the error would exceed the bound.  So values are divided by bytes_unit(), a
- * power of two that bounds their type, and weights or results are multiplied by it.
+ * power of two that bounds their type, and weights or results are multiplied by it.  Weights, which are below
+ * 2^8, then become infinite with scales of V from 2^120 / bytes_unit() on.
  *
  * Scales of K's channels multiply the queries, which rounds within the bound (reference.c).  The 24 bits of
  * the product are split into three bfloat16 of 8 bits each, exactly, and scores are the sum of their products
@@ -24,8 +25,8 @@
 
 /* ---- elements -------------------------------------------------------------------------------- */
 
-/* The exponent of the power of two that elements are divided by; no number of the type is larger.  With that
- * of int8, -128 and 0 have the same lower half, so that 7 bits index both. */
+/* Log2 of what elements may be divided by, which no number of the type exceeds.  That of int8 is even, so that
+ * -128 and 0 have the same lower half, and 7 bits index both. */
 #define BYTES_LOG2_I8 8
 #define BYTES_LOG2_F8E4M3 9
 #define BYTES_LOG2_F8E5M2 16
@@ -41,8 +42,20 @@ static inline float bytes_unit(enum attn_dtype dtype)
 
 /* Halves of the bfloat16 of each magnitude. */
 struct byte_table {
-    uint8_t low[128], high[128];
+    uint8_t low[128] __attribute__((aligned(64))), high[128];
 };
+
+/* Whether none of n elements of 8 bits is infinite or NaN. */
+static inline bool bytes_are_finite(enum attn_dtype dtype, const uint8_t *x, ptrdiff_t n)
+{
+    const uint8_t least = dtype == ATTN_F8E4M3 ? 0x7f : 0x7c; /* of what is not finite */
+    uint8_t most = 0;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        const uint8_t size = x[i] & 0x7f;
+        most = size > most ? size : most;
+    }
+    return dtype == ATTN_I8 || most < least;
+}
 
 /* The bfloat16 n 2^s, where n has at most 8 significant bits. */
 #define BYTE_LEADING(n) ((unsigned)__builtin_clz((n) | 1u))

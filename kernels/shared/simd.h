@@ -141,7 +141,7 @@ static inline svbool_t vf_lanes_to(size_t n)
 }
 #endif
 
-/* The first n < VF_LANES lanes from p, zero in the others; reads nothing past p + n. */
+/* The first n <= VF_LANES lanes from p, zero in the others; reads nothing past p + n. */
 static inline vf vf_load_partial(const real *p, size_t n)
 {
 #if defined __AVX512F__
@@ -362,7 +362,7 @@ static inline vf vf_hmax_each(vf v[VF_LANES])
     return vf_join_each(v, vf_max);
 }
 
-/* The first n < VF_BYTES bytes, n even, from p, then zeros; reads nothing past p + n and calls no function,
+/* The first n < VF_BYTES bytes, n even but for AVX-512, from p, then zeros; reads nothing past p + n and calls no function,
  * so that a loop around it keeps its vectors in registers. */
 static inline vi vi_load_bytes(const char *p, size_t n)
 {

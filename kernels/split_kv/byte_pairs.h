@@ -2,8 +2,9 @@
  * byte_pairs.h: part of kernel split_kv: K and V of 8 bits as pairs of bf16.
  *
  * A step is 64 elements.  Their bits without the sign index the tables of bytes_as_bf16.h, whose lower and
- * upper halves are interleaved: 5 instructions for 64 elements of K, and 12 for 64 elements of V of two keys,
- * in int8 8 and 18.  Widened to float32, 64 elements take 16 (floats) or 8, and twice the multiply-adds.
+ * upper halves are interleaved: 5 instructions for 64 elements of K and 12 for 64 elements of V of two keys, in
+ * int8 8 and 18, without copies of registers.  Widened to f32, 64 elements take 16 (floats) or 8 (int8), and
+ * twice the multiply-adds.
  *
  * Interleaving works within 128 bits: of K the first vector of a step has the first eight of each 16
  * elements, the second the others; of V the four vectors have four of each 16 each.
@@ -11,15 +12,17 @@
 #ifndef ATTN_SPLIT_KV_BYTE_PAIRS_H
 #define ATTN_SPLIT_KV_BYTE_PAIRS_H
 
-/* The lower and upper halves of the bfloat16 of 64 elements. */
-VF_INLINE void halves_of_bytes(const enum format format, __m512i x, __m512i *low, __m512i *high)
+/* The lower and upper halves of the bfloat16 of 64 elements; values are divided by bytes_unit(). */
+VF_INLINE void halves_of_bytes(const enum format format, const bool values, __m512i x, __m512i *low,
+                               __m512i *high)
 {
-    static const struct byte_table i8 = BYTE_TABLE(BYTE_I8, BYTES_LOG2_I8);
-    static const struct byte_table f8e4m3 = BYTE_TABLE(BYTE_F8E4M3, BYTES_LOG2_F8E4M3);
-    static const struct byte_table f8e5m2 = BYTE_TABLE(BYTE_F8E5M2, BYTES_LOG2_F8E5M2);
-    const struct byte_table *const t = format == FORMAT_I8       ? &i8
-                                       : format == FORMAT_F8E4M3 ? &f8e4m3
-                                                                 : &f8e5m2;
+    static const struct byte_table tables[][2] = {
+        {BYTE_TABLE(BYTE_I8, 0), BYTE_TABLE(BYTE_I8, BYTES_LOG2_I8)},
+        {BYTE_TABLE(BYTE_F8E4M3, 0), BYTE_TABLE(BYTE_F8E4M3, BYTES_LOG2_F8E4M3)},
+        {BYTE_TABLE(BYTE_F8E5M2, 0), BYTE_TABLE(BYTE_F8E5M2, BYTES_LOG2_F8E5M2)},
+    };
+    const struct byte_table *const t = &tables[format - FORMAT_I8][values];
+    const char lowest = (char)(values ? 0xbf : 0xc3); /* upper half of -128 */
     const __m512i i = format == FORMAT_I8 ? _mm512_abs_epi8(x) : x;
     const __m512i upper =
         _mm512_permutex2var_epi8(_mm512_loadu_si512(t->high), i, _mm512_loadu_si512(t->high + 64));
@@ -27,15 +30,16 @@ VF_INLINE void halves_of_bytes(const enum format format, __m512i x, __m512i *low
     *high = /* upper | (x & 0x80) */
         _mm512_ternarylogic_epi64(upper, x, _mm512_set1_epi8((char)0x80), 0xf8);
     if (format == FORMAT_I8) /* -128, whose index is that of 0 */
-        *high = _mm512_mask_mov_epi8(*high, _mm512_movepi8_mask(i), _mm512_set1_epi8((char)0xbf));
+        *high = _mm512_mask_mov_epi8(*high, _mm512_movepi8_mask(i), _mm512_set1_epi8(lowest));
 }
 
 /* A step of K, of which only the first `tail` bytes exist where that is not 0. */
 VF_INLINE void load_k_of_bytes(const enum format format, int tail, const char *p, vf x[2])
 {
     __m512i low, high;
-    halves_of_bytes(format, tail ? (__m512i)vi_load_bytes(p, (size_t)tail) : _mm512_loadu_si512(p),
-                    &low, &high);
+    halves_of_bytes(format, false,
+                    tail ? (__m512i)vi_load_bytes(p, (size_t)tail) : _mm512_loadu_si512(p), &low,
+                    &high);
     x[0] = (vf)_mm512_unpacklo_epi8(low, high);
     x[1] = (vf)_mm512_unpackhi_epi8(low, high);
 }
@@ -48,7 +52,7 @@ VF_INLINE void join_bytes(const enum format format, vi first, vi second, vi x[4]
 #pragma GCC unroll 2
     for (int i = 0; i < 2; i++) {
         __m512i low, high;
-        halves_of_bytes(format, both[i], &low, &high);
+        halves_of_bytes(format, true, both[i], &low, &high);
         x[2 * i] = (vi)_mm512_unpacklo_epi8(low, high);
         x[2 * i + 1] = (vi)_mm512_unpackhi_epi8(low, high);
     }

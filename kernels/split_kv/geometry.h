@@ -379,7 +379,7 @@ static inline struct geometry geometry_of(const struct attn_problem *p, int thre
     g.o_floats = axis_floats(&g.v, g.format);
     g.row_room = g.unit_rows;
 #if BYTE_PAIRS
-    if (FORMAT_BYTE_PAIRS(format))
+    if (FORMAT_BYTE_PAIRS(format)) /* whether channels have scales a plan does not know */
         g.q_floats = g.qk.steps * FORMAT_K_VECTORS(format) * VF_LANES * Q_PARTS;
 #endif
 #if MATRIX_UNIT

@@ -28,17 +28,17 @@ VF_NOINLINE void load_q_for_byte_pairs(const struct unit *u, const char *from, i
             memcpy(to, from + d * sizeof(uint16_t), RUN * sizeof(uint16_t));
             continue;
         }
-        uint16_t x[Q_PARTS][RUN] = {{0}};
-        memcpy(x[0], from + d * sizeof *x[0], n * sizeof *x[0]);
+        uint16_t x[Q_PARTS * RUN] = {0};
+        memcpy(x, from + d * sizeof *x, n * sizeof *x);
         for (size_t i = 0; scale && i < n; i++)
-            split_product(x[0][i], scale[d + i], &x[0][i], RUN);
+            split_product(x[i], scale[d + i], &x[i], RUN);
         for (int part = 0; part < parts_of_queries(u); part++)
-            memcpy(to + (size_t)part * part_floats, x[part], sizeof x[part]);
+            memcpy(to + (size_t)part * part_floats, x + part * RUN, RUN * sizeof *x);
     }
 }
-#endif
-
-/* A row of Q for keys of 8 bits, with elements in memory order, times the scales of K's channels, if any. */
+#else
+/* A row of Q for keys of 8 bits that are widened to f32, in memory order, times the scales of K's channels, if
+ * any. */
 VF_NOINLINE void load_q_for_bytes(const struct unit *u, const char *from, int rows, float *q)
 {
     const size_t dim = (size_t)u->g->qk.dim, element = attn_dtype_size(u->t->q.dtype);
@@ -55,6 +55,8 @@ VF_NOINLINE void load_q_for_bytes(const struct unit *u, const char *from, int ro
         vf_store(q + d / (2 * VF_LANES) * 2 * VF_LANES * (size_t)rows + d % (2 * VF_LANES), x);
     }
 }
+
+#endif
 
 /* A row of Q for keys of 4 bits: of each step the even elements, then the odd ones. */
 VF_NOINLINE void load_q_for_nibbles(const struct unit *u, const char *from, int rows, float *q)
@@ -95,11 +97,12 @@ static void load_q(const struct unit *u, int row, int rows, float *q)
             load_q_for_byte_pairs(u, from, rows, q + h * w * VF_LANES);
             continue;
         }
-#endif
+#else
         if (FORMAT_SCALED(g->format)) {
             load_q_for_bytes(u, from, rows, q + h * w * VF_LANES);
             continue;
         }
+#endif
         for (ptrdiff_t x = 0; x < g->qk.steps; x++) {
             vf step[2];
             load_k(g->format, x < g->qk.full ? 0 : g->qk.tail, from + x * VF_BYTES, step);

@@ -208,17 +208,6 @@ static void score_last(const struct unit *u, const struct block *b,
 
 /* ---- values --------------------------------------------------------------------------------- */
 
-static bool row_of_bytes_is_finite(enum attn_dtype dtype, const uint8_t *v, ptrdiff_t dim)
-{
-    const uint8_t least = dtype == ATTN_F8E4M3 ? 0x7f : 0x7c; /* of what is not finite */
-    uint8_t most = 0;
-    for (ptrdiff_t d = 0; d < dim; d++) {
-        const uint8_t size = v[d] & 0x7f;
-        most = size > most ? size : most;
-    }
-    return dtype == ATTN_I8 || most < least;
-}
-
 static bool row_is_finite(const uint16_t *v, ptrdiff_t dim)
 {
     uint16_t most = 0;
@@ -237,7 +226,7 @@ static uint64_t not_finite(const struct unit *u, const struct block *b, uint64_t
         const int key = __builtin_ctzll(keys);
         const void *v = cache_rows(&u->v, b->j + key).data;
         if (v && (FORMAT_SCALED(u->g->format)
-                      ? !row_of_bytes_is_finite(u->block.problem->kv_dtype, v, u->g->v.dim)
+                      ? !bytes_are_finite(u->block.problem->kv_dtype, v, u->g->v.dim)
                       : !row_is_finite(v, u->g->v.dim)))
             bits |= UINT64_C(1) << key;
     }

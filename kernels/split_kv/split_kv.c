@@ -14,7 +14,8 @@
  * units of several heads process their blocks in turn; so do units of sequences that begin with the same
  * pages (schedule.h).  geometry.h divides the problem, and schedule.h assigns the parts, sequences of
  * different lengths by their keys.  unit.h has a unit's state; unit_blocks.h processes blocks of keys in
- * tiles of up to eight rows (split_kv_tile.h), and the arithmetic is in format.h, scores.h and values.h.
+ * tiles of up to eight rows (split_kv_tile.h), and the arithmetic is in format.h, byte_pairs.h, scores.h
+ * and values.h.
  *
  * Everything besides Q, K and V is handled a block of keys at a time: where keys lie (cache.h), which of them
  * a row sees (mask_bits.h, shared/key_bits.h), what is added to a score (split_kv_terms.h).  A block that no

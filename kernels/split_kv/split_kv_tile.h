@@ -65,7 +65,7 @@ struct rows {
 struct tile {
     int rows;
     int keys;           /* of a vector of P: VF_LANES / rows */
-    const float *q;     /* [step][row][vector] */
+    const float *q;     /* [part][step][row][vector]; parts: bytes_as_bf16.h */
     float unit;         /* scaling.k (unit.h), for natural scores */
     float scale;        /* of the scores, times log2(e) if `bits` is 1 */
     float bits;         /* from scores to exponents of 2: log2(e) for natural scores, else 1 */

@@ -45,8 +45,8 @@ VF_NOINLINE void store_pairs(enum attn_dtype dtype, char *to, size_t dim, const 
     }
 }
 
-/* Stores O of row r from its sums, which with bf16 or a matrix unit have even dimensions first in each
- * O_STEP. */
+/* Stores O of row r from its sums, which with bf16 or a matrix unit have even dimensions first in each O_STEP;
+ * with pairs that were 8 bits see byte_pairs.h. */
 static void store_o(const struct unit *u, int r, const float *sum, float inverse)
 {
     const enum attn_dtype dtype = u->t->o.dtype;

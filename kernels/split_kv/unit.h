@@ -9,11 +9,15 @@
 #include "shared/softmax.h"
 #include "mask_bits.h"
 
-/* The factor by which 8-bit elements are read too small: vectors of f32 divide f8e4m3 by 256 (simd16.h); as
- * bfloat16 they are at most 1 (bytes_as_bf16.h). */
-#if MATRIX_UNIT || BYTE_PAIRS
+/* The factors by which 8-bit elements are read too small: of K, and of V where weights do not make up for it,
+ * and of V where they do.  Vectors of f32 divide f8e4m3 by 256 (simd16.h), a matrix unit all of them to
+ * bfloat16 of at most 1, and products of pairs V alone (bytes_as_bf16.h). */
+#if MATRIX_UNIT
 #define SCALING_UNIT(problem) bytes_unit((problem)->kv_dtype)
-#define VALUES_UNIT(problem) SCALING_UNIT(problem) /* also of weights with V's scales */
+#define VALUES_UNIT(problem) SCALING_UNIT(problem)
+#elif BYTE_PAIRS
+#define SCALING_UNIT(problem) 1
+#define VALUES_UNIT(problem) bytes_unit((problem)->kv_dtype)
 #else
 #define SCALING_UNIT(problem) ((problem)->kv_dtype == ATTN_F8E4M3 ? 256.0F : 1.0F)
 #define VALUES_UNIT(problem) 1
@@ -86,9 +90,6 @@ static struct scaling scaling_of(const struct geometry *g, const struct keys *ke
     const bool channels = scaled && keys->tensors->k_scale.stride[3] != 0;
     struct scaling s = {
         .keys = scaled && !channels, .values = scaled, .channels = channels, .k = unit, .v = unit};
-#if BYTE_PAIRS
-    s.v = 1; /* VALUES_UNIT is in the weights */
-#endif
 #if MATRIX_UNIT
     if (scaled)
         scaling_of_sums(&s, keys);

@@ -30,18 +30,9 @@ static void ready_weights(const struct unit *u, struct tile *t, const struct blo
 
 /* ---- values --------------------------------------------------------------------------------- */
 
-/* Whether one of n floats of 8 bits is infinite or NaN. */
-static bool bytes_not_finite(enum format format, const char *p, ptrdiff_t n)
-{
-    const unsigned least = format == FORMAT_F8E4M3 ? 0x7f : 0x7c; /* without the sign */
-    unsigned found = 0;
-    for (ptrdiff_t i = 0; i < n; i++)
-        found |= ((unsigned)p[i] & 0x7f) >= least;
-    return found;
-}
-
 /* Keys among the first n of v whose values are not all finite. */
-static uint64_t not_finite(enum format format, const struct axis *axis, struct rows v, int n)
+static uint64_t not_finite(enum format format, enum attn_dtype dtype, const struct axis *axis,
+                           struct rows v, int n)
 {
     uint64_t bits = 0;
     if (format == FORMAT_I4) {
@@ -55,15 +46,13 @@ static uint64_t not_finite(enum format format, const struct axis *axis, struct r
         }
         return bits;
     }
-    if (format == FORMAT_I8)
-        return 0;
     for (int key = 0; key < n; key++) {
         const char *row = v.data + key * v.stride;
-        vf zero = {0};
         if (FORMAT_SCALED(format)) {
-            bits |= (uint64_t)bytes_not_finite(format, row, axis->bytes) << key;
+            bits |= (uint64_t)!bytes_are_finite(dtype, (const uint8_t *)row, axis->bytes) << key;
             continue;
         }
+        vf zero = {0};
         for (ptrdiff_t x = 0; x < axis->steps; x++) {
             vf step[2] = {{0}};
             widen_step(format, x < axis->full ? 0 : axis->tail, row + x * FORMAT_STEP(format),
@@ -144,7 +133,8 @@ VF_NOINLINE void block_cut(const struct unit *u, const struct block *b, struct r
         }
         hidden |= bits_span(s.any) & ~s.all;
     }
-    const uint64_t unsafe = hidden ? not_finite(u->g->format, axis, v, keys) : 0;
+    const uint64_t unsafe =
+        hidden ? not_finite(u->g->format, u->block.problem->kv_dtype, axis, v, keys) : 0;
     for (int i = 0, row = 0; i < u->tiles; row += u->tile[i++].rows)
         tile_values(u, &u->tile[i], u->bits + row, unsafe, v, axis, next_k);
 }

@@ -41,11 +41,8 @@ def torch(threads: int, cpus: list[int]) -> dict[str, str]:
     }
 
 
-def nothing(_threads: int, _cpus: list[int]) -> dict[str, str]:
-    """Ggml's pool, a session of ONNX Runtime and a compiled model of OpenVINO have the settings.
-
-    NumPy, which only wraps, stays serial.
-    """
+def serial_numpy(_threads: int, _cpus: list[int]) -> dict[str, str]:
+    """NumPy alone, which wraps, is kept serial: ggml, ONNX Runtime and OpenVINO are told by calls."""
     return {"OPENBLAS_NUM_THREADS": "1"}
 
 
@@ -68,7 +65,7 @@ def vllm(threads: int, cpus: list[int]) -> dict[str, str]:
 
 
 ENVIRONMENTS = {f.__name__: f for f in (torch, jax, numpy, vllm)} | dict.fromkeys(
-    ("onnxruntime", "openvino", "ggml"), nothing
+    ("onnxruntime", "openvino", "ggml"), serial_numpy
 )
 
 

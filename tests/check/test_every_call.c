@@ -24,10 +24,11 @@ static void note_phase(const struct attn_plan *plan, const struct attn_tensors *
 {
     char stage[256];
     fault_told(stage, sizeof stage);
-    const char *phase = strstr(stage, ": ") + 2;
+    const char *phase = strstr(stage, ": "), *const end = strstr(stage, ", guard page");
+    assert_true(phase && end);
+    phase += 2;
     assert_in_range(spoil_calls, 0, CALLS - 1);
-    snprintf(phases[spoil_calls], sizeof *phases, "%.*s",
-             (int)(strstr(phase, ", guard page") - phase), phase);
+    snprintf(phases[spoil_calls], sizeof *phases, "%.*s", (int)(end - phase), phase);
     wrong_spoils_one_call.execute(plan, tensors);
 }
 
@@ -39,7 +40,7 @@ static void check_spoiled(const void *order)
 }
 
 /* A kernel that is honest but for one call of a whole check is caught whichever call it is, in the phase of
- * that call; and there are all the phases of a plain problem. */
+ * that call; and there are as many phases as a plain problem has had. */
 TEST(no_call_goes_unjudged)
 {
     struct attn_kernel honest = wrong_spoils_one_call;

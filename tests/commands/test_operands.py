@@ -97,6 +97,14 @@ class Operands(CommandTest):
             self.assertEqual(row["state"], "skipped", self.done)
             self.assertIn(why, row["why"])
 
+    def test_a_mask_of_bytes_is_of_0_and_1(self) -> None:
+        path = self.directory / "m.safetensors"
+        safetensors(path, {"mask": ([2, 3], [1, 0, 1, 0, 2, 1], "U8")})
+        problem = f"h=1,sq=2,skv=3,d=8,mask=bool input=normal+mask:file:{path}"
+        row = self.cell_of("check", "--kernel", "naive", "--problem", problem, code=None)
+        self.assertEqual(row["state"], "skipped", self.done)
+        self.assertIn("neither 0 nor 1", row["why"])
+
     def test_rates_are_of_the_flops_and_bytes_that_are_counted(self) -> None:
         row = self.row("run", "b=4,h=2,sq=1,skv=64,d=8,ragged=1 input=normal+lens:7:7")
         self.assertEqual(row["useful_flops"], 32 * 4 * 2 * 7)

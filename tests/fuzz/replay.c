@@ -1,7 +1,7 @@
 /*
  * replay: a fuzzer without libFuzzer, for any compiler: each file of a folder of seeds as it is, then damaged.
  *
- *   fuzz_NAME FOLDER [DAMAGED]   each file so many times with damage of its own, the same in every run: 200
+ *   replay_NAME FOLDER [DAMAGED]   each file so many times with damage of its own, the same in every run: 200
  *
  * Ends as fuzzers do: at the first input that crashes the reader or breaks a promise, after naming it.
  */

@@ -31,6 +31,7 @@ isa='baseline|neon'
 for macro in __ARM_FEATURE_SVE:sve __AVX2__:avx2 __AVX512VL__:avx512 __AVX512BF16__:avx512_bf16; do
     [[ $macros != *" ${macro%:*} "* ]] || isa=${macro#*:}
 done
+[[ $isa != avx512_bf16 || $macros == *" __AVX512VBMI__ "* ]] || isa=avx512
 
 problem=b=2,hq=4,hkv=2,sq=24,skv=33,d=24,dv=16,layout=bshd
 for more in "" ,mask=causal; do
