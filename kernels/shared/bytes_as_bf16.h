@@ -34,9 +34,9 @@
 /* That power; 1 for types without scales. */
 static inline float bytes_unit(enum attn_dtype dtype)
 {
-    return dtype == ATTN_I8       ? 1 << BYTES_LOG2_I8
-           : dtype == ATTN_F8E4M3 ? 1 << BYTES_LOG2_F8E4M3
-           : dtype == ATTN_F8E5M2 ? 1 << BYTES_LOG2_F8E5M2
+    return dtype == ATTN_I8       ? (float)(1 << BYTES_LOG2_I8)
+           : dtype == ATTN_F8E4M3 ? (float)(1 << BYTES_LOG2_F8E4M3)
+           : dtype == ATTN_F8E5M2 ? (float)(1 << BYTES_LOG2_F8E5M2)
                                   : 1;
 }
 
