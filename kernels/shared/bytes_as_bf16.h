@@ -85,7 +85,8 @@ static inline bool bytes_are_finite(enum attn_dtype dtype, const uint8_t *x, ptr
         BYTE_16(half, F, 96, s), BYTE_16(half, F, 112, s)
 #define BYTE_LOW(bits) ((bits)&0xffu)
 #define BYTE_HIGH(bits) ((bits) >> 8)
-#ifdef __cppcheck__ /* scripts/dev/lint: it would take minutes for each file with these constants */
+#if defined __cppcheck__ || \
+    defined __clang_analyzer__ /* minutes for each file, in scripts/dev/lint */
 #define BYTE_TABLE(F, s) \
     {                    \
         {0},             \
