@@ -42,7 +42,7 @@ def torch(threads: int, cpus: list[int]) -> dict[str, str]:
 
 
 def serial_numpy(_threads: int, _cpus: list[int]) -> dict[str, str]:
-    """NumPy alone, which wraps, is kept serial: ggml, ONNX Runtime and OpenVINO are told by calls."""
+    """NumPy, which only wraps, is kept serial; calls tell ggml, ONNX Runtime and OpenVINO."""
     return {"OPENBLAS_NUM_THREADS": "1"}
 
 
