@@ -10,6 +10,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+size_t fuzz_accepted;
+
 void require(bool kept, const char *promise)
 {
     if (kept)

@@ -14,6 +14,9 @@
 /* libFuzzer calls it with each input; returns 0. */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
+/* How many texts were accepted, as problems or as inputs. */
+extern size_t fuzz_accepted;
+
 /* Ends the fuzzer where a promise is broken. */
 void require(bool kept, const char *promise);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "fuzz.h"
+#include "problem/same_problem.h"
 #include "problem/parse.h"
 
 static void read_problem(const char *text)
@@ -18,11 +19,13 @@ static void read_problem(const char *text)
         require(error.position <= strlen(text), "a position lies in the text");
         return;
     }
+    fuzz_accepted++;
     require(attn_problem_valid(&problem, &why), "an accepted problem is valid");
     parse_print_problem(&problem, once);
     require(parse_problem(once, &again, &error), "what is printed is accepted");
     parse_print_problem(&again, twice);
-    require(strcmp(once, twice) == 0, "printing and reading changes nothing");
+    require(strcmp(once, twice) == 0 && same_problem(&problem, &again),
+            "printing and reading changes nothing");
 }
 
 static void read_input(const char *text)
@@ -35,6 +38,7 @@ static void read_input(const char *text)
         require(error.position <= strlen(text), "a position lies in the text");
         return;
     }
+    fuzz_accepted++;
     parse_print_input(&input, once);
     require(parse_input(once, &again, &error), "what is printed is accepted");
     json_t *line = json_string(once);

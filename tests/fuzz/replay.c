@@ -1,7 +1,8 @@
 /*
  * replay: a fuzzer without libFuzzer, for any compiler: each file of a folder of seeds as it is, then damaged.
  *
- *   replay_NAME FOLDER [DAMAGED]   each file so many times with damage of its own, the same in every run: 200
+ *   replay_NAME FOLDER [DAMAGED [some]]   each file so many times with damage of its own, the same in every run:
+ *                                         200; some: a fiftieth to a half of these texts must be accepted
  *
  * Ends as fuzzers do: at the first input that crashes the reader or breaks a promise, after naming it.
  */
@@ -76,6 +77,10 @@ int main(int argc, char **argv)
         }
     closedir(folder);
     require(seeds > 0, "seeds");
-    printf("%zu seeds, each damaged %zu times\n", seeds, damaged);
+    printf("%zu seeds, each damaged %zu times; %zu texts accepted\n", seeds, damaged,
+           fuzz_accepted);
+    require(argc <= 3 ||
+                (fuzz_accepted >= seeds * damaged / 50 && fuzz_accepted <= seeds * damaged / 2),
+            "damage that is neither all refused nor all accepted");
     return 0;
 }

@@ -3,6 +3,7 @@
  */
 #include "testing.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/number.h"
@@ -75,6 +76,30 @@ TEST(a_request_that_gave_nothing_is_flagged)
     assert_true(elsewhere(true, true, 0));
     assert_true(elsewhere(false, false, 0));
     assert_true(elsewhere(true, false, 2 << 20));
+}
+
+/* 100 GFLOP/s and 20 GB/s meet at 5 flop per byte: the row says which binds, and the share of it. */
+TEST(a_row_says_what_binds)
+{
+    struct problem_case c = {.name = "a"};
+    struct parse_error error;
+    struct cell cell;
+    assert_true(parse_problem("h=1,s=2000,d=62,dv=63", &c.problem, &error));
+    cell_init(&cell, &c, "flash", ATTN_ISA_BASELINE);
+    const double flops = cell_work(&cell).flops, bytes = cell_work(&cell).bytes;
+    json_array_append_new(cell.launches,
+                          json_pack("{s:f, s:[f], s:{s:f, s:f}, s:{}}", "median_s", 1.0,
+                                    "samples_s", 1.0, "ceiling", "fma_gflops", 4 * flops / 1e9,
+                                    "read_gbytes_per_s", 2 * bytes / 1e9, "disturbance"));
+    cell_end(&cell, CELL_OK, "%s", "");
+    assert_true(row_finish(&cell, "run", 1));
+    assert_true(fabs(json_number_value(json_object_get(cell.row, "intensity_flop_per_byte")) *
+                         bytes / flops -
+                     1) < 1e-6);
+    assert_string_equal(json_string_value(json_object_get(cell.row, "bound_by")), "bandwidth");
+    assert_true(fabs(json_number_value(json_object_get(cell.row, "fraction_of_roofline")) - 0.5) <
+                1e-6);
+    cell_free(&cell);
 }
 
 /* A worker may say anything. */
@@ -194,6 +219,7 @@ int main(void)
         cmocka_unit_test(faster_than_memory_is_implausible),
         cmocka_unit_test(a_request_that_gave_nothing_is_flagged),
         cmocka_unit_test(rates_are_of_counted_work),
+        cmocka_unit_test(a_row_says_what_binds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

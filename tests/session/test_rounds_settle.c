@@ -42,12 +42,14 @@ TEST(both_settings_end_together)
     assert_true(rounds_settle(&rounds));
     assert_true(cells[STEADY_OTHER].done);
     assert_false(cells[STEADY_BASE].done || cells[NOISY_NEW].done);
-    assert_true(cells[STEADY_OTHER].row && !cells[STEADY_BASE].row && !cells[NOISY_NEW].row);
+    const json_t *const row = cells[STEADY_OTHER].row;
+    assert_true(row && !cells[STEADY_BASE].row && !cells[NOISY_NEW].row);
     for (size_t i = STEADY_BASE; i <= NOISY_NEW; i++)
         while (json_array_size(cells[i].launches) < options.launches)
             json_array_append(cells[i].launches, json_array_get(cells[i].launches, 0));
     assert_true(rounds_settle(&rounds));
     assert_true(cells[STEADY_BASE].done && cells[NOISY_NEW].done);
+    assert_ptr_equal(cells[STEADY_OTHER].row, row); /* made once */
     for (size_t i = 0; i < CELLS; i++)
         cell_free(&cells[i]);
 }
