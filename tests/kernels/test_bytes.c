@@ -1,5 +1,5 @@
 /*
- * Elements of 8-bit floats in every variant: each of the 256 patterns, in every lane of a vector and in the
+ * Elements of 8 bits in every variant: each of the 256 patterns, in every lane of a vector and in the
  * rest of a row.  test_element.c knows which numbers they are.
  */
 #include "testing.h"
@@ -9,7 +9,7 @@
 #include "element.h"
 #include "tested.h"
 
-static const enum attn_dtype types[] = {ATTN_F8E4M3, ATTN_F8E5M2};
+static const enum attn_dtype types[] = {ATTN_F8E4M3, ATTN_F8E5M2, ATTN_I8};
 
 static const enum attn_dtype q_types[] = {ATTN_F32, ATTN_BF16};
 
@@ -87,9 +87,9 @@ static bool each_variant(struct operands *o,
 static void every_byte_is_read_in_every_lane(void **state)
 {
     (void)state;
-    for (size_t n = 0; n < 4; n++) {
-        struct operands values = opened(q_types[n / 2], types[n % 2], 256, 1, 1, 71);
-        struct operands keys = opened(q_types[n / 2], types[n % 2], 256, 71, 71, 1);
+    for (size_t n = 0; n < 6; n++) {
+        struct operands values = opened(q_types[n / 3], types[n % 3], 256, 1, 1, 71);
+        struct operands keys = opened(q_types[n / 3], types[n % 3], 256, 71, 71, 1);
         assert_true(each_variant(&values, assert_values));
         assert_true(each_variant(&keys, assert_keys));
         operands_close(&values);

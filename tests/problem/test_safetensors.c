@@ -138,6 +138,7 @@ TEST(hostile_files_are_refused)
     };
     for (size_t n = 0; n < COUNT(table); n++) {
         write_raw(strlen(table[n].header), table[n].header, table[n].data_bytes);
+        message[0] = 0;
         struct safetensors *file = safetensors_open(path, message, sizeof message);
         if (file || !strstr(message, table[n].why) || strncmp(message, path, strlen(path)) != 0)
             fail_msg("%s: got \"%s\", expected \"%s\"", table[n].header, message, table[n].why);
@@ -160,6 +161,7 @@ TEST(header_lengths_are_not_believed)
     };
     for (size_t n = 0; n < COUNT(table); n++) {
         write_raw(table[n].length, "{}", 0);
+        message[0] = 0;
         assert_null(safetensors_open(path, message, sizeof message));
         assert_non_null(strstr(message, table[n].why));
     }
@@ -173,6 +175,7 @@ TEST(truncated_files_are_refused)
     safetensors_close(opened(path));
     for (off_t bytes = (off_t)strlen(header) + 27; bytes >= 0; bytes--) {
         assert_int_equal(truncate(path, bytes), 0);
+        message[0] = 0;
         assert_null(safetensors_open(path, message, sizeof message));
         assert_non_null(strstr(message, path));
     }
@@ -190,6 +193,7 @@ TEST(files_that_change_are_opened_or_refused)
     }
     assert_true(writer > 0);
     while (ends[0] < 500 || ends[1] < 500) {
+        message[0] = 0;
         struct safetensors *file = safetensors_open(path, message, sizeof message);
         ends[file != NULL]++;
         safetensors_close(file);
@@ -200,8 +204,10 @@ TEST(files_that_change_are_opened_or_refused)
 
 TEST(unreadable_paths_are_refused)
 {
+    message[0] = 0;
     assert_null(safetensors_open("/nowhere/file", message, sizeof message));
     assert_string_equal(message, "/nowhere/file: No such file or directory");
+    message[0] = 0;
     assert_null(safetensors_open(".", message, sizeof message));
     assert_non_null(strstr(message, "not a regular file"));
 }
@@ -215,6 +221,7 @@ TEST(a_failed_write_leaves_what_was_there)
     assert_non_null(strstr(message, "cannot write /nowhere/file: No such file or directory"));
 
     struct stat status;
+    message[0] = 0;
     assert_false(safetensors_write("/dev/full", &t, 1, message, sizeof message));
     assert_non_null(strstr(message, "No space left on device"));
     assert_int_equal(stat("/dev/full", &status), 0);
