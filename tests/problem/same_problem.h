@@ -6,9 +6,9 @@
 #define TESTS_SAME_PROBLEM_H
 
 #include <stdbool.h>
-#include <string.h>
 
 #include "attention.h"
+#include "element.h"
 
 static inline bool same_problem(const struct attn_problem *a, const struct attn_problem *b)
 {
@@ -19,8 +19,8 @@ static inline bool same_problem(const struct attn_problem *a, const struct attn_
            a->qk_dim == b->qk_dim && a->v_dim == b->v_dim && a->dtype == b->dtype &&
            a->kv_dtype == b->kv_dtype && a->layout == b->layout && a->pass == b->pass &&
            a->outputs == b->outputs && a->mask == b->mask && a->options == b->options &&
-           memcmp(&a->scale, &b->scale, sizeof a->scale) == 0 &&
-           memcmp(&a->softcap, &b->softcap, sizeof a->softcap) == 0 &&
+           attn_float_bits(a->scale) == attn_float_bits(b->scale) &&
+           attn_float_bits(a->softcap) == attn_float_bits(b->softcap) &&
            a->window_left == b->window_left && a->window_right == b->window_right &&
            a->page_size == b->page_size && a->kv_group == b->kv_group &&
            a->index_count == b->index_count && a->index_block == b->index_block;
