@@ -20,9 +20,8 @@ struct clause {
 /* About lengths (clause_lengths.c); about masks and scales (clause_masks.c). */
 extern const struct clause clause_lens, clause_batch, clause_qlens, clause_decode;
 extern const struct clause clause_mask, clause_bias, clause_scales;
-extern const struct clause clause_tree;   /* tree.c */
-extern const struct clause clause_index;  /* index.c */
-extern const struct clause clause_prefix; /* prefix.c */
+/* Each in a file of its name. */
+extern const struct clause clause_tree, clause_index, clause_prefix;
 
 /* ---- all of them (parse_clauses.c) ------------------------------------------------------------- */
 
@@ -34,50 +33,50 @@ bool parse_clauses(const char *text, struct piece clauses, const struct attn_pro
 /* Prints each clause after a +. */
 void parse_print_clauses(const struct input *input, char *text, size_t size);
 
-/* ---- sequences one by one, `2q2k,32q1s4k` or `17,2048,511` (parse_runs.c) --------------------- */
+/* ---- sequences one by one, `2q2k,32q1s4k` or `17,2048,511` (clause_runs.c) -------------------- */
 
-#define RUNS_FORM "[N]qQ[sS],..., N sequences of Q queries on S keys"
+#define CLAUSE_RUNS_FORM "[N]qQ[sS],..., N sequences of Q queries on S keys"
 
 /* Parses a batch, or else a list of keys alone.  False sets *why. */
-bool runs_read(struct piece value, bool batch, struct input *input, const char **why);
+bool clause_runs_read(struct piece value, bool batch, struct input *input, const char **why);
 
 /* Adds `count` sequences of q queries (0: by other clauses) on kv keys.  False sets *why. */
-bool runs_add(struct input *input, size_t count, size_t q, size_t kv, const char **why);
+bool clause_runs_add(struct input *input, size_t count, size_t q, size_t kv, const char **why);
 
 /* Prints the sequences, the same text for the same sequences; "" if there are none. */
-void runs_print(const struct input *input, char text[PARSE_TEXT]);
+void clause_runs_print(const struct input *input, char text[PARSE_TEXT]);
 
 /* Why the sequences do not suit a problem; NULL if they do or if there are none. */
-const char *runs_misfit(const struct input *input, const struct attn_problem *problem);
+const char *clause_runs_misfit(const struct input *input, const struct attn_problem *problem);
 
 /* Replaces the sequences by lengths with the same extremes and mean, for another number of sequences. */
-void runs_spread(struct input *input);
+void clause_runs_spread(struct input *input);
 
-/* ---- trees of drafts, mask=tree (tree.c) ------------------------------------------------------ */
+/* ---- trees of drafts, mask=tree (clause_tree.c) ----------------------------------------------- */
 
 /* Parents of the first n drafts of sequence b: those in the input's tree, else drawn from -1 and all earlier
  * drafts. */
-void tree_make(const struct input *input, size_t b, int32_t *parents, size_t n);
+void clause_tree_make(const struct input *input, size_t b, int32_t *parents, size_t n);
 
-/* ---- lists of chosen keys, keys=index (index.c) ----------------------------------------------- */
+/* ---- lists of chosen keys, keys=index (clause_index.c) ---------------------------------------- */
 
 /* Fills all lists of the operands, whose lengths must be filled before. */
-void index_fill(const struct input *input, const struct attn_problem *problem,
-                const struct attn_tensors *tensors);
+void clause_index_fill(const struct input *input, const struct attn_problem *problem,
+                       const struct attn_tensors *tensors);
 
 /* Number of contiguous lists of a KV head: of all sequences if these are packed, else of one. */
-size_t index_lists(const struct attn_problem *problem, const struct attn_tensors *tensors);
+size_t clause_index_lists(const struct attn_problem *problem, const struct attn_tensors *tensors);
 
-/* ---- keys that all sequences share, in pages that lie in memory once (prefix.c) ---------------- */
+/* ---- keys that all sequences share, in pages that lie in memory once (clause_prefix.c) --------- */
 
 /* Why the input's prefix does not suit a paged problem and the input's lengths; NULL if it does. */
-const char *prefix_misfit(const struct input *input, const struct attn_problem *problem);
+const char *clause_prefix_misfit(const struct input *input, const struct attn_problem *problem);
 
 /* Reduces the prefix to whole pages of the problem's shortest sequence. */
-void prefix_fit(struct input *input, const struct attn_problem *problem);
+void clause_prefix_fit(struct input *input, const struct attn_problem *problem);
 
 /* Number of pages of the prefix. */
-size_t prefix_pages(const struct problem_case *c);
+size_t clause_prefix_pages(const struct problem_case *c);
 
 /* Whether key j of sequence b lies in a page that it shares with the first sequence; b = 0: with the
  * second. */

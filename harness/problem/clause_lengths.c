@@ -48,7 +48,7 @@ static bool read_lens(struct piece value, struct input *input, const char **why)
     *why = BESIDE_BATCH;
     if (has_batch(input))
         return false;
-    return memchr(value.at, ',', value.length) ? runs_read(value, false, input, why)
+    return memchr(value.at, ',', value.length) ? clause_runs_read(value, false, input, why)
                                                : read_lengths(value, &input->lens, why);
 }
 
@@ -56,19 +56,19 @@ static bool read_batch(struct piece value, struct input *input, const char **why
 {
     *why = "cannot stand beside lens, qlens or decode";
     return !input->lens.given && !input->qlens.given && !input->decode && !input->run_count &&
-           runs_read(value, true, input, why);
+           clause_runs_read(value, true, input, why);
 }
 
 static bool print_batch(const struct input *input, char text[PARSE_TEXT])
 {
-    runs_print(input, text);
+    clause_runs_print(input, text);
     return has_batch(input);
 }
 
 static bool print_lens(const struct input *input, char text[PARSE_TEXT])
 {
     if (input->run_count)
-        runs_print(input, text);
+        clause_runs_print(input, text);
     if (input->run_count)
         return !has_batch(input);
     return print_lengths(&input->lens, text);
@@ -76,7 +76,7 @@ static bool print_lens(const struct input *input, char text[PARSE_TEXT])
 
 static const char *lens_misfit(const struct input *input, const struct attn_problem *p)
 {
-    return input->run_count             ? runs_misfit(input, p)
+    return input->run_count             ? clause_runs_misfit(input, p)
            : !lengths_vary_kv(p)        ? "needs ragged=1, or packed=1 without pages"
            : input->lens.hi > p->kv_len ? "has a sequence of more than skv keys"
                                         : NULL;
@@ -124,8 +124,8 @@ static const char *decode_misfit(const struct input *input, const struct attn_pr
 
 const struct clause clause_lens = {"lens", "lens:LO:HI, lens:LO:HI:MEAN or lens:A,B,...", read_lens,
                                    print_lens, lens_misfit};
-const struct clause clause_batch = {"batch", "batch:" RUNS_FORM, read_batch, print_batch,
-                                    runs_misfit};
+const struct clause clause_batch = {"batch", "batch:" CLAUSE_RUNS_FORM, read_batch, print_batch,
+                                    clause_runs_misfit};
 const struct clause clause_qlens = {"qlens", "qlens:LO:HI or qlens:LO:HI:MEAN", read_qlens,
                                     print_qlens, qlens_misfit};
 const struct clause clause_decode = {"decode", "decode:N", read_decode, print_decode,

@@ -255,7 +255,7 @@ static struct tensors_shape shape_held(const struct exchange *e, const struct at
     shape.pages = tensors->pages;
     shape.q_rows = tensors->q_rows;
     shape.kv_rows = tensors->kv_rows;
-    shape.lists = index_lists(&e->problem, tensors);
+    shape.lists = clause_index_lists(&e->problem, tensors);
     if (attn_keys_packed(&e->problem)) {
         size_t *const scaled[] = {&shape.k_scale[2], &shape.v_scale[2]};
         for (int n = 0; n < 2; n++)
@@ -269,7 +269,7 @@ bool exchange_holds(const struct exchange *e, const struct attn_tensors *tensors
     return tensors->pages <= e->shape.pages && tensors->q_rows <= e->shape.q_rows &&
            tensors->kv_rows <= e->shape.kv_rows &&
            (!(e->problem.options & ATTN_OPTION_PACKED) ||
-            index_lists(&e->problem, tensors) <= e->shape.lists);
+            clause_index_lists(&e->problem, tensors) <= e->shape.lists);
 }
 
 /* A set in the file, and views of the part that operands outside fill. */

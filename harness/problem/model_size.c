@@ -56,9 +56,9 @@ bool model_size_read(struct piece text, struct model_size *size, char *message, 
         text = piece_from(text.at, colon);
     }
     size->page_size = keys;
-    return runs_read(list ? page : text, !list, &size->runs, &why) ||
+    return clause_runs_read(list ? page : text, !list, &size->runs, &why) ||
            refuse(message, message_size,
-                  "--batch %s %s; expected " RUNS_FORM
+                  "--batch %s %s; expected " CLAUSE_RUNS_FORM
                   ", lens:A,B,..., prompts:FILE or replies:FILE",
                   scan_quote(text, quoted), why);
 }
@@ -86,7 +86,7 @@ static const char *batch_case(const struct model_size *size, const struct model_
         c->input = size->runs;
     if (kind->role != MODEL_ENCODER && e.most_q > 1)
         p->mask |= ATTN_MASK_CAUSAL;
-    return runs_misfit(&c->input, p);
+    return clause_runs_misfit(&c->input, p);
 }
 
 /* ---- a pass, a token ------------------------------------------------------------------------- */
@@ -150,7 +150,7 @@ void model_size_name(const struct model_size *size, size_t most, char text[MODEL
 {
     const struct extent e = extent_of(&size->runs);
     char list[PARSE_TEXT] = "", page[32] = "";
-    runs_print(&size->runs, list);
+    clause_runs_print(&size->runs, list);
     for (char *at = list; *at; at++)
         if (*at == ',')
             *at = '-';

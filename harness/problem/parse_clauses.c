@@ -43,7 +43,7 @@ static const struct entry *find(struct piece name, struct parse_error *error)
 static bool fit_together(const struct input *input, const struct attn_problem *problem,
                          size_t first, struct parse_error *error)
 {
-    const char *why = problem ? prefix_misfit(input, problem) : NULL;
+    const char *why = problem ? clause_prefix_misfit(input, problem) : NULL;
     return !why || parse_refuse(error, first, "clause prefix %s", why);
 }
 
@@ -107,8 +107,8 @@ static void shorten(struct input_lengths *lengths, size_t most)
 void parse_fit_input(struct input *input, const struct attn_problem *p)
 {
     static const struct input_lengths none;
-    if (runs_misfit(input, p))
-        runs_spread(input);
+    if (clause_runs_misfit(input, p))
+        clause_runs_spread(input);
     shorten(&input->lens, p->kv_len);
     shorten(&input->qlens, p->q_len);
     input->decode = input->decode < p->batch ? input->decode : p->batch;
@@ -131,5 +131,5 @@ void parse_fit_input(struct input *input, const struct attn_problem *p)
         *input->tree = 0;
     if (!operands_has(p, OPERAND_INDICES))
         input->index_run = 0;
-    prefix_fit(input, p);
+    clause_prefix_fit(input, p);
 }

@@ -95,10 +95,11 @@ void tensors_fill_masks(struct tensor_set *set, const struct problem_case *c, ui
         fill_mask(set, &c->input, random_key(c->input.seed, STREAM_MASK));
     for (size_t b = 0; p->mask & ATTN_MASK_TREE && b < p->batch; b++) {
         const struct attn_sequence s = attn_sequence(p, t, b);
-        tree_make(&c->input, b, (int32_t *)attn_row(&t->parents, b, 0, 0) + s.q_first, s.q_len);
+        clause_tree_make(&c->input, b, (int32_t *)attn_row(&t->parents, b, 0, 0) + s.q_first,
+                         s.q_len);
     }
     if (p->options & ATTN_OPTION_INDEX)
-        index_fill(&c->input, p, t);
+        clause_index_fill(&c->input, p, t);
     if (p->options & ATTN_OPTION_SINKS)
         random_normal(t->sinks.data, p->q_heads, random_key(key, STREAM_SINKS), 0);
     if (p->options & ATTN_OPTION_ALIBI)

@@ -43,7 +43,7 @@ static void shape_rows(const struct problem_case *c, const struct lengths *lengt
     if (!lengths)
         add_up(p, p->batch, p->q_len, p->kv_len, shape);
     if (p->options & ATTN_OPTION_PAGED) {
-        shape->pages -= (p->batch - 1) * prefix_pages(c);
+        shape->pages -= (p->batch - 1) * clause_prefix_pages(c);
         shape->pages += UNNAMED(shape->pages);
         shape->table_cols = kv_pages(p, p->kv_len);
     }

@@ -44,7 +44,7 @@ static bool set_table(struct tensor_set *set, const struct problem_case *c, uint
     const struct attn_problem *p = &c->problem;
     const struct attn_tensor *t = &set->tensors.block_table;
     size_t *pages = shuffled(set->shape.pages, key);
-    const size_t shared = prefix_pages(c);
+    const size_t shared = clause_prefix_pages(c);
     size_t next = 0;
     for (size_t b = 0; pages && b < p->batch; b++) {
         const size_t keys = attn_sequence(p, &set->tensors, b).kv_len;

@@ -108,8 +108,9 @@ static bool read_requests(struct reader *r, bool replies, size_t most, struct in
         uint64_t tokens[COLUMNS];
         if (!read_tokens(r, line, tokens))
             return false;
-        const bool added = replies ? runs_add(input, 1, 1, tokens[PROMPT] + tokens[REPLY], &why)
-                                   : runs_add(input, 1, 0, tokens[PROMPT], &why);
+        const bool added = replies
+                               ? clause_runs_add(input, 1, 1, tokens[PROMPT] + tokens[REPLY], &why)
+                               : clause_runs_add(input, 1, 0, tokens[PROMPT], &why);
         if (!added)
             return fail(r, "a batch of %zu requests %s; the first %zu would do", most, why, n);
     }

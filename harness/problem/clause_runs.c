@@ -1,5 +1,5 @@
 /*
- * parse_runs: parses and prints sequences one by one, as serving engines describe batches.
+ * clause_runs: parses and prints sequences one by one, as serving engines describe batches.
  */
 #include "clause.h"
 
@@ -15,7 +15,7 @@
 #define MOST_LENGTH ((uint64_t)1 << 40)
 #define MOST_COUNT ((uint64_t)1 << 20)
 
-bool runs_add(struct input *input, size_t count, size_t q, size_t kv, const char **why)
+bool clause_runs_add(struct input *input, size_t count, size_t q, size_t kv, const char **why)
 {
     char text[PARSE_TEXT];
     struct input_run *last = input->run_count ? &input->runs[input->run_count - 1] : NULL;
@@ -27,7 +27,7 @@ bool runs_add(struct input *input, size_t count, size_t q, size_t kv, const char
     if (input->run_count == INPUT_RUNS)
         return false;
     input->runs[input->run_count++] = (struct input_run){count, q, kv};
-    runs_print(input, text);
+    clause_runs_print(input, text);
     *why = TOO_LONG;
     return strlen(text) <= LIST_BYTES;
 }
@@ -46,10 +46,10 @@ static bool read_run(struct piece text, struct input *input, const char **why)
         return false;
     kv = keys ? kv : q;
     *why = "has more queries than keys, which include those of the queries";
-    return q <= kv && runs_add(input, count, q, kv, why);
+    return q <= kv && clause_runs_add(input, count, q, kv, why);
 }
 
-bool runs_read(struct piece value, bool batch, struct input *input, const char **why)
+bool clause_runs_read(struct piece value, bool batch, struct input *input, const char **why)
 {
     input->run_count = 0;
     *why = TOO_LONG;
@@ -59,7 +59,8 @@ bool runs_read(struct piece value, bool batch, struct input *input, const char *
         const struct piece item = piece_split(&value, ",", &more);
         uint64_t kv;
         if (batch ? !read_run(item, input, why)
-                  : !scan_length(item, MOST_LENGTH, &kv, why) || !runs_add(input, 1, 0, kv, why))
+                  : !scan_length(item, MOST_LENGTH, &kv, why) ||
+                        !clause_runs_add(input, 1, 0, kv, why))
             return false;
     }
     return true;
@@ -78,7 +79,7 @@ static void add_length(char text[PARSE_TEXT], const char *before, size_t n)
                     : "");
 }
 
-void runs_print(const struct input *input, char text[PARSE_TEXT])
+void clause_runs_print(const struct input *input, char text[PARSE_TEXT])
 {
     *text = 0;
     for (size_t i = 0; i < input->run_count; i++) {
@@ -96,7 +97,7 @@ void runs_print(const struct input *input, char text[PARSE_TEXT])
     }
 }
 
-const char *runs_misfit(const struct input *input, const struct attn_problem *p)
+const char *clause_runs_misfit(const struct input *input, const struct attn_problem *p)
 {
     const bool any_q = lengths_vary_q(p), any_kv = lengths_vary_kv(p);
     size_t sequences = 0;
@@ -132,7 +133,7 @@ static struct input_lengths spread(const struct input *input, bool queries)
     return l;
 }
 
-void runs_spread(struct input *input)
+void clause_runs_spread(struct input *input)
 {
     if (!input->run_count)
         return;

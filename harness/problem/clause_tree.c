@@ -1,5 +1,5 @@
 /*
- * tree: the clause of an input, and the parents.
+ * clause_tree: the clause of an input, and the parents.
  *
  * A tree is the same for all sequences: children of a draft by level, breadth first (4x3x2), or each draft's
  * parent.  A sequence with fewer queries has its first drafts, which are a tree, too.
@@ -79,7 +79,7 @@ static size_t drafts_of(const char *text, int32_t *parents, size_t room)
     return read_text(piece_of(text), &tree, &why) ? tree.count : 0;
 }
 
-void tree_make(const struct input *input, size_t b, int32_t *parents, size_t n)
+void clause_tree_make(const struct input *input, size_t b, int32_t *parents, size_t n)
 {
     const uint64_t key = random_key(random_key(input->seed, STREAM_PARENTS), b);
     if (*input->tree)

@@ -1,5 +1,5 @@
 /*
- * index: the clause of an input, and the lists.
+ * clause_index: the clause of an input, and the lists.
  *
  * A list has keys that the last query of its block sees by position, in a drawn order, as many as there are
  * or as fit: each drawn by itself, or in runs of neighbours, as if blocks of keys were chosen.  Remaining
@@ -48,8 +48,8 @@ static void fill_list(int32_t *list, size_t count, struct attn_range seen, size_
     }
 }
 
-void index_fill(const struct input *input, const struct attn_problem *p,
-                const struct attn_tensors *t)
+void clause_index_fill(const struct input *input, const struct attn_problem *p,
+                       const struct attn_tensors *t)
 {
     const uint64_t key = random_key(input->seed, STREAM_INDEX);
     const size_t run = input->index_run ? input->index_run : 1;
@@ -67,7 +67,7 @@ void index_fill(const struct input *input, const struct attn_problem *p,
     }
 }
 
-size_t index_lists(const struct attn_problem *p, const struct attn_tensors *t)
+size_t clause_index_lists(const struct attn_problem *p, const struct attn_tensors *t)
 {
     size_t lists = 0;
     if (!(p->options & ATTN_OPTION_INDEX))

@@ -1,5 +1,5 @@
 /*
- * prefix: the clause of an input, and keys in shared pages.
+ * clause_prefix: the clause of an input, and keys in shared pages.
  *
  * All sequences begin with the same pages, like requests to a server with the same system prompt; the
  * shortest sequence limits how many these are.
@@ -10,7 +10,7 @@
 
 #include "lengths.h"
 
-const char *prefix_misfit(const struct input *input, const struct attn_problem *p)
+const char *clause_prefix_misfit(const struct input *input, const struct attn_problem *p)
 {
     static _Thread_local char why[128];
     const size_t keys = input->prefix_keys, least = lengths_shortest(input, p);
@@ -26,14 +26,14 @@ const char *prefix_misfit(const struct input *input, const struct attn_problem *
     return why;
 }
 
-void prefix_fit(struct input *input, const struct attn_problem *p)
+void clause_prefix_fit(struct input *input, const struct attn_problem *p)
 {
     const size_t least = lengths_shortest(input, p);
     const size_t keys = least < input->prefix_keys ? least : input->prefix_keys;
     input->prefix_keys = p->options & ATTN_OPTION_PAGED ? keys / p->page_size * p->page_size : 0;
 }
 
-size_t prefix_pages(const struct problem_case *c)
+size_t clause_prefix_pages(const struct problem_case *c)
 {
     return c->input.prefix_keys ? c->input.prefix_keys / c->problem.page_size : 0;
 }
@@ -66,5 +66,5 @@ static bool print_prefix(const struct input *input, char text[PARSE_TEXT])
     return input->prefix_keys;
 }
 
-/* prefix_misfit() comes later: clauses that are parsed after this one may give the lengths. */
+/* clause_prefix_misfit() comes later: clauses that are parsed after this one may give the lengths. */
 const struct clause clause_prefix = {"prefix", "prefix:N", read_prefix, print_prefix, NULL};
