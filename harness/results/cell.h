@@ -4,9 +4,10 @@
 #ifndef HARNESS_RESULTS_CELL_H
 #define HARNESS_RESULTS_CELL_H
 
+#include <jansson.h>
+
 #include "problem/cases.h"
 #include "problem/catalogue.h"
-#include "journal.h"
 #include "setting.h"
 #include "base/stop.h"
 

@@ -1,5 +1,5 @@
 /*
- * launches: the journal's records of a cell's launches, statistics over them, and the row that sums them up.
+ * launches: the journal's records of a cell's launches and statistics over them.
  */
 #ifndef HARNESS_RESULTS_LAUNCHES_H
 #define HARNESS_RESULTS_LAUNCHES_H
@@ -47,9 +47,5 @@ bool launches_in_place(const struct cell *cell);
 /* The noise flags of a launch, which is compared with the cell's earlier launches; and those of the cell. */
 unsigned launches_noise_of(const struct cell *cell, const json_t *record);
 unsigned launches_noise(const struct cell *cell);
-
-/* Computes cell->row, for the journal and the tables (row.c); an ok cell that is faster than its ceiling becomes
- * implausible.  `command`: attnbench's command in the repro line. */
-bool row_finish(struct cell *cell, const char *command, uint64_t seed);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * row: statistics over launches, rates, fractions of ceilings.
  */
-#include "launches.h"
+#include "row.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -10,6 +10,7 @@
 #include "system/ceilings.h"
 #include "base/clock.h"
 #include "fields.h"
+#include "launches.h"
 #include "system/counters.h"
 #include "bench/noise.h"
 #include "base/number.h"

@@ -4,6 +4,7 @@
 #ifndef HARNESS_SESSION_RECORD_H
 #define HARNESS_SESSION_RECORD_H
 
+#include "results/journal.h"
 #include "session.h"
 
 struct record {

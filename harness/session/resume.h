@@ -4,6 +4,7 @@
 #ifndef HARNESS_SESSION_RESUME_H
 #define HARNESS_SESSION_RESUME_H
 
+#include "results/journal.h"
 #include "session.h"
 
 /* Parses the arguments of the file's session, then those given now, into options.  *command becomes the list

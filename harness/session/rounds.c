@@ -12,7 +12,7 @@
 
 #include "bench/bench.h"
 #include "base/clock.h"
-#include "results/launches.h"
+#include "results/row.h"
 #include "session_needs.h"
 #include "base/random.h"
 #include "base/refuse.h"

@@ -10,8 +10,8 @@
 #include "base/clock.h"
 #include "base/progress.h"
 #include "base/refuse.h"
-#include "results/launches.h"
 #include "results/report.h"
+#include "results/row.h"
 #include "rounds_private.h"
 #include "session_needs.h"
 

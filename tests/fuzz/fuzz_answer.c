@@ -5,6 +5,7 @@
 #include "fuzz.h"
 #include "problem/capabilities.h"
 #include "results/launches.h"
+#include "results/row.h"
 #include "results/report.h"
 #include "session/protocol.h"
 

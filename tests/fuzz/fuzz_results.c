@@ -4,7 +4,7 @@
 
 #include "base/printable.h"
 #include "fuzz.h"
-#include "results/launches.h"
+#include "results/row.h"
 #include "results/report.h"
 #include "session/resume.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "results/launches.h"
+#include "results/row.h"
 
 /* The state of a row with one launch, of 1 ms, in which these ceilings and probes were measured; consumes
  * them.  Whoever has a state instead of a time has no rate either. */
