@@ -4,7 +4,6 @@
 #ifndef HARNESS_COMMANDS_COMMANDS_H
 #define HARNESS_COMMANDS_COMMANDS_H
 
-#include "base/lock.h"
 #include "experiments/experiment.h"
 #include "session/session_needs.h"
 
@@ -22,17 +21,13 @@ void help_print_page(const struct options *options);
 
 /* ---- run ------------------------------------------------------------------------------------- */
 
-/* Takes the machine's lock.  If another session holds it, prints which, then waits or goes on without it, by
- * if_busy.  *alone: whether the lock was taken.  False: interrupted. */
-bool run_take_turn(struct lock *lock, enum if_busy if_busy, bool *alone);
-
 /* Prints the table of a case.  A drawn case is shown only if a kernel fails on it; for the first few of them
  * a simplified problem that fails, too, is printed below, and *simplified counts these. */
 void run_tell_case(const struct session *session, int topology, const struct cell *cells,
                    size_t count, size_t *simplified);
 
-/* Whether each kernel named on the command line computed a case; prints why for one that did not. */
-bool run_each_has_a_row(const struct session *session);
+/* Whether a kernel named on the command line computed no case; prints why for each such kernel. */
+bool run_tell_missing(const struct session *session);
 
 /* ---- subjects -------------------------------------------------------------------------------- */
 
@@ -76,10 +71,6 @@ unsigned list_built_isas(void);
 json_t *list_preference(void);
 
 /* ---- experiments ----------------------------------------------------------------------------- */
-
-/* Adds the parameters of the experiment that argv names, if any, to the options.  False, with a message
- * printed, if no experiment has that name. */
-bool experiment_choose(struct options *options, int argc, const char *const *argv);
 
 /* Print an experiment's question, method and source under headings; its method alone. */
 void experiment_print_asked(FILE *out, const struct experiment *experiment);

@@ -33,19 +33,19 @@ struct running {
     json_t *rows;                        /* its rows so far */
     size_t steps, step;                  /* how many it has; the current one, from 0 */
     double started;                      /* time at which the current step began */
-    enum rounds_end end;
+    enum session_end end;
     int code;
 };
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
 /* Keeps a row for the report and writes it to the journal; steals it. */
-static enum rounds_end keep(struct running *r, json_t *row)
+static enum session_end keep(struct running *r, json_t *row)
 {
     json_object_set_new(row, "type", json_string("experiment"));
     json_object_set_new(row, "name", json_string(r->experiment->name));
     json_array_append(r->rows, row);
-    return record_write(&r->record, row, true) ? ROUNDS_DONE : ROUNDS_STOPPED;
+    return record_write(&r->record, row, true) ? SESSION_DONE : SESSION_STOPPED;
 }
 
 /* The guest's kernel that a step names; NULL where it names none. */
@@ -90,24 +90,24 @@ static struct launch run_step(const struct running *r, json_t *step)
     return launch;
 }
 
-static enum rounds_end compute_step(struct running *r, json_t *step)
+static enum session_end compute_step(struct running *r, json_t *step)
 {
     char name[160];
     size_t i;
     json_t *row;
     struct launch launch = run_step(r, step);
     experiment_label(step, name, sizeof name);
-    enum rounds_end end = launch.interrupted ? ROUNDS_INTERRUPTED : ROUNDS_DONE;
-    if (end == ROUNDS_DONE && launch.state != CELL_OK) {
+    enum session_end end = launch.interrupted ? SESSION_INTERRUPTED : SESSION_DONE;
+    if (end == SESSION_DONE && launch.state != CELL_OK) {
         progress_say("experiment %s: %s: %s: %s", r->experiment->name, name,
                      cell_state_name(launch.state), launch.why);
         if (launch.log)
             progress_say("%s printed:\n%s", name, launch.log);
         r->code =
             record_worse(r->code, launch.state == CELL_SKIPPED ? EXIT_ENVIRONMENT : EXIT_KERNEL);
-    } else if (end == ROUNDS_DONE) {
+    } else if (end == SESSION_DONE) {
         json_array_foreach (json_object_get(launch.answer, "rows"), i, row)
-            end = end == ROUNDS_DONE ? keep(r, json_incref(row)) : end;
+            end = end == SESSION_DONE ? keep(r, json_incref(row)) : end;
         progress_line("experiment %s: %s: %.2f s", r->experiment->name, name, launch.wall_s);
     }
     launch_free(&launch);
@@ -121,7 +121,7 @@ static void run_steps(struct running *r, const json_t *steps)
 {
     r->started = clock_now();
     r->steps = json_array_size(steps);
-    for (r->step = 0; r->end == ROUNDS_DONE && r->step < r->steps; r->step++) {
+    for (r->step = 0; r->end == SESSION_DONE && r->step < r->steps; r->step++) {
         json_t *step = json_array_get(steps, r->step);
         const double share = (double)r->step / (double)r->steps;
         const double elapsed = clock_now() - r->started;
@@ -205,7 +205,7 @@ static bool begin(struct running *r)
 static void run_all(struct running *r)
 {
     const struct experiment *named = experiment_find(r->options->subject), *experiment;
-    for (size_t i = 0; r->end == ROUNDS_DONE && (experiment = experiment_at(i)); i++)
+    for (size_t i = 0; r->end == SESSION_DONE && (experiment = experiment_at(i)); i++)
         if (named ? named == experiment : experiment->calculation != NULL)
             run_experiment(r, experiment);
 }
@@ -219,7 +219,7 @@ static int run(struct running *r)
     run_all(r);
     r->record.time.timing_s = clock_now() - r->record.started;
     json_decref(record_end(&r->record, r->end, &r->code));
-    if (r->end == ROUNDS_INTERRUPTED)
+    if (r->end == SESSION_INTERRUPTED)
         progress_say("interrupted; what was done is kept");
     return r->code;
 }

@@ -18,6 +18,7 @@
 
 #define WORDS 1024
 #define WIDTH 90       /* of a page */
+#define ASKED_WIDTH 78 /* of question, method and source */
 #define MOST_BESIDE 24 /* plug-ins */
 
 /* The session that is asked for, and the command line that runs it. */
@@ -109,6 +110,20 @@ static int read_arguments(struct wanted *w, int argc, const char *const *argv)
 }
 
 /* ---- pages ----------------------------------------------------------------------------------- */
+
+void experiment_print_method(FILE *out, const struct experiment *experiment)
+{
+    fprintf(out, "  ");
+    table_wrap(out, experiment->method, ASKED_WIDTH, 2);
+}
+
+void experiment_print_asked(FILE *out, const struct experiment *experiment)
+{
+    fprintf(out, "Question\n  %s\n\nMethod\n", experiment->question);
+    experiment_print_method(out, experiment);
+    fprintf(out, "\nSource\n  ");
+    table_wrap(out, experiment->source, ASKED_WIDTH, 2);
+}
 
 static void print_words(const char *title, const struct experiment *experiment,
                         const char *const *words)

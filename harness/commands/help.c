@@ -65,31 +65,6 @@ static bool print_topic(const char *name)
 
 /* ---- experiments ------------------------------------------------------------------------------ */
 
-bool experiment_choose(struct options *options, int argc, const char *const *argv)
-{
-    const char *name = argc > 1 && *argv[1] != '-' ? argv[1] : "all";
-    const struct experiment *experiment = experiment_find(name);
-    if (experiment && experiment->calculation)
-        options->own = experiment->calculation->parameters;
-    if (!experiment && strcmp(name, "all") != 0)
-        subject_unknown(COMMAND_EXPERIMENT, name, "");
-    return experiment || strcmp(name, "all") == 0;
-}
-
-void experiment_print_method(FILE *out, const struct experiment *experiment)
-{
-    fprintf(out, "  ");
-    table_wrap(out, experiment->method, HELP_WIDTH - 2, 2);
-}
-
-void experiment_print_asked(FILE *out, const struct experiment *experiment)
-{
-    fprintf(out, "Question\n  %s\n\nMethod\n", experiment->question);
-    experiment_print_method(out, experiment);
-    fprintf(out, "\nSource\n  ");
-    table_wrap(out, experiment->source, HELP_WIDTH - 2, 2);
-}
-
 static void print_experiment_page(FILE *out, const struct options *options)
 {
     const struct experiment *experiment =

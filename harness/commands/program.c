@@ -62,6 +62,19 @@ static int run(const struct options *options)
     return commands[options->command](options);
 }
 
+/* Adds the parameters of the experiment that argv names, if any, to the options.  False, with a message
+ * printed, if no experiment has that name. */
+static bool choose_experiment(struct options *options, int argc, const char *const *argv)
+{
+    const char *name = argc > 1 && *argv[1] != '-' ? argv[1] : "all";
+    const struct experiment *experiment = experiment_find(name);
+    if (experiment && experiment->calculation)
+        options->own = experiment->calculation->parameters;
+    if (!experiment && strcmp(name, "all") != 0)
+        subject_unknown(COMMAND_EXPERIMENT, name, "");
+    return experiment || strcmp(name, "all") == 0;
+}
+
 static int run_named(const char *name, int argc, const char *const *arguments)
 {
     struct options options;
@@ -73,7 +86,7 @@ static int run_named(const char *name, int argc, const char *const *arguments)
         const struct experiment *timed = argc > 1 ? experiment_find(arguments[1]) : NULL;
         if (timed && !timed->calculation) /* takes the options of run */
             return experiment_session(timed, argc - 2, arguments + 2);
-        if (!experiment_choose(&options, argc, arguments))
+        if (!choose_experiment(&options, argc, arguments))
             return EXIT_USAGE;
     }
     int code;

@@ -10,10 +10,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/refuse.h"
 #include "base/clock.h"
+#include "base/lock.h"
 #include "base/number.h"
 #include "problem/outputs.h"
 #include "problem/select.h"
@@ -88,7 +90,7 @@ static bool has_row(const struct rounds *rounds)
     return false;
 }
 
-static enum rounds_end run_case(struct run *run, int topology)
+static enum session_end run_case(struct run *run, int topology)
 {
     struct session *session = &run->session;
     size_t first, count;
@@ -110,27 +112,27 @@ static enum rounds_end run_case(struct run *run, int topology)
             session->limited ? clock_now() + session_share(session, first, count, left) : INFINITY,
         .outputs = check && !drawn ? memory_file_create("attnbench-outputs") : -1,
     };
-    enum rounds_end end = rounds_run(&rounds);
+    enum session_end end = rounds_run(&rounds);
     run->put_off_s += rounds.put_off_s;
-    const bool told = end == ROUNDS_DONE || (end == ROUNDS_INTERRUPTED && has_row(&rounds));
+    const bool told = end == SESSION_DONE || (end == SESSION_INTERRUPTED && has_row(&rounds));
     if (told && !(check && report_is_absent(rounds.cells, count)))
         run_tell_case(session, topology, rounds.cells, count, &run->simplified);
-    if (end == ROUNDS_DONE && !(drawn   ? true
-                                : check ? compare_outputs(run, &rounds)
-                                        : note_noise(run, &rounds)))
-        end = ROUNDS_STOPPED;
+    if (end == SESSION_DONE && !(drawn   ? true
+                                 : check ? compare_outputs(run, &rounds)
+                                         : note_noise(run, &rounds)))
+        end = SESSION_STOPPED;
     cell_free(&rounds.twin);
     if (rounds.outputs >= 0)
         close(rounds.outputs);
     return end;
 }
 
-static enum rounds_end run_cases(struct run *run)
+static enum session_end run_cases(struct run *run)
 {
-    enum rounds_end end = ROUNDS_DONE;
+    enum session_end end = SESSION_DONE;
     const int topology = session_topology(&run->session);
-    for (run->at = 0; end == ROUNDS_DONE && run->at < run->session.cases.count; run->at++)
-        end = process_interrupted() ? ROUNDS_INTERRUPTED : run_case(run, topology);
+    for (run->at = 0; end == SESSION_DONE && run->at < run->session.cases.count; run->at++)
+        end = process_interrupted() ? SESSION_INTERRUPTED : run_case(run, topology);
     if (topology >= 0)
         close(topology);
     return end;
@@ -186,7 +188,7 @@ static int begin(struct run *run)
 }
 
 /* Records in the journal how the session ended, and prints it. */
-static int finish(struct run *run, enum rounds_end end)
+static int finish(struct run *run, enum session_end end)
 {
     int code = exit_code(&run->session);
     const bool check = run->options.command == COMMAND_CHECK;
@@ -195,21 +197,21 @@ static int finish(struct run *run, enum rounds_end end)
         report_absent_cases(run->session.cells, run->session.cell_count);
     if (run->session.first_drawn < run->session.cases.count)
         report_drawn(run->session.cases.count - run->session.first_drawn, run->session.seed);
-    const double wall_s = end == ROUNDS_DONE ? number_at(ended, "wall_s") : NAN;
+    const double wall_s = end == SESSION_DONE ? number_at(ended, "wall_s") : NAN;
     report_summary(run->session.cells, run->session.cell_count, wall_s);
     report_noise(run->noise);
-    if (session_worked(&run->record.time) > 0)
+    if (record_worked_s(&run->record) > 0)
         report_time(ended);
     if (!check)
         report_passes(&run->session.cases, run->session.cells, run->session.cell_count);
     json_decref(ended);
-    if (end == ROUNDS_INTERRUPTED && run->record.journal)
+    if (end == SESSION_INTERRUPTED && run->record.journal)
         progress_say("interrupted; go on with: attnbench %s --resume %s", command_name(run),
                      run->options.output);
-    else if (end == ROUNDS_INTERRUPTED)
+    else if (end == SESSION_INTERRUPTED)
         progress_say("interrupted; with --output FILE a session can be resumed");
     char message[512];
-    if (run->wisdom && end == ROUNDS_DONE &&
+    if (run->wisdom && end == SESSION_DONE &&
         !tune_write(run->session.cells, run->session.cell_count, run->wisdom, message,
                     sizeof message)) {
         progress_say("%s", message);
@@ -217,9 +219,34 @@ static int finish(struct run *run, enum rounds_end end)
     }
     /* A check fails unless each named kernel was checked; a run only where nothing was measured. */
     const bool counts = check || report_is_absent(run->session.cells, run->session.cell_count);
-    if (counts && code == EXIT_AS_ASKED && !run_each_has_a_row(&run->session) && check)
+    if (counts && code == EXIT_AS_ASKED && run_tell_missing(&run->session) && check)
         code = EXIT_KERNEL;
     return code;
+}
+
+/* Takes the machine's lock.  If another session holds it, prints which, then waits or goes on without it, by
+ * if_busy.  *alone: whether the lock was taken.  False: interrupted. */
+static bool take_turn(struct lock *lock, enum if_busy if_busy, bool *alone)
+{
+    char owner[600];
+    enum lock_state state;
+    bool said = false;
+    while ((state = lock_try(lock, lock_path(), "attnbench run", owner, sizeof owner)) ==
+               LOCK_HELD &&
+           if_busy == IF_BUSY_WAIT && !process_interrupted()) {
+        if (!said)
+            progress_say("%s is measuring on this machine: waiting (--if-busy go-on measures "
+                         "beside it)",
+                         owner);
+        said = true;
+        nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
+    }
+    *alone = state == LOCK_TAKEN;
+    if (state == LOCK_UNUSABLE)
+        progress_say("cannot tell whether other sessions measure on this machine: %s", owner);
+    if (state == LOCK_HELD && if_busy == IF_BUSY_GO_ON)
+        progress_say("%s is measuring on this machine too: expect noise", owner);
+    return !process_interrupted();
 }
 
 /* Creates the journal, locks the machine if the session measures, then begins the session.  Returns
@@ -230,7 +257,7 @@ static int enter(struct run *run)
     bool alone = false;
     if (!run->options.resume && !record_create(&run->record, &run->options, JOURNAL_RESUMABLE))
         return EXIT_ENVIRONMENT;
-    if (!check && run->needs.cells && !run_take_turn(&run->lock, run->options.if_busy, &alone))
+    if (!check && run->needs.cells && !take_turn(&run->lock, run->options.if_busy, &alone))
         return EXIT_INTERRUPTED;
     beforehand_tell(&run->session, &run->needs);
     return record_begin(&run->record, &run->session, run->command, alone) ? EXIT_AS_ASKED

@@ -1,12 +1,11 @@
 /*
- * run_tell: a session's progress and closing messages, besides its tables.
+ * run_tell: what a session prints of a case, and of kernels that computed none.
  */
 #include "commands.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/progress.h"
 #include "problem/draw.h"
@@ -27,31 +26,6 @@ static bool is_named(const char *list, const char *name)
             return true;
     return false;
 }
-
-bool run_take_turn(struct lock *lock, enum if_busy if_busy, bool *alone)
-{
-    char owner[600];
-    enum lock_state state;
-    bool said = false;
-    while ((state = lock_try(lock, lock_path(), "attnbench run", owner, sizeof owner)) ==
-               LOCK_HELD &&
-           if_busy == IF_BUSY_WAIT && !process_interrupted()) {
-        if (!said)
-            progress_say("%s is measuring on this machine: waiting (--if-busy go-on measures "
-                         "beside it)",
-                         owner);
-        said = true;
-        nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
-    }
-    *alone = state == LOCK_TAKEN;
-    if (state == LOCK_UNUSABLE)
-        progress_say("cannot tell whether other sessions measure on this machine: %s", owner);
-    if (state == LOCK_HELD && if_busy == IF_BUSY_GO_ON)
-        progress_say("%s is measuring on this machine too: expect noise", owner);
-    return !process_interrupted();
-}
-
-/* ---- a case ---------------------------------------------------------------------------------- */
 
 /* The cell that fails, and the session that it belongs to. */
 struct attempt {
@@ -80,7 +54,7 @@ static bool fails(const void *context, struct problem_case *c)
                             .count = 1,
                             .until = INFINITY,
                             .outputs = -1};
-    const bool failed = rounds_run(&rounds) == ROUNDS_DONE && cell_state_is_bad(cell.state);
+    const bool failed = rounds_run(&rounds) == SESSION_DONE && cell_state_is_bad(cell.state);
     cell_free(&rounds.twin);
     cell_free(&cell);
     return failed;
@@ -111,9 +85,9 @@ static bool is_of(const struct cell *cell, const char *name)
     return strcmp(cell->kernel_name, name) == 0 || (strcmp(name, SELECT_BEST) == 0 && cell->chosen);
 }
 
-bool run_each_has_a_row(const struct session *session)
+bool run_tell_missing(const struct session *session)
 {
-    bool all = true;
+    bool any = false;
     for (size_t i = 0; i < session->cell_count; i++) {
         const struct cell *cell = &session->cells[i];
         bool computed = !is_named(session->options->kernel, cell->kernel_name);
@@ -127,7 +101,7 @@ bool run_each_has_a_row(const struct session *session)
             progress_say("nothing of %s was %s: %s", cell->kernel_name,
                          session->options->command == COMMAND_CHECK ? "checked" : "measured",
                          cell->why);
-        all = all && computed;
+        any = any || !computed;
     }
-    return all;
+    return any;
 }

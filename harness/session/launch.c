@@ -12,9 +12,7 @@
 #include "base/number.h"
 #include "base/refuse.h"
 #include "base/printable.h"
-#include "base/shell_words.h"
-#include "blas.h"
-#include "results/setting.h"
+#include "launch_environment.h"
 #include "system/memory_file.h"
 #include "system/process.h"
 
@@ -169,89 +167,12 @@ static void read_outcome(const struct process_outcome *outcome, const struct pro
     free(outcome->answer);
 }
 
-/* ---- environment -----------------------------------------------------------------------------*/
-
-/*
- * Variables that a worker's libraries read before main().
- *
- * OMP_PROC_BIND=false: hwloc binds the threads, and the binding is read back; one mechanism only.
- * OMP_WAIT_POLICY=active: threads spin between calls.  A sample is calls back to back; a sleeping team would
- * add a futex wake-up (tens of microseconds on a virtual machine) to each, a cost of sleeping, not of the
- * kernel.  Not for checks, which have long serial phases beside which spinning wastes a core, nor for
- * programs, on whose cores the worker's threads would spin. OPENBLAS_NUM_THREADS=1: a kernel that calls BLAS
- * does so from its own threads.
- */
-#define LIBRARY 8 /* most variables of a library */
-struct environment {
-    char threads[32];
-    char library[LIBRARY][96];
-    const char *variables[LIBRARY + 16 + SHELL_WORDS_MOST]; /* NULL behind the last */
-};
-
-/* Variables of the kernel's library; without one, those of the BLAS library that this program is linked with,
- * which any worker may call, as layers of experiments do. */
-static const struct attn_variable *library_of(const struct protocol_request *r, size_t *count)
-{
-    const struct attn_kernel *kernel = *r->plugin ? NULL : catalogue_find(r->kernel, r->isa);
-    const struct attn_library *library = kernel ? kernel->library : NULL;
-    const char *guess[ATTN_LIBRARY_CHOICES] = {NULL};
-    *count = 0;
-    if (!library) {
-        attn_blas_cores(&r->c.problem, r->isa, guess);
-        return attn_blas_environment(guess[0], count);
-    }
-    if (library->choices)
-        library->choices(&r->c.problem, r->isa, guess);
-    return library->environment
-               ? library->environment(r->isa, r->blas_core ? r->blas_core : guess[0], count)
-               : NULL;
-}
-
-/* Adds the variables with which the library is fastest, except those that the user has set. */
-static size_t library_variables(struct environment *e, const struct protocol_request *r)
-{
-    size_t count, n = 0;
-    const struct attn_variable *variables = library_of(r, &count);
-    for (size_t i = 0; i < count && n < LIBRARY; i++)
-        if (!getenv(variables[i].name))
-            snprintf(e->library[n++], sizeof e->library[0], "%s=%s", variables[i].name,
-                     variables[i].value);
-    return n;
-}
-
-/* Adds a variable unless the setting has it. */
-static void add(const struct protocol_request *r, struct environment *e, size_t *n,
-                const char *variable)
-{
-    if (!setting_variable(r->variables, variable))
-        e->variables[(*n)++] = variable;
-}
-
-/* Fills in a worker's variables; those of the request's setting take precedence. */
-static void find_environment(const struct protocol_request *r, struct environment *e)
-{
-    size_t n = 0;
-    const bool computes = r->action == PROTOCOL_MEASURE && !r->program;
-    snprintf(e->threads, sizeof e->threads, "OMP_NUM_THREADS=%d", r->team);
-    add(r, e, &n, e->threads);
-    add(r, e, &n, computes ? "OMP_WAIT_POLICY=active" : "OMP_WAIT_POLICY=passive");
-    add(r, e, &n, "OPENBLAS_NUM_THREADS=1");
-    for (size_t i = 0; i < PROCESS_OPENMP; i++)
-        add(r, e, &n, process_openmp[i]);
-    const size_t library = r->program ? 0 : library_variables(e, r);
-    for (size_t i = 0; i < library; i++)
-        add(r, e, &n, e->library[i]);
-    for (size_t i = 0; r->variables && r->variables[i]; i++)
-        e->variables[n++] = r->variables[i];
-    e->variables[n] = NULL;
-}
-
 /* ---- a launch --------------------------------------------------------------------------------- */
 
 struct launch launch_worker(const struct protocol_request *request, double deadline_s)
 {
     struct launch launch = {.state = CELL_SKIPPED, .why = "out of memory"};
-    struct environment environment;
+    struct launch_environment environment;
     struct protocol_request r = *request;
     if (!progress_open() || !random_token(r.token))
         return launch;
@@ -260,7 +181,7 @@ struct launch launch_worker(const struct protocol_request *request, double deadl
     char *line = protocol_print(&r);
     if (!line)
         return launch;
-    find_environment(&r, &environment);
+    launch_environment(&r, &environment);
     static const char *const arguments[] = {"worker", NULL};
     const struct limits limits = {.memory_bytes = limits_memory(), .processes = r.program};
     const struct process_spec spec = {

@@ -88,27 +88,30 @@ int record_worse(int a, int b)
     return a == EXIT_AS_ASKED || b == EXIT_KERNEL ? b : a;
 }
 
-double session_worked(const struct session_time *time)
+double record_worked_s(const struct record *record)
 {
+    const struct record_time *time = &record->time;
     return time->preparing_s + time->checking_s + time->timing_s + time->probing_s;
 }
 
 /* The session's last line. */
-static json_t *last_line(bool complete, double wall_s, const struct session_time *time)
+static json_t *last_line(const struct record *record, bool complete)
 {
+    const struct record_time *time = &record->time;
+    const double wall_s = clock_now() - record->started;
     return json_pack("{s:s, s:b, s:f, s:f, s:f, s:f, s:f, s:f}", "type", "end", "complete",
                      (int)complete, "wall_s", wall_s, "preparing_s", time->preparing_s,
                      "checking_s", time->checking_s, "timing_s", time->timing_s, "probing_s",
-                     time->probing_s, "overhead_s", wall_s - session_worked(time));
+                     time->probing_s, "overhead_s", wall_s - record_worked_s(record));
 }
 
-json_t *record_end(struct record *record, enum rounds_end end, int *code)
+json_t *record_end(struct record *record, enum session_end end, int *code)
 {
-    json_t *line = last_line(end == ROUNDS_DONE, clock_now() - record->started, &record->time);
-    *code = end == ROUNDS_INTERRUPTED ? EXIT_INTERRUPTED
-            : end == ROUNDS_STOPPED   ? EXIT_ENVIRONMENT
-                                      : record_worse(*code, guests_code(true));
-    if (end == ROUNDS_STOPPED || !record_write(record, json_incref(line), true)) {
+    json_t *line = last_line(record, end == SESSION_DONE);
+    *code = end == SESSION_INTERRUPTED ? EXIT_INTERRUPTED
+            : end == SESSION_STOPPED   ? EXIT_ENVIRONMENT
+                                       : record_worse(*code, guests_code(true));
+    if (end == SESSION_STOPPED || !record_write(record, json_incref(line), true)) {
         progress_say("%s", *record->message ? record->message : "out of memory");
         *code = *code == EXIT_AS_ASKED ? EXIT_ENVIRONMENT : *code;
     }

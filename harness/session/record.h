@@ -7,12 +7,20 @@
 #include "results/journal.h"
 #include "session.h"
 
+/* Where a session's time went; the rest is the harness's overhead. */
+struct record_time {
+    double preparing_s; /* operands, references, kernels' one-off work */
+    double checking_s;
+    double timing_s;  /* warming up and sampling; steps of an experiment */
+    double probing_s; /* measuring ceilings */
+};
+
 struct record {
-    struct journal *journal;  /* NULL without --output */
-    bool shown;               /* the journal's lines may appear on the live display's terminal */
-    double started;           /* clock_now() */
-    struct session_time time; /* where the workers' time went */
-    char message[1024];       /* the last error */
+    struct journal *journal; /* NULL without --output */
+    bool shown;              /* the journal's lines may appear on the live display's terminal */
+    double started;          /* clock_now() */
+    struct record_time time;
+    char message[1024]; /* the last error */
 };
 
 /* Opens the report for the session's options. */
@@ -30,6 +38,9 @@ bool record_begin(struct record *record, const struct session *session, json_t *
  * it must be there, not only its content in a later row.  False fills the message. */
 bool record_write(struct record *record, json_t *line, bool to_disk);
 
+/* The sum of the workers' times. */
+double record_worked_s(const struct record *record);
+
 /* The exit code for a cell's state. */
 int record_code(enum cell_state state);
 
@@ -38,7 +49,7 @@ int record_worse(int a, int b);
 
 /* Writes the last line unless the session was stopped, and prints errors.  Returns the line, owned by the
  * caller; *code becomes the session's exit code. */
-json_t *record_end(struct record *record, enum rounds_end end, int *code);
+json_t *record_end(struct record *record, enum session_end end, int *code);
 
 /* Closes report and journal; returns `code`, or another exit code if that fails. */
 int record_close(struct record *record, int code);

@@ -122,7 +122,7 @@ static double fair_level(const struct rounds *rounds, size_t target)
         if (!cell->done && done < target)
             needs[n++] = cell->cost_s * (double)(target - done);
     }
-    const double level = share_level(needs, n, rounds->until - clock_now());
+    const double level = session_share_level(needs, n, rounds->until - clock_now());
     free(needs);
     return level;
 }
@@ -157,8 +157,8 @@ static bool is_out_of_time(const struct rounds *rounds, const struct cell *cell,
 }
 
 /* Launches every cell that is not done and has time left. */
-static enum rounds_end run_round(struct rounds *rounds, const struct protocol_request *request,
-                                 size_t *order, size_t round)
+static enum session_end run_round(struct rounds *rounds, const struct protocol_request *request,
+                                  size_t *order, size_t round)
 {
     const size_t target = round < STATS_CI_MIN ? STATS_CI_MIN : round + 1;
     const double level = fair_level(rounds, target);
@@ -178,53 +178,53 @@ static enum rounds_end run_round(struct rounds *rounds, const struct protocol_re
         order[n++] = rounds->count;
     random_shuffle(order, n, random_key(rounds->session->seed, round));
     group(rounds, order, n);
-    enum rounds_end end = ROUNDS_DONE;
-    for (size_t i = 0; end == ROUNDS_DONE && i < n; i++)
+    enum session_end end = SESSION_DONE;
+    for (size_t i = 0; end == SESSION_DONE && i < n; i++)
         end = rounds_turn(rounds, request, order[i], round);
     return end;
 }
 
 /* Runs rounds until every cell is done. */
-static enum rounds_end run_rounds(struct rounds *rounds, struct protocol_request *request)
+static enum session_end run_rounds(struct rounds *rounds, struct protocol_request *request)
 {
     const double share = (rounds->until - clock_now()) / (double)live_cells(rounds);
     size_t *order = alloc_zeroed(rounds->count + 1, sizeof *order);
-    enum rounds_end end = order ? ROUNDS_DONE : ROUNDS_STOPPED;
+    enum session_end end = order ? SESSION_DONE : SESSION_STOPPED;
     request->budget_s =
         isinf(share) ? USUAL_S : fmin(fmax(share * SHARE_OF_CELL, SHORTEST_S), LONGEST_S);
     request->warmup_s = request->budget_s / 4;
-    for (size_t round = 0; end == ROUNDS_DONE && live_cells(rounds); round++) {
+    for (size_t round = 0; end == SESSION_DONE && live_cells(rounds); round++) {
         end = run_round(rounds, request, order, round);
         /* After the first round, which has shown what launches cost. */
-        if (end == ROUNDS_DONE && round == 0 && rounds_pick_twin(rounds))
+        if (end == SESSION_DONE && round == 0 && rounds_pick_twin(rounds))
             end = rounds_turn(rounds, request, rounds->count, 0);
-        if (end == ROUNDS_DONE && !rounds_settle(rounds))
-            end = ROUNDS_STOPPED;
+        if (end == SESSION_DONE && !rounds_settle(rounds))
+            end = SESSION_STOPPED;
     }
     free(order);
     return end;
 }
 
 /* Prepares the case in its memory files, then checks and measures. */
-static enum rounds_end run_prepared(struct rounds *rounds, struct protocol_request *request)
+static enum session_end run_prepared(struct rounds *rounds, struct protocol_request *request)
 {
     const double start = clock_now();
     const struct launch prepared = prepare(rounds, request);
     if (prepared.interrupted)
-        return ROUNDS_INTERRUPTED;
+        return SESSION_INTERRUPTED;
     if (prepared.state == CELL_OK) {
-        const enum rounds_end chosen = rounds_choose_cores(rounds, request);
-        const enum rounds_end judged =
-            chosen == ROUNDS_DONE ? rounds_judge(rounds, request) : chosen;
+        const enum session_end chosen = rounds_choose_cores(rounds, request);
+        const enum session_end judged =
+            chosen == SESSION_DONE ? rounds_judge(rounds, request) : chosen;
         const bool counts = session_counts_checks(rounds->session, rounds->cells[0].c);
         rounds->put_off_s = counts ? 0 : clock_now() - start;
         rounds->until += rounds->put_off_s;
-        return judged == ROUNDS_DONE && live_cells(rounds) ? run_rounds(rounds, request) : judged;
+        return judged == SESSION_DONE && live_cells(rounds) ? run_rounds(rounds, request) : judged;
     }
     for (size_t i = 0; i < rounds->count; i++)
         if (!rounds->cells[i].done)
             cell_end(&rounds->cells[i], CELL_SKIPPED, "%s", prepared.why);
-    return rounds_settle(rounds) ? ROUNDS_DONE : ROUNDS_STOPPED;
+    return rounds_settle(rounds) ? SESSION_DONE : SESSION_STOPPED;
 }
 
 /* Makes rows, for tables alone, of what an interrupted case has measured so far.  The journal does not get
@@ -239,17 +239,17 @@ static void keep_incomplete(struct rounds *rounds)
     }
 }
 
-enum rounds_end rounds_run(struct rounds *rounds)
+enum session_end rounds_run(struct rounds *rounds)
 {
     if (!rounds_spread(rounds) || !rounds_settle(rounds))
-        return ROUNDS_STOPPED;
+        return SESSION_STOPPED;
     if (!live_cells(rounds))
-        return ROUNDS_DONE;
+        return SESSION_DONE;
     struct protocol_request request = request_of(rounds);
     const double asked = rounds->session->options->timeout_s;
     rounds->deadline_s = asked > 0 ? asked : launch_deadline(&request.c.problem);
-    const enum rounds_end end = run_prepared(rounds, &request);
-    if (end == ROUNDS_INTERRUPTED && rounds->action == PROTOCOL_MEASURE)
+    const enum session_end end = run_prepared(rounds, &request);
+    if (end == SESSION_INTERRUPTED && rounds->action == PROTOCOL_MEASURE)
         keep_incomplete(rounds);
     tensors_file_release(&rounds->operands);
     for (int i = PROTOCOL_OPERANDS; i <= PROTOCOL_REFERENCE; i++)

@@ -28,7 +28,7 @@ struct rounds {
 };
 
 /* Launches workers until every cell is done. */
-enum rounds_end rounds_run(struct rounds *rounds);
+enum session_end rounds_run(struct rounds *rounds);
 
 /* The noise measured by the twin, as a journal line; NULL if there was no twin. */
 json_t *rounds_noise(const struct rounds *rounds);

@@ -94,7 +94,7 @@ static bool has_choice(const struct cell *cell)
     return library && library->choices && !chosen;
 }
 
-enum rounds_end rounds_choose_cores(struct rounds *rounds, const struct protocol_request *base)
+enum session_end rounds_choose_cores(struct rounds *rounds, const struct protocol_request *base)
 {
     for (size_t i = 0; i < rounds->count; i++) {
         struct cell *cell = &rounds->cells[i];
@@ -102,7 +102,7 @@ enum rounds_end rounds_choose_cores(struct rounds *rounds, const struct protocol
             continue;
         cell->blas = known(rounds, cell);
         if (!cell->blas && !(cell->blas = choose(rounds, base, cell)))
-            return ROUNDS_INTERRUPTED;
+            return SESSION_INTERRUPTED;
     }
-    return ROUNDS_DONE;
+    return SESSION_DONE;
 }

@@ -185,11 +185,11 @@ static struct launch launch_check(struct rounds *rounds, struct protocol_request
     return launch;
 }
 
-enum rounds_end rounds_judge(struct rounds *rounds, const struct protocol_request *base)
+enum session_end rounds_judge(struct rounds *rounds, const struct protocol_request *base)
 {
     const int cores = machine_cores(rounds->session->machine);
-    enum rounds_end end = ROUNDS_DONE;
-    for (size_t i = 0; end == ROUNDS_DONE && i < rounds->count; i++) {
+    enum session_end end = SESSION_DONE;
+    for (size_t i = 0; end == SESSION_DONE && i < rounds->count; i++) {
         struct cell *cell = &rounds->cells[i];
         struct protocol_request r = *base;
         if (cell->done || cell->check)
@@ -204,9 +204,9 @@ enum rounds_end rounds_judge(struct rounds *rounds, const struct protocol_reques
                                                         : CHECK_FULL;
         rounds_say(rounds, cell, "checking");
         struct launch launch = launch_check(rounds, &r, &group);
-        end = launch.interrupted                        ? ROUNDS_INTERRUPTED
-              : apply_verdicts(rounds, &group, &launch) ? ROUNDS_DONE
-                                                        : ROUNDS_STOPPED;
+        end = launch.interrupted                        ? SESSION_INTERRUPTED
+              : apply_verdicts(rounds, &group, &launch) ? SESSION_DONE
+                                                        : SESSION_STOPPED;
         launch_free(&launch);
     }
     return end;

@@ -45,7 +45,7 @@ double rounds_deadline(const struct rounds *rounds, const struct protocol_reques
 
 /* Adds the times in a worker's answer to those of the session; without an answer, all of the launch to what it
  * was for. */
-static void note_work(struct session_time *time, enum protocol_action action,
+static void note_work(struct record_time *time, enum protocol_action action,
                       const struct launch *launch)
 {
     const struct {

@@ -15,7 +15,7 @@ static inline struct cell *rounds_cell(struct rounds *rounds, size_t index)
 }
 
 /* Chooses a core type of the BLAS library by timing, for each instruction set of the cells that call it. */
-enum rounds_end rounds_choose_cores(struct rounds *rounds, const struct protocol_request *base);
+enum session_end rounds_choose_cores(struct rounds *rounds, const struct protocol_request *base);
 
 /* The core type chosen for a cell; NULL: none. */
 static inline const char *rounds_core(const struct cell *cell)
@@ -38,11 +38,11 @@ void rounds_keep_log(struct cell *cell, const struct launch *launch);
 
 /* Checks every unfinished cell without a check, all thread counts of its variant together; ends those that
  * fail, and in `attnbench check` those that pass, too. */
-enum rounds_end rounds_judge(struct rounds *rounds, const struct protocol_request *base);
+enum session_end rounds_judge(struct rounds *rounds, const struct protocol_request *base);
 
 /* Launches cell number `index`, or the twin, again if the launch was disturbed, and keeps the record. */
-enum rounds_end rounds_turn(struct rounds *rounds, const struct protocol_request *base,
-                            size_t index, size_t round);
+enum session_end rounds_turn(struct rounds *rounds, const struct protocol_request *base,
+                             size_t index, size_t round);
 
 /* After a round: ends the cells that are finished; false if the journal cannot be written. */
 bool rounds_settle(struct rounds *rounds);

@@ -1,8 +1,7 @@
 /*
- * rounds_turn: one cell's turn in a round, and which cells have enough launches after it.
+ * rounds_turn: one cell's turn in a round.
  */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/clock.h"
 #include "results/launches.h"
@@ -51,8 +50,8 @@ static struct protocol_request request_for(struct rounds *rounds,
 }
 
 /* Adds a successful launch to its cell, or sets *again to have it repeated. */
-static enum rounds_end keep(struct rounds *rounds, struct cell *cell, const struct launch *launch,
-                            const struct launches_setting *setting, bool *again)
+static enum session_end keep(struct rounds *rounds, struct cell *cell, const struct launch *launch,
+                             const struct launches_setting *setting, bool *again)
 {
     json_t *record = launches_record(cell, launch->answer, setting);
     if (launch->log)
@@ -62,7 +61,7 @@ static enum rounds_end keep(struct rounds *rounds, struct cell *cell, const stru
     *again = give_way(rounds, cell, record, setting->repeat);
     if (!*again)
         json_array_append(cell->launches, record);
-    return rounds_record(rounds, record) ? ROUNDS_DONE : ROUNDS_STOPPED;
+    return rounds_record(rounds, record) ? SESSION_DONE : SESSION_STOPPED;
 }
 
 /* Ends the cell, or the one whose twin failed, and its variant on all thread counts; its check gets the
@@ -89,23 +88,23 @@ static bool lose(struct rounds *rounds, struct cell *cell, const struct launch *
     return rounds_finish(rounds, of) && rounds_spread(rounds);
 }
 
-enum rounds_end rounds_turn(struct rounds *rounds, const struct protocol_request *base,
-                            size_t index, size_t round)
+enum session_end rounds_turn(struct rounds *rounds, const struct protocol_request *base,
+                             size_t index, size_t round)
 {
     struct cell *cell = rounds_cell(rounds, index);
     const bool lost = index == rounds->count && rounds->cells[rounds->twin_of].done;
-    enum rounds_end end = ROUNDS_DONE;
+    enum session_end end = SESSION_DONE;
     bool again =
         !cell->done && !lost; /* another cell of its variant may have failed in this round */
     char what[32];
-    for (size_t repeat = 0; again && end == ROUNDS_DONE; repeat++) {
+    for (size_t repeat = 0; again && end == SESSION_DONE; repeat++) {
         const struct protocol_request r = request_for(rounds, base, index, round, repeat);
         snprintf(what, sizeof what, "launch %zu", round + 1);
         rounds_say(rounds, cell, what);
         struct launch launch = rounds_launch(rounds, &r, rounds_deadline(rounds, &r));
         if (launch.interrupted) {
             launch_free(&launch);
-            return ROUNDS_INTERRUPTED;
+            return SESSION_INTERRUPTED;
         }
         rounds_keep_log(cell, &launch);
         cell->cost_s = launch.wall_s;
@@ -114,72 +113,9 @@ enum rounds_end rounds_turn(struct rounds *rounds, const struct protocol_request
             const struct launches_setting setting = {round, repeat, r.shift, launch.wall_s};
             end = keep(rounds, cell, &launch, &setting, &again);
         } else {
-            end = lose(rounds, cell, &launch) ? ROUNDS_DONE : ROUNDS_STOPPED;
+            end = lose(rounds, cell, &launch) ? SESSION_DONE : SESSION_STOPPED;
         }
         launch_free(&launch);
     }
     return end;
-}
-
-/* ---- after a round ---------------------------------------------------------------------------- */
-
-#define DEFAULT_LAUNCHES 24
-
-/* The correlation of neighbouring launches of a cell, estimated from its own and from all cells of the
- * session so far, which ran on the same machine. */
-static struct stats_dependence dependence_of(const struct rounds *rounds, const struct cell *cell)
-{
-    const struct session *session = rounds->session;
-    struct stats_dependence own = {0}, all = {0};
-    launches_dependence(cell, &own);
-    for (size_t i = 0; i < session->cell_count; i++)
-        launches_dependence(&session->cells[i], &all);
-    if (rounds->twin.c)
-        launches_dependence(&rounds->twin, &all);
-    return stats_dependence_taken(own, all);
-}
-
-/* Whether the cell's partner under the other setting goes on; then this one does, too, so that launches stay
- * paired. */
-static bool partner_goes_on(const struct rounds *rounds, const struct cell *cell)
-{
-    for (size_t i = 0; i < rounds->count; i++)
-        if (cell_is_partner(&rounds->cells[i], cell) && !rounds->cells[i].done)
-            return rounds->cells[i].stop == STOP_NOT;
-    return false;
-}
-
-/* Ends the cells that have stopped. */
-static void end_stopped(struct rounds *rounds)
-{
-    for (size_t i = 0; i < rounds->count; i++) {
-        struct cell *cell = &rounds->cells[i];
-        if (!cell->done && cell->stop != STOP_NOT && !partner_goes_on(rounds, cell))
-            cell_end(cell, CELL_OK, "%s", "");
-    }
-}
-
-bool rounds_settle(struct rounds *rounds)
-{
-    const size_t asked = rounds->session->options->launches;
-    const size_t cap = asked ? asked : DEFAULT_LAUNCHES;
-    for (size_t i = 0; i < rounds->count; i++) {
-        struct cell *cell = &rounds->cells[i];
-        double *medians;
-        const struct stats_dependence known = dependence_of(rounds, cell);
-        if (!cell->row)
-            cell->dependence = stats_dependence_of(&known);
-        if (!cell->done) {
-            const size_t n = launches_medians(cell, &medians);
-            cell->stop = stop_decide(medians, n, cap, &known);
-            free(medians);
-        }
-    }
-    end_stopped(rounds);
-    for (size_t i = 0; i < rounds->count; i++) {
-        struct cell *cell = &rounds->cells[i];
-        if (cell->done && !rounds_finish(rounds, cell))
-            return false;
-    }
-    return true;
 }

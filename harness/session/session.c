@@ -17,19 +17,6 @@
 
 #define DRAWN_PROBLEMS 500 /* of a check without other cases */
 
-void session_cells_of(const struct session *session, size_t index, size_t *first, size_t *count)
-{
-    const struct problem_case *c = &session->cases.items[index];
-    *first = 0;
-    *count = 0;
-    while (*first < session->cell_count && session->cells[*first].c != c)
-        ++*first;
-    while (*first + *count < session->cell_count && session->cells[*first + *count].c == c)
-        ++*count;
-}
-
-/* ---- the session ----------------------------------------------------------------------------- */
-
 /* The suites that the session's cases are from; NULL: it has problems alone. */
 static const char *suites_of(const struct options *o)
 {
@@ -88,10 +75,10 @@ int session_plan(struct session *session, const struct options *options, char *m
     session->machine = machine_open(NULL, message, message_size);
     if (!session->machine)
         return EXIT_ENVIRONMENT;
-    if (!session_set(session, message, message_size) ||
-        !session_count(session, message, message_size) ||
+    if (!session_settings(session, message, message_size) ||
+        !session_threads(session, message, message_size) ||
         !plan_cases(session, message, message_size) ||
-        !session_list(session, message, message_size))
+        !session_cells(session, message, message_size))
         return alloc_failed() ? EXIT_ENVIRONMENT : EXIT_USAGE;
     session->limited = options->seconds > 0 || !options->launches;
     session->seconds =

@@ -45,10 +45,10 @@ struct session {
  * another code and fills message. */
 int session_plan(struct session *session, const struct options *options, char *message,
                  size_t message_size);
-/* Steps of session_plan(): read the settings; read --threads; list the cells. */
-bool session_set(struct session *session, char *message, size_t message_size);
-bool session_count(struct session *session, char *message, size_t message_size);
-bool session_list(struct session *session, char *message, size_t message_size);
+/* Steps of session_plan(), each in a file of its name. */
+bool session_settings(struct session *session, char *message, size_t message_size);
+bool session_threads(struct session *session, char *message, size_t message_size);
+bool session_cells(struct session *session, char *message, size_t message_size);
 void session_free(struct session *session);
 
 /* Whether the case was drawn at random. */
@@ -64,18 +64,7 @@ void session_cells_of(const struct session *session, size_t index, size_t *first
 /* A memory file with the machine's topology, so that workers need not discover it; -1: there is none. */
 int session_topology(const struct session *session);
 
-/* Where a session's time went; the rest is the harness's overhead. */
-struct session_time {
-    double preparing_s; /* operands, references, kernels' one-off work */
-    double checking_s;
-    double timing_s;  /* warming up and sampling; steps of an experiment */
-    double probing_s; /* measuring ceilings */
-};
-
-/* The sum of these times. */
-double session_worked(const struct session_time *time);
-
-/* How the launches of a case, or a session, ended; ROUNDS_STOPPED: the journal cannot be written. */
-enum rounds_end { ROUNDS_DONE, ROUNDS_INTERRUPTED, ROUNDS_STOPPED };
+/* How the launches of a case, or a session, ended; SESSION_STOPPED: the journal cannot be written. */
+enum session_end { SESSION_DONE, SESSION_INTERRUPTED, SESSION_STOPPED };
 
 #endif

@@ -162,7 +162,7 @@ static void add_refused(struct session *session, const struct problem_case *c)
     }
 }
 
-bool session_list(struct session *session, char *message, size_t message_size)
+bool session_cells(struct session *session, char *message, size_t message_size)
 {
     struct selected kernels[SELECT_MAX];
     size_t count;
@@ -185,4 +185,15 @@ bool session_list(struct session *session, char *message, size_t message_size)
     if (!session->cells)
         snprintf(message, message_size, "out of memory");
     return session->cells;
+}
+
+void session_cells_of(const struct session *session, size_t index, size_t *first, size_t *count)
+{
+    const struct problem_case *c = &session->cases.items[index];
+    *first = 0;
+    *count = 0;
+    while (*first < session->cell_count && session->cells[*first].c != c)
+        ++*first;
+    while (*first + *count < session->cell_count && session->cells[*first + *count].c == c)
+        ++*count;
 }

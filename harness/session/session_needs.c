@@ -167,7 +167,7 @@ struct session_needs session_needs(const struct session *session)
 
 /* ---- sharing the time ------------------------------------------------------------------------ */
 
-double share_level(double *needs, size_t count, double total)
+double session_share_level(double *needs, size_t count, double total)
 {
     double level = 0;
     stats_sort(needs, count);
@@ -187,7 +187,7 @@ double session_share(const struct session *session, size_t first, size_t count, 
     for (size_t i = first; needs && i < session->cell_count; i++)
         if (!session->cells[i].done)
             all += needs[live++] = cell_need(&session->cells[i]);
-    const double level = share_level(needs, live, left);
+    const double level = session_share_level(needs, live, left);
     free(needs);
     for (size_t i = first; i < first + count; i++)
         if (!session->cells[i].done)

@@ -45,7 +45,7 @@ double session_cell_bytes(const struct cell *cell);
  * use up `total`.  If all needs can be met, what is left for the largest after all others.  Sorts the needs.
  * 0 if there are none.
  */
-double share_level(double *needs, size_t count, double total);
+double session_share_level(double *needs, size_t count, double total);
 
 /* Seconds for `count` cells from number `first` on, out of `left` seconds for them and all later cells.  Each
  * cell gets what an interval needs, or its max-min fair share if time is too short; remaining time is divided
