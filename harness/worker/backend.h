@@ -69,7 +69,7 @@ extern const struct backend in_process_backend;
  * clock (program_clock.h).  One at a time. */
 extern const struct backend in_program_backend;
 
-/* ---- ceilings measured beside the samples of a launch (launch_ceilings.c) -------------------- */
+/* ---- ceilings measured beside the samples of a launch (worker_launch_ceilings.c) ------------- */
 
 #define LAUNCH_CEILINGS_S 0.004 /* seconds for each */
 

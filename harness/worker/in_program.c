@@ -97,7 +97,7 @@ static const struct attn_kernel *open_program(struct worker *worker, char *why, 
     const struct protocol_request *r = &worker->request;
     char wrong[128] = "";
     enum cell_state state;
-    json_t *kernels = program_copy_describe(r, &state, why, why_size);
+    json_t *kernels = program_request_describe(r, &state, why, why_size);
     if (!kernels)
         return NULL;
     const json_t *kernel = find(kernels, r->kernel, r->isa);
@@ -128,7 +128,7 @@ static const struct attn_kernel *open_program(struct worker *worker, char *why, 
 
 static bool describe(struct worker *worker, enum cell_state *state, char *why, size_t why_size)
 {
-    json_t *kernels = program_copy_describe(&worker->request, state, why, why_size);
+    json_t *kernels = program_request_describe(&worker->request, state, why, why_size);
     if (kernels)
         json_object_set_new(worker->answer, "kernels", kernels);
     return kernels;

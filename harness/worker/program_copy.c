@@ -61,7 +61,7 @@ static void start_copy(struct worker *worker, struct program_copy *copy, int thr
         worker_abandon(worker, CELL_SKIPPED, "%s", why);
     const int file = exchange_file(copy->file);
     const struct process_spec spec = {.program = r->plugin,
-                                      .arguments = program_arguments(r),
+                                      .arguments = program_request_arguments(r),
                                       .environment = environment.variables,
                                       .files = &file,
                                       .file_count = 1,
@@ -139,8 +139,8 @@ static void prepare(struct worker *worker, struct program_copy *copy,
         worker_abandon(worker, CELL_SKIPPED, "%s", message);
     const double start = clock_now();
     json_t *answer =
-        program_demand(worker, copy, program_request_prepare(r, copy, problem, text, sets),
-                       PREPARE_S, copy->refusal, sizeof copy->refusal);
+        program_request_demand(worker, copy, program_request_prepare(r, copy, problem, text, sets),
+                               PREPARE_S, copy->refusal, sizeof copy->refusal);
     copy->prepare_s = clock_now() - start;
     snprintf(copy->library, sizeof copy->library, "%s", text_at(answer, "library"));
     const bool right = !answer || runs_as_asked(copy, answer, message, sizeof message);
@@ -183,7 +183,8 @@ void program_copy_execute(struct worker *worker, struct program_copy *copy, size
 {
     json_t *request = call(copy, "execute");
     json_object_set_new(request, "set", json_integer((json_int_t)slot));
-    json_decref(program_demand(worker, copy, request, worker_call_deadline(worker, 1), NULL, 0));
+    json_decref(
+        program_request_demand(worker, copy, request, worker_call_deadline(worker, 1), NULL, 0));
 }
 
 struct program_time program_copy_measure(struct worker *worker, struct program_copy *copy,
@@ -194,8 +195,8 @@ struct program_time program_copy_measure(struct worker *worker, struct program_c
     json_object_set_new(request, "calls", json_integer((json_int_t)calls));
     json_object_set_new(request, "first", json_integer((json_int_t)first));
     const double start = clock_now();
-    json_t *answer =
-        program_demand(worker, copy, request, worker_call_deadline(worker, (double)calls), NULL, 0);
+    json_t *answer = program_request_demand(worker, copy, request,
+                                            worker_call_deadline(worker, (double)calls), NULL, 0);
     time.wall_s = clock_now() - start;
     const json_t *seconds = json_object_get(answer, "seconds");
     time.program_s = json_is_number(seconds) ? json_number_value(seconds) : -1;
@@ -238,7 +239,7 @@ struct program_ceilings program_copy_ceilings(struct worker *worker, struct prog
     json_object_set_new(request, "seconds", json_real(seconds));
     json_object_set_new(request, "bytes", json_real(bytes));
     json_t *answer =
-        program_demand(worker, copy, request, worker_call_deadline(worker, 0), NULL, 0);
+        program_request_demand(worker, copy, request, worker_call_deadline(worker, 0), NULL, 0);
     ceilings.fma_gflops = rate_of(worker, answer, "fma_gflops");
     if (bytes > 0) {
         ceilings.fma_host_gflops = rate_of(worker, answer, "fma_host_gflops");

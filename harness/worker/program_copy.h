@@ -1,6 +1,6 @@
 /*
  * program_copy: running copies of a program that computes a kernel, one for each number of threads, and
- * requests to them (docs/protocol.md, program_request.c); for program*.c only.
+ * requests to them (docs/protocol.md); for program*.c and in_program.c only.
  *
  * A copy keeps its number of threads, because many libraries cannot change it.  A failure of the program ends
  * the launch (worker_abandon()), because a kernel's execute cannot fail.
@@ -43,6 +43,8 @@ struct program_copy {
     unsigned long used;           /* grows with each use: the smallest is replaced first */
 };
 
+/* ---- requests (program_request.c) -------------------------------------------------------------- */
+
 /* {"protocol":1, "action":...}, to which the caller adds the rest; and the request to bind a copy to a problem,
  * whose text is given, with so many sets of operands. */
 json_t *program_request_plain(const char *action);
@@ -60,6 +62,21 @@ struct program_environment {
 void program_request_environment(const struct program_copy *copy, bool bound,
                                  struct program_environment *e);
 
+/* The arguments of a request's program, ended by NULL; valid until the next call. */
+const char *const *program_request_arguments(const struct protocol_request *request);
+
+/* Sends a request, which is freed, to a copy and returns its answer.  A state other than "ok" ends the
+ * launch, but "unsupported" returns NULL with the reason in `refusal` if that is not NULL. */
+json_t *program_request_demand(struct worker *worker, struct program_copy *copy, json_t *request,
+                               double deadline_s, char *refusal, size_t refusal_size);
+
+/* Starts a program and asks for its kernels: "kernels" of its answer, a new reference; NULL fills why and
+ * state. */
+json_t *program_request_describe(const struct protocol_request *request, enum cell_state *state,
+                                 char *why, size_t why_size);
+
+/* ---- additional numbers (program_extras.c) ------------------------------------------------------ */
+
 /* Adds the numbers in "extra" of an answer to a request of so many calls.  Returns the name of one that is no
  * number or one too many; NULL: all were added. */
 const char *program_extras_add(struct program_extras *extras, json_t *extra, double calls);
@@ -67,18 +84,7 @@ const char *program_extras_add(struct program_extras *extras, json_t *extra, dou
 /* An object with each number's mean over calls; NULL if there are none. */
 json_t *program_extras_means(const struct program_extras *extras);
 
-/* The arguments of a request's program, ended by NULL; valid until the next call. */
-const char *const *program_arguments(const struct protocol_request *request);
-
-/* Sends a request, which is freed, to a copy and returns its answer.  A state other than "ok" ends the
- * launch, but "unsupported" returns NULL with the reason in `refusal` if that is not NULL. */
-json_t *program_demand(struct worker *worker, struct program_copy *copy, json_t *request,
-                       double deadline_s, char *refusal, size_t refusal_size);
-
-/* Starts a program and asks for its kernels: "kernels" of its answer, a new reference; NULL fills why and
- * state. */
-json_t *program_copy_describe(const struct protocol_request *request, enum cell_state *state,
-                              char *why, size_t why_size);
+/* ---- copies (program_copy.c) -------------------------------------------------------------------- */
 
 /* The copy with so many threads, bound to the problem, with room for these operands, or for the largest that
  * a check makes if `tensors` is NULL.  copy->refusal tells whether it computes the problem. */

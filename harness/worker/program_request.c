@@ -9,7 +9,6 @@
 
 #include "base/number.h"
 #include "base/refuse.h"
-#include "base/scan.h"
 #include "base/shell_words.h"
 #include "problem/capabilities.h"
 
@@ -107,8 +106,8 @@ static json_t *ask(struct process *process, json_t *request, double deadline_s,
     return end == PROCESS_ANSWERED ? parse_answer(line, state, why, why_size) : NULL;
 }
 
-json_t *program_demand(struct worker *worker, struct program_copy *copy, json_t *request,
-                       double deadline_s, char *refusal, size_t refusal_size)
+json_t *program_request_demand(struct worker *worker, struct program_copy *copy, json_t *request,
+                               double deadline_s, char *refusal, size_t refusal_size)
 {
     char why[320];
     enum cell_state state;
@@ -129,17 +128,17 @@ json_t *program_demand(struct worker *worker, struct program_copy *copy, json_t 
     worker_give_up(worker, state, "the program says: %s", why);
 }
 
-const char *const *program_arguments(const struct protocol_request *r)
+const char *const *program_request_arguments(const struct protocol_request *r)
 {
     static struct shell_words words;
     return shell_words_split(r->arguments, &words) ? words.word : NULL;
 }
 
-json_t *program_copy_describe(const struct protocol_request *request, enum cell_state *state,
-                              char *why, size_t why_size)
+json_t *program_request_describe(const struct protocol_request *request, enum cell_state *state,
+                                 char *why, size_t why_size)
 {
     const struct process_spec spec = {.program = request->plugin,
-                                      .arguments = program_arguments(request)};
+                                      .arguments = program_request_arguments(request)};
     struct process *process = process_open(&spec);
     char reason[320] = "describes no kernels";
     json_t *answer =
@@ -183,45 +182,4 @@ void program_request_environment(const struct program_copy *copy, bool bound,
     e->variables[n++] = bound ? e->places : "OMP_PLACES";
     e->variables[n++] = bound ? "OMP_PROC_BIND=true" : "OMP_PROC_BIND=false";
     e->variables[n] = NULL;
-}
-
-/* ---- additional numbers: sums by name -------------------------------------------------------- */
-
-/* Finds or adds the number of that name; NULL: there are too many. */
-static struct program_extra *named(struct program_extras *extras, const char *name)
-{
-    size_t n = 0;
-    while (n < extras->count && strcmp(extras->item[n].name, name) != 0)
-        n++;
-    if (n == PROGRAM_EXTRAS)
-        return NULL;
-    if (n == extras->count) {
-        extras->item[extras->count++] = (struct program_extra){.calls = 0};
-        snprintf(extras->item[n].name, PROGRAM_NAME, "%s", name);
-    }
-    return &extras->item[n];
-}
-
-const char *program_extras_add(struct program_extras *extras, json_t *extra, double calls)
-{
-    const char *name;
-    json_t *value;
-    json_object_foreach (extra, name, value) {
-        struct program_extra *of =
-            scan_is_name(name, PROGRAM_NAME - 1) ? named(extras, name) : NULL;
-        if (!of || !json_is_number(value))
-            return name;
-        of->sum += calls * json_number_value(value);
-        of->calls += calls;
-    }
-    return NULL;
-}
-
-json_t *program_extras_means(const struct program_extras *extras)
-{
-    json_t *means = extras->count ? json_object() : NULL;
-    for (size_t n = 0; n < extras->count; n++)
-        json_object_set_new(means, extras->item[n].name,
-                            number_json(extras->item[n].sum / extras->item[n].calls));
-    return means;
 }

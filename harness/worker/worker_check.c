@@ -9,7 +9,7 @@
 #include "problem/tensors.h"
 #include "worker.h"
 #include "backend.h"
-#include "plan.h"
+#include "worker_plan.h"
 #include "base/number.h"
 
 /* Runs the kernel once on the case's own input and stores O for the parent to compare. */

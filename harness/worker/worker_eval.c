@@ -11,7 +11,7 @@
 #include "problem/tensors.h"
 #include "system/aftermath.h"
 #include "worker.h"
-#include "plan.h"
+#include "worker_plan.h"
 
 /* ---- output ---------------------------------------------------------------------------------- */
 

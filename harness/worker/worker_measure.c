@@ -13,7 +13,7 @@
 #include "base/number.h"
 #include "worker.h"
 #include "backend.h"
-#include "plan.h"
+#include "worker_plan.h"
 
 /* Seconds of the multiply-add probe beside the samples: short enough to run at the kernel's clock frequency.
  * Loads between AVX-512 multiply-adds lower it by up to 15 % on Intel's cores, and it recovers 2 to 4 ms

@@ -1,8 +1,8 @@
 /*
- * plan: a kernel's plan and workspace, and where a launch's memory lies.
+ * worker_plan: a kernel's plan and workspace, and where a launch's memory lies.
  */
-#ifndef HARNESS_WORKER_PLAN_H
-#define HARNESS_WORKER_PLAN_H
+#ifndef HARNESS_WORKER_WORKER_PLAN_H
+#define HARNESS_WORKER_WORKER_PLAN_H
 
 #include "worker.h"
 #include "problem/tensors.h"

@@ -1,6 +1,6 @@
 /*
- * launch_ceilings: measures the rates of multiply-adds and of reads during a launch, and again if they seem
- * too low.
+ * worker_launch_ceilings: measures the rates of multiply-adds and of reads during a launch, and again if they
+ * seem too low.
  */
 #include "backend.h"
 

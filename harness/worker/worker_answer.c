@@ -1,5 +1,5 @@
 /*
- * answer: sets states and reasons, and abandons actions.
+ * worker_answer: sets states and reasons, and abandons actions.
  */
 #include "worker.h"
 

@@ -1,5 +1,5 @@
 /*
- * machine_ceilings: bandwidths and arithmetic rates, for `attnbench machine`.
+ * worker_ceilings: bandwidths and arithmetic rates, for `attnbench machine`.
  */
 #include <math.h>
 

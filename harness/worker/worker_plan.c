@@ -1,7 +1,7 @@
 /*
- * plan: makes plans and workspaces, and places memory.
+ * worker_plan: makes plans and workspaces, and places memory.
  */
-#include "plan.h"
+#include "worker_plan.h"
 
 #include <stdio.h>
 #include <stdlib.h>
