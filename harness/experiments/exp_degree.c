@@ -103,12 +103,12 @@ static double row_error(const struct row *row, size_t degree, const float *c, en
         const double p = exp2((double)row->x[j]), v = (double)row->v[j];
         const float power = exp_degree_power(degree, c, row->x[j]);
         sum += (double)power;
-        o += (double)(dtype == ATTN_BF16 ? kernel_round(power, dtype) : power) * v;
+        o += (double)(dtype == ATTN_BF16 ? kernel_call_round(power, dtype) : power) * v;
         exact_sum += p;
         exact_o += p * v;
     }
     *exact = exact_o / exact_sum;
-    return (double)kernel_round((float)(o / sum), dtype) - *exact;
+    return (double)kernel_call_round((float)(o / sum), dtype) - *exact;
 }
 
 /* Draws random values, and random logits minus their maximum, as exponents of 2. */
@@ -121,7 +121,7 @@ static void draw(const struct row *row, uint64_t key, size_t index, enum attn_dt
         m = fmaxf(m, row->x[j]);
     for (size_t j = 0; j < row->n; j++) {
         row->x[j] = (row->x[j] - m) * LOG2_E;
-        row->v[j] = kernel_round(row->v[j], dtype);
+        row->v[j] = kernel_call_round(row->v[j], dtype);
     }
 }
 

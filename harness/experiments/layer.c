@@ -5,6 +5,7 @@
 
 #include "experiment.h"
 #include "experiments/shared/kernel_call.h"
+#include "experiments/shared/layer_call.h"
 #include "experiments/shared/layer_file.h"
 #include "results/report.h"
 

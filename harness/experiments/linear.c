@@ -8,8 +8,8 @@
 
 #include "base/random.h"
 #include "experiment.h"
-#include "experiments/shared/dots.h"
-#include "experiments/shared/kernel_call.h"
+#include "experiments/shared/distribution.h"
+#include "experiments/shared/layer_call.h"
 #include "experiments/shared/mt19937.h"
 #include "parts.h"
 #include "results/report.h"
@@ -130,7 +130,7 @@ static void compare_loops(struct comparison *c)
 static bool compare_layers(struct comparison *c, struct experiment_work *work)
 {
     const size_t d = c->shape.d_in, heads = d % HEAD ? 1 : d / HEAD;
-    const struct attn_self_attention layer = layer_shape(TOKENS, d, heads, d / heads);
+    const struct attn_self_attention layer = layer_call_shape(TOKENS, d, heads, d / heads);
     struct attn_self_attention_tensors t = {
         .size = sizeof t, .x = c->x, .wq = c->w[0], .wk = c->w[1], .wv = c->w[2], .y = c->y[0]};
     struct layer_call call;

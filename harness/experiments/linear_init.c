@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "experiments/shared/dots.h"
+#include "experiments/shared/distribution.h"
 #include "experiments/shared/kernel_call.h"
 #include "experiments/shared/mt19937.h"
 #include "experiments/shared/softmax_facts.h"
@@ -26,7 +26,7 @@ static void add_row(struct seen *seen, const float *q, const float *k, size_t i,
 {
     double x[SENTENCE], p[SENTENCE], sum = 0, squares = 0;
     for (size_t j = 0; j < SENTENCE; j++) {
-        x[j] = kernel_dot(q + i * d, k + j * d, d) / sqrt((double)d);
+        x[j] = kernel_call_dot(q + i * d, k + j * d, d) / sqrt((double)d);
         sum += x[j];
     }
     for (size_t j = 0; j < SENTENCE; j++)

@@ -48,11 +48,11 @@ static void plain_softmax(const float *x, enum attn_dtype dtype, bool safe, doub
     for (int j = 0; safe && j < KEYS; j++)
         m = j == 0 || x[j] > m ? x[j] : m;
     for (int j = 0; j < KEYS; j++) {
-        e[j] = kernel_round(expf(kernel_round(x[j] - m, dtype)), dtype);
-        sum = kernel_round(sum + e[j], dtype);
+        e[j] = kernel_call_round(expf(kernel_call_round(x[j] - m, dtype)), dtype);
+        sum = kernel_call_round(sum + e[j], dtype);
     }
     for (int j = 0; j < KEYS; j++)
-        p[j] = (double)kernel_round(e[j] / sum, dtype);
+        p[j] = (double)kernel_call_round(e[j] / sum, dtype);
 }
 
 /* One softmax under test. */
@@ -75,7 +75,7 @@ static float representable(float x, enum attn_dtype dtype, float *k)
 {
     *k = x > half_range(dtype) ? x / half_range(dtype) : 1;
     *k = exp2f(ceilf(log2f(*k)));
-    return kernel_round(x / *k, dtype) * *k;
+    return kernel_call_round(x / *k, dtype) * *k;
 }
 
 static bool weights(struct trial *t, float x, double *p)
@@ -93,14 +93,14 @@ static bool weights(struct trial *t, float x, double *p)
         plain_softmax(logits, t->dtype, strcmp(t->by, SAFE) == 0, p);
         return true;
     }
-    const struct weights_head head = {.q = &q,
-                                      .k = keys,
-                                      .rows = 1,
-                                      .keys = KEYS,
-                                      .dim = 1,
-                                      .stride = 1,
-                                      .scale = 1,
-                                      .dtype = t->dtype};
+    const struct kernel_weights_head head = {.q = &q,
+                                             .k = keys,
+                                             .rows = 1,
+                                             .keys = KEYS,
+                                             .dim = 1,
+                                             .stride = 1,
+                                             .scale = 1,
+                                             .dtype = t->dtype};
     return kernel_weights(t->by, &head, p, t->work);
 }
 

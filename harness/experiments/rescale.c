@@ -40,7 +40,7 @@ static void plan(const json_t *asked, json_t *steps)
     json_t *base = json_pack("{s:s}", "part", "count");
     experiment_pick(base, asked, "s rows blocks thresholds seed");
     experiment_steps(steps, json_copy(base), asked, "input=inputs", NULL);
-    real_steps(steps, base);
+    layer_heads_steps(steps, base);
 }
 
 /* ---- counting -------------------------------------------------------------------------------- */
@@ -91,7 +91,7 @@ struct logits {
 static bool real_logits(const json_t *s, struct logits *l, struct experiment_work *work)
 {
     struct layer_heads layer;
-    if (!real_open(&layer, s, work))
+    if (!layer_heads_open_step(&layer, s, work))
         return false;
     l->rows = layer.heads * layer.len;
     l->keys = layer.len;
@@ -99,7 +99,7 @@ static bool real_logits(const json_t *s, struct logits *l, struct experiment_wor
     for (size_t r = 0; l->x && r < l->rows; r++)
         for (size_t j = 0; j < l->keys; j++) {
             const float *k = layer.k + (r / layer.len * layer.len + j) * layer.dim;
-            l->x[r * l->keys + j] = (float)(kernel_dot(layer.q + r * layer.dim, k, layer.dim) /
+            l->x[r * l->keys + j] = (float)(kernel_call_dot(layer.q + r * layer.dim, k, layer.dim) /
                                             sqrt((double)layer.dim));
         }
     return l->x;

@@ -32,12 +32,12 @@ static void plan(const json_t *asked, json_t *steps)
     json_t *base = json_pack("{s:s}", "part", "random");
     experiment_steps(steps, experiment_pick(base, asked, "keys rows seed"), asked,
                      "input=inputs d=d", NULL);
-    real_steps(steps, json_pack("{s:s}", "part", "real"));
+    layer_heads_steps(steps, json_pack("{s:s}", "part", "real"));
 }
 
 /* ---- one head at all scales ------------------------------------------------------------------ */
 
-static double median_gradient(const struct softmax_row *rows, size_t n, double *gradients)
+static double median_gradient(const struct softmax_facts_row *rows, size_t n, double *gradients)
 {
     for (size_t i = 0; i < n; i++)
         gradients[i] = rows[i].gradient;
@@ -46,10 +46,11 @@ static double median_gradient(const struct softmax_row *rows, size_t n, double *
 }
 
 /* Means over n rows at one scale; `root` is the median gradient at scale 1/sqrt(d). */
-static json_t *values_of(const struct softmax_row *rows, size_t n, double *gradients, double root)
+static json_t *values_of(const struct softmax_facts_row *rows, size_t n, double *gradients,
+                         double root)
 {
     const double count = (double)n, median = median_gradient(rows, n, gradients);
-    struct softmax_row sum = {0};
+    struct softmax_facts_row sum = {0};
     size_t dead = 0;
     for (size_t i = 0; i < n; i++) {
         sum.entropy += rows[i].entropy;
@@ -75,16 +76,16 @@ static bool head_rows(const struct softmax_head *head, json_t *params, json_t *r
                       struct experiment_work *work)
 {
     const size_t n = head->rows;
-    struct softmax_row *rows = experiment_alloc(work, n * SCALES_OF_D, sizeof *rows);
+    struct softmax_facts_row *rows = experiment_alloc(work, n * DOTS_SCALES, sizeof *rows);
     double *gradients = experiment_alloc(work, n, sizeof *gradients);
     bool right = rows && gradients;
-    for (size_t s = 0; right && s < SCALES_OF_D; s++)
-        right = softmax_rows(head, pow((double)head->d, scales_of_d[s].power), work->threads,
-                             rows + s * n);
-    const double root = right ? median_gradient(rows + SCALE_ROOT * n, n, gradients) : NAN;
-    for (size_t s = 0; right && s < SCALES_OF_D; s++) {
+    for (size_t s = 0; right && s < DOTS_SCALES; s++)
+        right = softmax_facts_rows(head, pow((double)head->d, dots_scales[s].power), work->threads,
+                                   rows + s * n);
+    const double root = right ? median_gradient(rows + DOTS_SCALE_ROOT * n, n, gradients) : NAN;
+    for (size_t s = 0; right && s < DOTS_SCALES; s++) {
         json_t *mine = json_copy(params);
-        json_object_set_new(mine, "scale", json_string(scales_of_d[s].name));
+        json_object_set_new(mine, "scale", json_string(dots_scales[s].name));
         experiment_add(result, mine, values_of(rows + s * n, n, gradients, root));
     }
     json_decref(params);
@@ -111,11 +112,11 @@ static bool compute(const json_t *s, json_t *result, struct experiment_work *wor
     struct layer_heads l;
     if (experiment_is(s, "part", "random"))
         return random_head(s, result, work);
-    bool right = real_open(&l, s, work);
+    bool right = layer_heads_open_step(&l, s, work);
     for (size_t h = 0; right && h < l.heads; h++) {
         const size_t at = h * l.len * l.dim;
         const struct softmax_head head = {l.q + at, l.k + at, l.len, l.len, l.dim};
-        right = head_rows(&head, real_params(s, &l, h, "keys"), result, work);
+        right = head_rows(&head, layer_heads_params(s, &l, h, "keys"), result, work);
     }
     return right;
 }

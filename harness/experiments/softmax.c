@@ -69,7 +69,7 @@ static bool weights_of(const char *by, const double *x, size_t n, double multipl
         scaled[j] = multiplier * x[j];
         k[j] = (float)x[j];
     }
-    const struct weights_head head = {
+    const struct kernel_weights_head head = {
         .q = &q, .k = k, .rows = 1, .keys = n, .dim = 1, .stride = 1, .scale = (float)multiplier};
     if (strcmp(by, "definition") != 0)
         return kernel_weights(by, &head, p, work);

@@ -69,7 +69,7 @@ static void plan(const json_t *asked, json_t *steps)
                                         input, "trials", (json_int_t)(normal ? trials : fewer),
                                         "seed", seed, "d", json_object_get(asked, "d")));
     }
-    real_steps(steps, json_pack("{s:s}", "part", "real"));
+    layer_heads_steps(steps, json_pack("{s:s}", "part", "real"));
     experiment_steps(steps,
                      json_pack("{s:s, s:s, s:i, s:O, s:O}", "part", "kernels", "input", "normal",
                                "trials", KERNEL_TRIALS, "seed", seed, "d",
@@ -154,12 +154,12 @@ static void kernel_row(const json_t *s, size_t d, size_t scale, struct kernel_ca
     for (size_t b = 0; b < call->plan.problem.batch; b++)
         moments_add(&m, (double)*(const float *)attn_row(&call->set.tensors.lse, b, 0, 0));
     const struct variance v = moments_variance(&m);
-    const double theory = (double)d * pow((double)d, 2 * scales_of_d[scale].power);
+    const double theory = (double)d * pow((double)d, 2 * dots_scales[scale].power);
     json_t *values = experiment_values((struct experiment_value[]){
         {"mean", v.mean}, {"variance", v.variance}, {"theory", theory}, {0}});
     json_object_set_new(values, "ci95", experiment_range(v.lo, v.hi));
     json_object_set_new(params, "isa", json_string(attn_isa_name(call->plan.kernel->isa)));
-    json_object_set_new(params, "scale", json_string(scales_of_d[scale].name));
+    json_object_set_new(params, "scale", json_string(dots_scales[scale].name));
     experiment_add(rows, params, values);
 }
 
@@ -178,8 +178,8 @@ static bool kernel_rows(const json_t *s, size_t d, json_t *rows, struct experime
     if (!kernel || !kernel_call_case(&call, kernel, &c, work->threads, work))
         return false;
     bool right = true;
-    for (size_t i = 0; right && i < SCALES_OF_D; i++)
-        if ((right = kernel_call_scale(&call, (float)pow((double)d, scales_of_d[i].power), work)))
+    for (size_t i = 0; right && i < DOTS_SCALES; i++)
+        if ((right = kernel_call_scale(&call, (float)pow((double)d, dots_scales[i].power), work)))
             kernel_row(s, d, i, &call, rows);
     kernel_call_close(&call);
     return right;

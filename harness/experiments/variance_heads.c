@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "experiments/shared/layer_heads.h"
-#include "experiments/shared/dots.h"
+#include "experiments/shared/moments.h"
 #include "parts.h"
 
 /* A head's q and k, and scratch: for each token the sums of x and x^2 over logits x of its row and column. */
@@ -32,7 +32,7 @@ static double jackknife(const struct head *h, double *half)
         h->sum[i] = h->square[i] = 0;
     for (size_t i = 0; i < h->tokens; i++)
         for (size_t j = 0; j < h->tokens; j++) {
-            const double x = kernel_dot(h->q + i * h->d, h->k + j * h->d, h->d);
+            const double x = kernel_call_dot(h->q + i * h->d, h->k + j * h->d, h->d);
             sum += x;
             square += x * x;
             h->sum[i] += x;
@@ -78,7 +78,8 @@ bool variance_heads(const json_t *s, json_t *rows, struct experiment_work *work)
 {
     struct layer_heads l;
     double *scratch, half;
-    if (!real_open(&l, s, work) || !(scratch = experiment_alloc(work, 2 * l.len, sizeof *scratch)))
+    if (!layer_heads_open_step(&l, s, work) ||
+        !(scratch = experiment_alloc(work, 2 * l.len, sizeof *scratch)))
         return false;
     for (size_t h = 0; h < l.heads; h++) {
         const size_t at = h * l.len * l.dim;
@@ -94,7 +95,7 @@ bool variance_heads(const json_t *s, json_t *rows, struct experiment_work *work)
         });
         json_object_set_new(values, "ci95", experiment_range(lo, hi));
         json_object_set_new(values, "scaled_ci95", experiment_range(lo / d, hi / d));
-        experiment_add(rows, real_params(s, &l, h, "tokens"), values);
+        experiment_add(rows, layer_heads_params(s, &l, h, "tokens"), values);
     }
     return true;
 }

@@ -50,7 +50,7 @@ static bool plan_trained(json_t *steps, const json_t *asked, char *message, size
                  "--trained names no layer; --parts sentence leaves them out");
         return false;
     }
-    for (const struct real_name *layer = real_layers; all && layer->file; layer++)
+    for (const struct layer_heads_name *layer = layer_heads_real; all && layer->file; layer++)
         add_trained(steps, asked, layer->file, layer->prefix);
     while (!all && piece_next(&rest, &item)) {
         char name[WORDS_NAME], file[WORDS_NAME], prefix[WORDS_NAME];

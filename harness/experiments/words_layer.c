@@ -9,7 +9,7 @@
 
 #include "base/printable.h"
 #include "base/random.h"
-#include "experiments/shared/kernel_call.h"
+#include "experiments/shared/layer_call.h"
 #include "experiments/shared/layer_file.h"
 #include "problem/cases.h"
 #include "problem/safetensors.h"
@@ -125,7 +125,7 @@ bool words_open_sentence(struct words_layer *layer, const json_t *step,
     for (size_t i = 0; i < len; i++)
         random_normal(x + i * d_in, d_in, random_key(seed, STREAM),
                       first_of(layer->tokens, i) * d_in);
-    const struct attn_self_attention l = layer_shape(len, d_in, heads, dim);
+    const struct attn_self_attention l = layer_call_shape(len, d_in, heads, dim);
     const struct attn_self_attention_tensors t = {
         .size = sizeof t, .x = x, .wq = w[0], .wk = w[1], .wv = w[2]};
     return project(layer, &l, &t, work);

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "experiments/shared/kernel_call.h"
+#include "experiments/shared/definition.h"
 #include "experiments/shared/kernel_weights.h"
 #include "experiments/shared/layer_file.h"
 #include "experiments/shared/looks.h"
@@ -98,7 +99,7 @@ static void add_tokens(const struct writer *w)
 
 /* Buffers of a head: scores, p and q are (len, len), o is (len, v_dim). */
 struct head {
-    struct weights_head of;
+    struct kernel_weights_head of;
     const float *v, *known; /* known: the file's output, or NULL */
     double *scores, *p, *q, *o;
     double unscaled_in_use; /* keys, by the weights of unscaled scores */
@@ -109,7 +110,7 @@ struct head {
  * 4) u of x, the sum of their magnitudes.  A weight's relative error is twice that, plus 8 u for its
  * exponential and u for each term of its sum (kernels/reference.c derives every check's bound so).
  */
-static double tolerance(const struct weights_head *of)
+static double tolerance(const struct kernel_weights_head *of)
 {
     double largest = 0;
     for (size_t i = 0; i < of->rows; i++)

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "experiments/shared/kernel_call.h"
+#include "experiments/shared/layer_call.h"
+#include "experiments/shared/definition.h"
 #include "experiments/shared/kernel_weights.h"
 #include "experiments/shared/mt19937.h"
 #include "experiments/shared/softmax_facts.h"
@@ -83,7 +85,7 @@ static void add_floats(const struct worked_rows *w, const struct seeded *e, cons
 
 /* Adds Q, K and V, scores, scaled scores, weights and output by the definition. */
 static void add_definition(const struct worked_rows *w, const struct seeded *e,
-                           const struct weights_head *head, const float *v)
+                           const struct kernel_weights_head *head, const float *v)
 {
     const float *const projected[] = {head->q, head->k, v};
     double scores[MOST_ELEMENTS] = {0}, scaled[MOST_ELEMENTS] = {0}, p[MOST_ELEMENTS],
@@ -105,7 +107,7 @@ static void add_definition(const struct worked_rows *w, const struct seeded *e,
 static bool add_kernel(const struct worked_rows *w, const struct seeded *e, const char *kernel,
                        bool first)
 {
-    const struct attn_self_attention layer = layer_shape(e->len, e->d_in, 1, e->d_out);
+    const struct attn_self_attention layer = layer_call_shape(e->len, e->d_in, 1, e->d_out);
     float y[MOST_ELEMENTS];
     double p[MOST_ELEMENTS];
     const struct attn_self_attention_tensors t = {
@@ -114,12 +116,12 @@ static bool add_kernel(const struct worked_rows *w, const struct seeded *e, cons
     if (!layer_call_open(&call, &layer, kernel, w->work))
         return false;
     attn_self_attention_execute(&call.plan, &t);
-    const struct weights_head head = {.q = call.plan.q,
-                                      .k = call.plan.k,
-                                      .rows = e->len,
-                                      .keys = e->len,
-                                      .dim = e->d_out,
-                                      .stride = e->d_out};
+    const struct kernel_weights_head head = {.q = call.plan.q,
+                                             .k = call.plan.k,
+                                             .rows = e->len,
+                                             .keys = e->len,
+                                             .dim = e->d_out,
+                                             .stride = e->d_out};
     if (first)
         add_definition(w, e, &head, call.plan.v);
     const bool right = kernel_weights(kernel, &head, p, w->work);
@@ -173,15 +175,15 @@ static bool causal_weights(const char *kernel, unsigned mask, const double *x, s
             added[i * n + j] = j > i ? -INFINITY : 0;
         }
     }
-    const struct weights_head head = {.q = q,
-                                      .k = k,
-                                      .rows = n,
-                                      .keys = n,
-                                      .dim = n,
-                                      .stride = n,
-                                      .scale = 1,
-                                      .mask = mask,
-                                      .added = added};
+    const struct kernel_weights_head head = {.q = q,
+                                             .k = k,
+                                             .rows = n,
+                                             .keys = n,
+                                             .dim = n,
+                                             .stride = n,
+                                             .scale = 1,
+                                             .mask = mask,
+                                             .added = added};
     return kernel_weights(kernel, &head, p, work);
 }
 

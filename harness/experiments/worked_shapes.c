@@ -7,6 +7,8 @@
 
 #include "base/random.h"
 #include "experiments/shared/kernel_call.h"
+#include "experiments/shared/layer_call.h"
+#include "experiments/shared/definition.h"
 #include "experiments/shared/kernel_weights.h"
 #include "experiments/shared/mt19937.h"
 #include "worked_examples.h"
@@ -105,7 +107,7 @@ static unsigned tokens_mask(const struct shape *s)
 static bool tokens_layer(struct tokens *t, const struct shape *s, bool normal, uint64_t seed,
                          const char *kernel, struct experiment_work *work)
 {
-    struct attn_self_attention layer = layer_shape(s->len, s->d_in, s->heads, s->d_out);
+    struct attn_self_attention layer = layer_call_shape(s->len, s->d_in, s->heads, s->d_out);
     layer.batch = s->batch;
     layer.v_dim = s->v_dim;
     layer.mask = tokens_mask(s);
@@ -170,8 +172,8 @@ static void judge_weights(const struct shape *s, const double *p, const double *
 }
 
 /* Compares outputs with those of the float64 weights p, and the first row with the first value. */
-static void judge_output(const struct shape *s, const struct weights_head *head, const double *p,
-                         const float *v, const double *o, struct worst *worst)
+static void judge_output(const struct shape *s, const struct kernel_weights_head *head,
+                         const double *p, const float *v, const double *o, struct worst *worst)
 {
     double exact[MOST_LEN * MOST_DIM];
     definition_output(head, p, v, s->heads * s->v_dim, s->v_dim, exact);
@@ -181,11 +183,11 @@ static void judge_output(const struct shape *s, const struct weights_head *head,
         worst->first = experiment_larger(worst->first, fabs(o[d] - (double)v[d]));
 }
 
-static struct weights_head head_of(const struct shape *s, const struct tokens *t, size_t b,
-                                   size_t h)
+static struct kernel_weights_head head_of(const struct shape *s, const struct tokens *t, size_t b,
+                                          size_t h)
 {
     const size_t at = b * s->len * s->heads * s->d_out + h * s->d_out;
-    return (struct weights_head){
+    return (struct kernel_weights_head){
         .q = t->q + at,
         .k = t->k + at,
         .rows = s->len,
@@ -202,10 +204,10 @@ static bool judge_head(const struct shape *s, const struct tokens *t, size_t b, 
                        const char *kernel, struct worst *worst, struct experiment_work *work)
 {
     double p[MOST_LEN * MOST_LEN], exact[MOST_LEN * MOST_LEN], o[MOST_LEN * MOST_DIM] = {0};
-    const struct weights_head head = head_of(s, t, b, h);
+    const struct kernel_weights_head head = head_of(s, t, b, h);
     const size_t row = s->heads * s->v_dim, at = b * s->len * row + h * s->v_dim;
     if (!kernel_weights(kernel, &head, p, work) ||
-        (!t->y && !kernel_values(kernel, &head, t->v + at, s->v_dim, o, work)))
+        (!t->y && !kernel_weights_values(kernel, &head, t->v + at, s->v_dim, o, work)))
         return false;
     for (size_t i = 0; t->y && i < s->len; i++)
         for (size_t d = 0; d < s->v_dim; d++)
@@ -253,7 +255,7 @@ static bool shape_kernel(const struct worked_rows *w, const json_t *step, const 
     else
         worst.rounding = tokens_draw(s, t, normal, seed);
     if (right && s->added && first) {
-        const struct weights_head head = head_of(s, t, 1, 0);
+        const struct kernel_weights_head head = head_of(s, t, 1, 0);
         definition_weights(&head, p);
         worked_add(w, "weights of sequence 1, head 0", "definition", p, s->len, s->len, NULL, 0, 4);
     }

@@ -1,12 +1,13 @@
 /*
- * softmax_facts and softmax_rows against matrices written out.
+ * softmax_facts and softmax_facts_rows against matrices written out.
  */
 #include "testing.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "experiments/shared/dots.h"
+#include "experiments/shared/distribution.h"
+#include "experiments/shared/moments.h"
 #include "experiments/shared/softmax_facts.h"
 #include "base/random.h"
 
@@ -125,9 +126,9 @@ TEST(gradients_are_those_of_the_matrix)
     distribution_draw(DISTRIBUTION_HEAVY, q, ROWS * DIM, 1, 0);
     distribution_draw(DISTRIBUTION_NORMAL, k, KEYS * DIM, 2, 0);
     const struct softmax_head head = {.q = q, .k = k, .rows = ROWS, .keys = KEYS, .d = DIM};
-    struct softmax_row one[ROWS], three[ROWS];
-    assert_true(softmax_rows(&head, 0.75, 1, one));
-    assert_true(softmax_rows(&head, 0.75, 3, three));
+    struct softmax_facts_row one[ROWS], three[ROWS];
+    assert_true(softmax_facts_rows(&head, 0.75, 1, one));
+    assert_true(softmax_facts_rows(&head, 0.75, 3, three));
     assert_memory_equal(one, three, sizeof one);
     for (size_t i = 0; i < ROWS; i++)
         assert_ratio(one[i].gradient, gradient_norm(&head, i, 0.75), 1e-10);

@@ -105,7 +105,7 @@ void kernel_call_close(struct kernel_call *call)
     tensors_free(&call->set);
 }
 
-double kernel_dot(const float *a, const float *b, size_t n)
+double kernel_call_dot(const float *a, const float *b, size_t n)
 {
     double sum = 0;
     for (size_t d = 0; d < n; d++)
@@ -113,47 +113,9 @@ double kernel_dot(const float *a, const float *b, size_t n)
     return sum;
 }
 
-float kernel_round(float x, enum attn_dtype dtype)
+float kernel_call_round(float x, enum attn_dtype dtype)
 {
     return dtype == ATTN_BF16  ? attn_bf16_to_f32(attn_f32_to_bf16(x))
            : dtype == ATTN_F16 ? attn_f16_to_f32(attn_f32_to_f16(x))
                                : x;
-}
-
-/* ---- the self-attention layer ---------------------------------------------------------------- */
-
-struct attn_self_attention layer_shape(size_t len, size_t d_in, size_t heads, size_t dim)
-{
-    return (struct attn_self_attention){.size = sizeof(struct attn_self_attention),
-                                        .batch = 1,
-                                        .len = len,
-                                        .d_in = d_in,
-                                        .heads = heads,
-                                        .qk_dim = dim,
-                                        .v_dim = dim};
-}
-
-bool layer_call_open(struct layer_call *call, const struct attn_self_attention *layer,
-                     const char *name, struct experiment_work *work)
-{
-    struct attn_problem problem;
-    const char *why = "no memory for the workspace";
-    attn_self_attention_problem(layer, &problem);
-    const struct attn_kernel *kernel = kernel_call_find(name, &problem, work);
-    if (!kernel)
-        return false;
-    const size_t bytes = attn_self_attention_workspace(layer, kernel, work->threads);
-    call->workspace = bytes ? aligned_alloc(ATTN_WORKSPACE_ALIGN, bytes) : NULL;
-    if (call->workspace && attn_self_attention_init(&call->plan, layer, kernel, work->threads,
-                                                    call->workspace, bytes, &why))
-        return true;
-    experiment_fail(work, "%s: %s", name, why);
-    free(call->workspace);
-    return false;
-}
-
-void layer_call_close(struct layer_call *call)
-{
-    attn_self_attention_destroy(&call->plan);
-    free(call->workspace);
 }

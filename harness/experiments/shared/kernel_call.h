@@ -1,12 +1,11 @@
 /*
- * kernel_call: a kernel, or a layer with it, ready to be called on an experiment's operands.
+ * kernel_call: a kernel ready to be called on an experiment's operands.
  */
 #ifndef HARNESS_EXPERIMENTS_SHARED_KERNEL_CALL_H
 #define HARNESS_EXPERIMENTS_SHARED_KERNEL_CALL_H
 
 #include "experiments/experiment.h"
 #include "problem/tensors.h"
-#include "self_attention.h"
 
 struct kernel_call {
     struct attn_plan plan;
@@ -40,24 +39,9 @@ void kernel_call_run(struct kernel_call *call);
 void kernel_call_close(struct kernel_call *call);
 
 /* The dot product of n elements, in float64. */
-double kernel_dot(const float *a, const float *b, size_t n);
+double kernel_call_dot(const float *a, const float *b, size_t n);
 
 /* x rounded to a storage type. */
-float kernel_round(float x, enum attn_dtype dtype);
-
-/* ---- the self-attention layer ---------------------------------------------------------------- */
-
-struct layer_call {
-    struct attn_self_attention_plan plan;
-    void *workspace;
-};
-
-/* A layer of one sequence with `heads` heads of `dim` and no output projection. */
-struct attn_self_attention layer_shape(size_t len, size_t d_in, size_t heads, size_t dim);
-
-/* Uses the kernel's variant that the host prefers.  False fills work->message and leaves nothing open. */
-bool layer_call_open(struct layer_call *call, const struct attn_self_attention *layer,
-                     const char *kernel, struct experiment_work *work);
-void layer_call_close(struct layer_call *call);
+float kernel_call_round(float x, enum attn_dtype dtype);
 
 #endif

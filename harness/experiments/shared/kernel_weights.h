@@ -8,7 +8,7 @@
 #include "experiments/experiment.h"
 
 /* Queries (rows, dim) and keys (keys, dim) of one head, rows `stride` elements apart. */
-struct weights_head {
+struct kernel_weights_head {
     const float *q, *k;
     size_t rows, keys, dim, stride;
     float scale; /* 0: 1/sqrt(dim) */
@@ -18,22 +18,18 @@ struct weights_head {
     const float *added;
 };
 
+/* The problem of a head with values of v_dim elements. */
+struct attn_problem kernel_weights_problem(const struct kernel_weights_head *head, size_t v_dim);
+
 /* Weights (rows, keys) into p: the kernel's output on the identity as values.  False fills work->message. */
-bool kernel_weights(const char *kernel, const struct weights_head *head, double *p,
+bool kernel_weights(const char *kernel, const struct kernel_weights_head *head, double *p,
                     struct experiment_work *work);
 
 /* The output (rows, v_dim) for dense values (keys, v_dim).  False fills work->message. */
-bool kernel_values(const char *kernel, const struct weights_head *head, const float *v,
-                   size_t v_dim, double *o, struct experiment_work *work);
+bool kernel_weights_values(const char *kernel, const struct kernel_weights_head *head,
+                           const float *v, size_t v_dim, double *o, struct experiment_work *work);
 
 /* Whether the kernel has a variant on this host that takes these masks. */
 bool kernel_weights_takes(const char *kernel, unsigned mask);
-
-/* By the definition in float64: scores (rows, keys) times a factor, without mask; weights (rows, keys), 0 for
- * masked keys; the output (rows, v_dim) from weights and values, whose rows are `v_stride` elements apart. */
-void definition_scores(const struct weights_head *head, double factor, double *x);
-void definition_weights(const struct weights_head *head, double *p);
-void definition_output(const struct weights_head *head, const double *p, const float *v,
-                       size_t v_stride, size_t v_dim, double *o);
 
 #endif

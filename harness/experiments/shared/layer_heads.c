@@ -64,14 +64,14 @@ bool layer_heads_open(struct layer_heads *heads, const char *path, const char *p
 
 /* ---- the layers that come with the program ---------------------------------------------------- */
 
-const struct real_name real_layers[] = {{"minilm-gettysburg.safetensors", "layer0."},
-                                        {"minilm-gettysburg.safetensors", "layer3."},
-                                        {"minilm-preamble.safetensors", "layer1."},
-                                        {0}};
+const struct layer_heads_name layer_heads_real[] = {{"minilm-gettysburg.safetensors", "layer0."},
+                                                    {"minilm-gettysburg.safetensors", "layer3."},
+                                                    {"minilm-preamble.safetensors", "layer1."},
+                                                    {0}};
 
-void real_steps(json_t *steps, json_t *base)
+void layer_heads_steps(json_t *steps, json_t *base)
 {
-    for (const struct real_name *name = real_layers; name->file; name++) {
+    for (const struct layer_heads_name *name = layer_heads_real; name->file; name++) {
         json_t *step = json_copy(base);
         json_object_set_new(step, "file", json_string(name->file));
         json_object_set_new(step, "prefix", json_string(name->prefix));
@@ -80,13 +80,14 @@ void real_steps(json_t *steps, json_t *base)
     json_decref(base);
 }
 
-bool real_open(struct layer_heads *heads, const json_t *step, struct experiment_work *work)
+bool layer_heads_open_step(struct layer_heads *heads, const json_t *step,
+                           struct experiment_work *work)
 {
     return layer_heads_open(heads, text_at(step, "file"), text_at(step, "prefix"), work);
 }
 
-json_t *real_params(const json_t *step, const struct layer_heads *heads, size_t h,
-                    const char *length)
+json_t *layer_heads_params(const json_t *step, const struct layer_heads *heads, size_t h,
+                           const char *length)
 {
     json_t *params = json_copy((json_t *)step);
     json_object_set_new(params, "head", json_integer((json_int_t)h));

@@ -25,19 +25,20 @@ bool layer_heads_open(struct layer_heads *heads, const char *path, const char *p
 /* ---- the layers of a transformer that come with the program ----------------------------------- */
 
 /* The last has a NULL file. */
-struct real_name {
+struct layer_heads_name {
     const char *file, *prefix;
 };
-extern const struct real_name real_layers[];
+extern const struct layer_heads_name layer_heads_real[];
 
 /* Adds a step for each: a copy of `base`, which is stolen, with file and prefix. */
-void real_steps(json_t *steps, json_t *base);
+void layer_heads_steps(json_t *steps, json_t *base);
 
 /* Reads the heads of a step's file and prefix; false fills work->message. */
-bool real_open(struct layer_heads *heads, const json_t *step, struct experiment_work *work);
+bool layer_heads_open_step(struct layer_heads *heads, const json_t *step,
+                           struct experiment_work *work);
 
 /* A row's parameters for head h: the step's, "head", "d", and the number of tokens under the key `length`. */
-json_t *real_params(const json_t *step, const struct layer_heads *heads, size_t h,
-                    const char *length);
+json_t *layer_heads_params(const json_t *step, const struct layer_heads *heads, size_t h,
+                           const char *length);
 
 #endif

@@ -94,7 +94,7 @@ static double spread(const struct softmax_head *head, const double *p, size_t to
 struct scaled_head {
     const struct softmax_head *head;
     double scale;
-    struct softmax_row *rows;
+    struct softmax_facts_row *rows;
 };
 
 /* Facts about row i; scratch has 2 * keys + d elements. */
@@ -104,14 +104,14 @@ static void one_row(void *context, size_t i, void *scratch)
     const struct softmax_head *h = s->head;
     double *x = scratch, *p = x + h->keys, *mean = p + h->keys;
     for (size_t j = 0; j < h->keys; j++)
-        x[j] = s->scale * kernel_dot(h->q + i * h->d, h->k + j * h->d, h->d);
+        x[j] = s->scale * kernel_call_dot(h->q + i * h->d, h->k + j * h->d, h->d);
     const struct softmax_facts facts = softmax_facts(x, h->keys, p);
-    s->rows[i] = (struct softmax_row){facts.entropy, facts.largest, facts.jacobian,
-                                      fabs(s->scale) * sqrt(spread(h, p, facts.top, mean))};
+    s->rows[i] = (struct softmax_facts_row){facts.entropy, facts.largest, facts.jacobian,
+                                            fabs(s->scale) * sqrt(spread(h, p, facts.top, mean))};
 }
 
-bool softmax_rows(const struct softmax_head *head, double scale, int threads,
-                  struct softmax_row *rows)
+bool softmax_facts_rows(const struct softmax_head *head, double scale, int threads,
+                        struct softmax_facts_row *rows)
 {
     struct scaled_head s = {head, scale, rows};
     return experiment_blocks(head->rows, threads, (2 * head->keys + head->d) * sizeof(double),

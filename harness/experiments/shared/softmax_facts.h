@@ -29,7 +29,7 @@ struct softmax_head {
 };
 
 /* Facts about one row of attention at a scale. */
-struct softmax_row {
+struct softmax_facts_row {
     double entropy, largest, jacobian, gradient;
 };
 
@@ -39,7 +39,7 @@ struct softmax_row {
  *   scale ||K^T J||_F = scale sqrt(sum_j p_j^2 |k_j - sum_i p_i k_i|^2).
  * False if memory runs out.
  */
-bool softmax_rows(const struct softmax_head *head, double scale, int threads,
-                  struct softmax_row *rows);
+bool softmax_facts_rows(const struct softmax_head *head, double scale, int threads,
+                        struct softmax_facts_row *rows);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * rows: makes, reads, selects and lists rows of experiments.
+ * experiment_rows: makes, reads, selects and lists rows of experiments.
  */
 #include <assert.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /*
- * experiments: their table, steps, and helpers for computing a step.
+ * experiment: the table of experiments, steps, and helpers for computing a step.
  */
 #include <assert.h>
 #include <stdarg.h>
