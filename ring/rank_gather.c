@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "system/ceilings.h"
-#include "system/task_cpus.h"
+#include "system/task.h"
 
 #define CPUS 1024 /* of a rank */
 #define NAP_NS 100000

@@ -3,6 +3,7 @@
  */
 #include "members.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -79,4 +80,16 @@ const char *members_parse(const struct member *members, size_t count, const json
             !wrong)
             wrong = members[i].name;
     return wrong;
+}
+
+double member_number(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+const char *member_text(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "";
 }

@@ -1,5 +1,5 @@
 /*
- * members: copies members of a struct to and from a JSON object, driven by one table.
+ * members: members of JSON objects, one by one, or those of a struct by a table.
  */
 #ifndef HARNESS_BASE_MEMBERS_H
 #define HARNESS_BASE_MEMBERS_H
@@ -38,5 +38,11 @@ bool members_print(const struct member *members, size_t count, const void *of, j
  * of the first of them, NULL where there is none. */
 const char *members_parse(const struct member *members, size_t count, const json_t *object,
                           void *of);
+
+/* Number `key` of an object; NaN where there is none. */
+double member_number(const json_t *object, const char *key);
+
+/* Text `key` of an object; "" where there is none. */
+const char *member_text(const json_t *object, const char *key);
 
 #endif

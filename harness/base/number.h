@@ -1,5 +1,5 @@
 /*
- * number: numbers and texts in JSON.  JSON has no NaN and no infinity: both are written as null.
+ * number: numbers as JSON, which has no NaN and no infinity: both are written as null.
  */
 #ifndef HARNESS_BASE_NUMBER_H
 #define HARNESS_BASE_NUMBER_H
@@ -8,16 +8,10 @@
 
 /* x, or null where it is not finite; a size, or null where it is 0, unknown. */
 json_t *number_json(double x);
-json_t *size_json(size_t bytes);
+json_t *number_size(size_t bytes);
 
 /* An array of n numbers, null where they are not finite; an array of n whole numbers. */
-json_t *numbers_json(const double *x, size_t n);
-json_t *integers_json(const int *x, size_t n);
-
-/* Number `key` of an object; NaN where there is none. */
-double number_at(const json_t *object, const char *key);
-
-/* Text `key` of an object; "" where there is none. */
-const char *text_at(const json_t *object, const char *key);
+json_t *number_array(const double *x, size_t n);
+json_t *number_integers(const int *x, size_t n);
 
 #endif

@@ -27,13 +27,3 @@ void refuse_file_message(char *message, size_t size, const char *path, const cha
         if (message[i] < ' ' || message[i] > '~')
             message[i] = '?';
 }
-
-void message_add(char *message, size_t size, const char *format, ...)
-{
-    const size_t n = strnlen(message, size);
-    va_list arguments;
-    va_start(arguments, format);
-    if (n < size)
-        vsnprintf(message + n, size - n, format, arguments);
-    va_end(arguments);
-}

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "base/progress.h"
-#include "base/refuse.h"
+#include "base/message.h"
 #include "base/stats.h"
 #include "base/units.h"
 #include "problem/operands_file.h"

@@ -12,6 +12,7 @@
 
 #include "session/launch.h"
 #include "base/progress.h"
+#include "base/message.h"
 #include "base/refuse.h"
 #include "problem/operands_file.h"
 #include "base/scan.h"

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/progress.h"
+#include "base/message.h"
 #include "base/refuse.h"
 #include "base/table.h"
 #include "results/report.h"
@@ -63,7 +64,7 @@ static bool add_beside(struct wanted *w, const char *text)
     if (w->plugin_count == MOST_BESIDE)
         return refuse(w->message, sizeof w->message, "too many plug-ins");
     char *plugin = w->plugins[w->plugin_count++];
-    snprintf(plugin, sizeof *w->plugins, "--plugin=%s", guest_text(&guest, quoted));
+    snprintf(plugin, sizeof *w->plugins, "--plugin=%s", catalogue_guest_text(&guest, quoted));
     return add(w, plugin);
 }
 

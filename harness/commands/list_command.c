@@ -11,7 +11,7 @@
 #include "problem/models.h"
 #include "experiments/experiment.h"
 #include "isa.h"
-#include "base/refuse.h"
+#include "base/message.h"
 #include "base/progress.h"
 #include "session/guests.h"
 #include "session/libraries.h"

@@ -8,13 +8,13 @@
 #include <string.h>
 
 #include "session/launch.h"
-#include "base/refuse.h"
+#include "base/message.h"
 #include "base/progress.h"
 #include "results/report.h"
 #include "results/report_rows.h"
 #include "session/session.h"
 #include "base/units.h"
-#include "base/number.h"
+#include "base/members.h"
 #include "system/process.h"
 
 #define DEADLINE_S 120.0
@@ -56,10 +56,10 @@ static void print_arithmetic(const json_t *at)
     for (size_t c = 0; c < count; c++)
         printf(" %8s", columns[c].title);
     json_array_foreach (json_object_get(at, "arithmetic"), i, isa) {
-        printf("\n  %-12s", text_at(isa, "isa"));
+        printf("\n  %-12s", member_text(isa, "isa"));
         for (size_t c = 0; c < count; c++) {
             char number[UNITS_TEXT];
-            units_number(number_at(isa, columns[c].key), number);
+            units_number(member_number(isa, columns[c].key), number);
             printf(" %8s", *number ? number : "-");
         }
     }
@@ -73,11 +73,12 @@ static void print_bandwidth(const json_t *at)
     char bytes[UNITS_TEXT], name[16];
     printf("  %-14s %10s %10s\n", "footprint", "read", "copy");
     json_array_foreach (json_object_get(at, "bandwidth"), i, level) {
-        units_bytes(number_at(level, "bytes"), bytes);
-        snprintf(name, sizeof name, "L%.0f", number_at(level, "level"));
+        units_bytes(member_number(level, "bytes"), bytes);
+        snprintf(name, sizeof name, "L%.0f", member_number(level, "level"));
         printf("  %-4s %9s %10.1f %10.1f\n",
                json_is_true(json_object_get(level, "memory")) ? "mem" : name, bytes,
-               number_at(level, "read_gbytes_per_s"), number_at(level, "copy_gbytes_per_s"));
+               member_number(level, "read_gbytes_per_s"),
+               member_number(level, "copy_gbytes_per_s"));
     }
 }
 
@@ -87,14 +88,14 @@ static void print_caches(const json_t *caches)
     size_t i;
     const json_t *cache;
     json_array_foreach (caches, i, cache) {
-        const double kib = number_at(cache, "bytes") / 1024;
-        const double sharers = number_at(cache, "shared_by_threads");
+        const double kib = member_number(cache, "bytes") / 1024;
+        const double sharers = member_number(cache, "shared_by_threads");
         report_wrapped(LINE_INDENT,
                        "%-22s %.0f of L%.0f, %g %s, %.0f ways, %.0f-byte lines, %.0f thread%s each",
-                       i ? "" : "caches", number_at(cache, "count"), number_at(cache, "level"),
-                       kib < 1024 ? kib : kib / 1024, kib < 1024 ? "KiB" : "MiB",
-                       number_at(cache, "ways"), number_at(cache, "line_bytes"), sharers,
-                       sharers == 1 ? "" : "s");
+                       i ? "" : "caches", member_number(cache, "count"),
+                       member_number(cache, "level"), kib < 1024 ? kib : kib / 1024,
+                       kib < 1024 ? "KiB" : "MiB", member_number(cache, "ways"),
+                       member_number(cache, "line_bytes"), sharers, sharers == 1 ? "" : "s");
     }
 }
 
@@ -106,8 +107,8 @@ static void print_core_kinds(const json_t *kinds)
     json_array_foreach (kinds, i, kind) {
         const char *name, *separator = ": ";
         json_t *fact;
-        printf("%-22s %.0f on CPUs %s", i ? "" : "core_kinds", number_at(kind, "cores"),
-               text_at(kind, "cpus"));
+        printf("%-22s %.0f on CPUs %s", i ? "" : "core_kinds", member_number(kind, "cores"),
+               member_text(kind, "cpus"));
         json_object_foreach (json_object_get(kind, "facts"), name, fact) {
             printf("%s%s %s", separator, name, json_string_value(fact));
             separator = ", ";
@@ -163,7 +164,7 @@ static void print_text(const json_t *all)
     json_t *at;
     print_description(json_object_get(all, "machine"));
     json_array_foreach (json_object_get(all, "ceilings"), i, at) {
-        const double threads = number_at(at, "threads");
+        const double threads = member_number(at, "threads");
         printf("\nceilings, %.0f thread%s (GFLOP/s, 1e9 exp/s, GB/s)\n", threads,
                threads == 1 ? "" : "s");
         print_arithmetic(at);

@@ -9,7 +9,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "base/refuse.h"
+#include "base/message.h"
 #include "base/table.h"
 #include "problem/catalogue.h"
 #include "problem/parse.h"

@@ -16,7 +16,7 @@
 #include "base/refuse.h"
 #include "base/clock.h"
 #include "base/lock.h"
-#include "base/number.h"
+#include "base/members.h"
 #include "problem/outputs.h"
 #include "problem/select.h"
 #include "base/progress.h"
@@ -197,7 +197,7 @@ static int finish(struct run *run, enum session_end end)
         report_absent_cases(run->session.cells, run->session.cell_count);
     if (run->session.first_drawn < run->session.cases.count)
         report_drawn(run->session.cases.count - run->session.first_drawn, run->session.seed);
-    const double wall_s = end == SESSION_DONE ? number_at(ended, "wall_s") : NAN;
+    const double wall_s = end == SESSION_DONE ? member_number(ended, "wall_s") : NAN;
     report_summary(run->session.cells, run->session.cell_count, wall_s);
     report_noise(run->noise);
     if (record_worked_s(&run->record) > 0)

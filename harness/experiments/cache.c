@@ -112,7 +112,7 @@ static bool add_bits(const json_t *s, json_t *rows, struct experiment_work *work
     c.input.seed = random_key(experiment_count(s, "seed"), STREAM) & INT64_MAX;
     c.problem = problem_of(dtype, tokens, tokens);
     const struct attn_problem least = problem_of(dtype, 1, 1);
-    const struct attn_kernel *kernel = kernel_call_find(text_at(s, "kernel"), &least, work);
+    const struct attn_kernel *kernel = kernel_call_find(member_text(s, "kernel"), &least, work);
     if (!kernel) /* it does not take the type */
         return true;
     if (!kernel_call_case(&text, kernel, &c, 1, work))

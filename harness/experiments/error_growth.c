@@ -111,7 +111,7 @@ static bool one_length(const json_t *s, size_t keys, json_t *rows, struct experi
     c.problem.kv_len = keys;
     c.problem.qk_dim = c.problem.v_dim = experiment_count(s, "d");
     c.input.seed = random_key(experiment_count(s, "seed"), STREAM + keys);
-    const struct attn_kernel *kernel = kernel_call_find(text_at(s, "kernel"), &c.problem, work);
+    const struct attn_kernel *kernel = kernel_call_find(member_text(s, "kernel"), &c.problem, work);
     if (!kernel) /* it does not take the type: no row */
         return true;
     if (!kernel_call_case(&call, kernel, &c, work->threads, work))
@@ -145,8 +145,9 @@ static double slope(const json_t *rows)
     struct experiment_part part = {.rows = rows, .where = "dtype=f32 input=normal"};
     double n = 0, x1 = 0, y1 = 0, xx = 0, xy = 0;
     while (experiment_part_next(&part)) {
-        const double x = log(number_at(part.params, "s"));
-        const double y = log(number_at(part.values, "rms") / number_at(part.values, "output_rms"));
+        const double x = log(member_number(part.params, "s"));
+        const double y =
+            log(member_number(part.values, "rms") / member_number(part.values, "output_rms"));
         if (!isfinite(y))
             continue;
         n++;
@@ -165,7 +166,8 @@ static void report_normal(const json_t *rows)
     size_t biased = 0, count = 0;
     while (experiment_part_next(&part)) {
         count++;
-        biased += fabs(number_at(part.values, "mean")) > 3 * number_at(part.values, "mean_se");
+        biased +=
+            fabs(member_number(part.values, "mean")) > 3 * member_number(part.values, "mean_se");
     }
     if (count)
         report_sentence("In f32 the error relative to the output grows as the keys to the power of "
@@ -181,8 +183,8 @@ static void report_sink(const json_t *rows)
     const char *worst_name = "", *best_name = "";
     double keys = 0, worst = -1, best = INFINITY;
     while (experiment_part_next(&part)) {
-        const double s = number_at(part.params, "s");
-        const double share = number_at(part.values, "error_over_bound");
+        const double s = member_number(part.params, "s");
+        const double share = member_number(part.values, "error_over_bound");
         if (s < keys)
             continue;
         if (s > keys) {
@@ -190,9 +192,9 @@ static void report_sink(const json_t *rows)
             best = INFINITY;
         }
         keys = s;
-        worst_name = share > worst ? text_at(part.params, "kernel") : worst_name;
+        worst_name = share > worst ? member_text(part.params, "kernel") : worst_name;
         worst = fmax(worst, share);
-        best_name = share < best ? text_at(part.params, "kernel") : best_name;
+        best_name = share < best ? member_text(part.params, "kernel") : best_name;
         best = fmin(best, share);
     }
     if (worst >= 0)

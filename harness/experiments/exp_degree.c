@@ -170,8 +170,8 @@ static double enough(const json_t *rows, const char *where)
     const double best = experiment_extent(rows, where, "rms").least;
     struct experiment_part part = {.rows = rows, .where = where};
     while (experiment_part_next(&part))
-        if (number_at(part.values, "rms") <= 1.1 * best)
-            return number_at(part.params, "degree");
+        if (member_number(part.values, "rms") <= 1.1 * best)
+            return member_number(part.params, "degree");
     return NAN;
 }
 

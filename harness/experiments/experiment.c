@@ -46,7 +46,7 @@ const char *const experiment_dtypes[] = {"f32", "bf16", "f16", NULL};
 enum attn_dtype experiment_dtype(const json_t *step)
 {
     enum attn_dtype dtype = ATTN_F32;
-    attn_dtype_parse(text_at(step, "dtype"), &dtype);
+    attn_dtype_parse(member_text(step, "dtype"), &dtype);
     return dtype;
 }
 

@@ -13,6 +13,7 @@
 #include <jansson.h>
 
 #include "attention.h"
+#include "base/members.h"
 #include "base/number.h"
 #include "session/options.h"
 

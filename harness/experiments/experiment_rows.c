@@ -74,7 +74,7 @@ struct experiment_extent experiment_extent(const json_t *rows, const char *where
     struct experiment_part part = {.rows = rows, .where = where};
     struct experiment_extent extent = {.first = NAN, .least = INFINITY, .most = -INFINITY};
     while (experiment_part_next(&part)) {
-        const double x = number_at(part.values, key);
+        const double x = member_number(part.values, key);
         extent.first = extent.rows++ ? extent.first : x;
         extent.missing += isnan(x);
         extent.least = fmin(extent.least, x);
@@ -101,7 +101,7 @@ size_t experiment_count(const json_t *object, const char *key)
 
 bool experiment_is(const json_t *object, const char *key, const char *text)
 {
-    return strcmp(text_at(object, key), text) == 0;
+    return strcmp(member_text(object, key), text) == 0;
 }
 
 size_t experiment_counts(const json_t *object, const char *key, size_t *x, size_t capacity)
@@ -129,7 +129,7 @@ json_t *experiment_values(const struct experiment_value *values)
 
 json_t *experiment_range(double lo, double hi)
 {
-    return numbers_json((double[]){lo, hi}, 2);
+    return number_array((double[]){lo, hi}, 2);
 }
 
 /* ---- tables ---------------------------------------------------------------------------------- */

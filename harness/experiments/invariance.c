@@ -164,12 +164,12 @@ static bool compute(const json_t *s, json_t *rows, struct experiment_work *work)
     struct kernel_call whole;
     struct parse_error error;
     c.input.seed = random_key(experiment_count(s, "seed"), STREAM) & INT64_MAX;
-    if (!parse_problem(text_at(s, "text"), &c.problem, &error))
+    if (!parse_problem(member_text(s, "text"), &c.problem, &error))
         return experiment_fail(work, "%s", error.message);
     c.problem.dtype = c.problem.kv_dtype = experiment_dtype(s);
     struct attn_problem least = c.problem; /* the smallest part that is computed */
     least.q_len = 1;
-    const struct attn_kernel *kernel = kernel_call_find(text_at(s, "kernel"), &least, work);
+    const struct attn_kernel *kernel = kernel_call_find(member_text(s, "kernel"), &least, work);
     if (!kernel) /* it does not take the type */
         return true;
     if (!kernel_call_case(&whole, kernel, &c, 1, work))

@@ -105,7 +105,7 @@ static bool add_kernel(const json_t *s, const struct layer_file *file, const cha
 static bool compute(const json_t *s, json_t *rows, struct experiment_work *work)
 {
     struct layer_file file;
-    if (!layer_file_open(&file, text_at(s, "file"), text_at(s, "prefix"),
+    if (!layer_file_open(&file, member_text(s, "file"), member_text(s, "prefix"),
                          experiment_count(s, "file-heads"), work))
         return false;
     if (experiment_is(s, "mask", "causal"))

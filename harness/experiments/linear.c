@@ -81,7 +81,7 @@ static bool open_layers(struct comparison *c, const json_t *s, struct experiment
     c->y[0] = c->x + 2 * n;
     c->y[1] = c->x + 3 * n;
     c->stored = c->x + 4 * n;
-    distribution_draw(distribution_find(text_at(s, "input")), c->x, n,
+    distribution_draw(distribution_find(member_text(s, "input")), c->x, n,
                       random_key(seed, STREAM_EQUAL), 0);
     mt19937_seed(&generator, (uint32_t)seed);
     for (size_t i = 0; i < 3; i++) {
@@ -179,10 +179,11 @@ static bool compute(const json_t *s, json_t *rows, struct experiment_work *work)
 /* Whether the two versions of a layer differ by no more than rounding explains. */
 static bool is_right(const struct experiment_part *part, bool exact)
 {
-    const double difference = number_at(part->values, "difference");
-    const double output = number_at(part->values, "output_difference");
+    const double difference = member_number(part->values, "difference");
+    const double output = member_number(part->values, "output_difference");
     return isfinite(difference) && isfinite(output) &&
-           (exact ? difference == 0 && output == 0 : number_at(part->values, "over_bound") <= 1);
+           (exact ? difference == 0 && output == 0
+                  : member_number(part->values, "over_bound") <= 1);
 }
 
 static size_t count_wrong(const json_t *rows)
@@ -225,8 +226,8 @@ static void say_init(const json_t *rows)
         experiment_extent(rows, "part=init init=linear", "effective_keys");
     double widest = 0, rand = NAN;
     while (experiment_part_next(&part)) {
-        const double d = number_at(part.params, "d");
-        const double keys = number_at(part.values, "effective_keys");
+        const double d = member_number(part.params, "d");
+        const double keys = member_number(part.values, "effective_keys");
         rand = d > widest || (d == widest && keys > rand) ? keys : rand;
         widest = fmax(widest, d);
     }

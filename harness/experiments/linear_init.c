@@ -52,7 +52,7 @@ bool linear_init(const json_t *s, json_t *rows, struct experiment_work *work)
 {
     const size_t d = experiment_count(s, "d"), n = SENTENCE * d, seed = experiment_count(s, "seed");
     const struct linear_shape shape = {SENTENCE, d, d};
-    const char *init = text_at(s, "init");
+    const char *init = member_text(s, "init");
     struct mt19937 generator;
     struct seen seen = {0};
     float *x = experiment_alloc(work, 3 * n + d * d, sizeof *x);
@@ -60,8 +60,8 @@ bool linear_init(const json_t *s, json_t *rows, struct experiment_work *work)
         return false;
     float *q = x + n, *k = q + n, *w = k + n;
     linear_one_thread();
-    distribution_draw(distribution_find(text_at(s, "input")), x, n, random_key(seed, STREAM_INIT),
-                      0);
+    distribution_draw(distribution_find(member_text(s, "input")), x, n,
+                      random_key(seed, STREAM_INIT), 0);
     mt19937_seed(&generator, (uint32_t)seed);
     draw_weight(&generator, init, d, w);
     linear_gemm(&shape, x, w, LINEAR_PARAMETER, q);

@@ -147,7 +147,7 @@ static double first_failure(struct trial *t)
 
 static bool compute(const json_t *s, json_t *rows, struct experiment_work *work)
 {
-    struct trial t = {.by = text_at(s, "by"), .dtype = experiment_dtype(s), .work = work};
+    struct trial t = {.by = member_text(s, "by"), .dtype = experiment_dtype(s), .work = work};
     const double up = first_failure(&t);
     t.down = true;
     const double down = first_failure(&t);
@@ -165,13 +165,13 @@ static bool report(const json_t *rows)
     struct experiment_part part = {.rows = rows};
     double plain = NAN, kernel = INFINITY;
     while (experiment_part_next(&part)) {
-        const double up = number_at(part.values, "up");
+        const double up = member_number(part.values, "up");
         if (!experiment_is(part.params, "dtype", "f32"))
             continue;
         if (experiment_is(part.params, "by", PLAIN))
             plain = up;
         else if (!experiment_is(part.params, "by", SAFE))
-            kernel = fmin(kernel, fmin(up, number_at(part.values, "down")));
+            kernel = fmin(kernel, fmin(up, member_number(part.values, "down")));
     }
     experiment_list(
         rows, NULL, "dtype by up down most",

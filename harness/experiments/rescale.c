@@ -111,7 +111,7 @@ static bool random_logits(const json_t *s, struct logits *l, struct experiment_w
     l->keys = experiment_count(s, "s");
     l->x = experiment_alloc(work, l->rows * l->keys, sizeof *l->x);
     for (size_t r = 0; l->x && r < l->rows; r++)
-        rescale_draw(text_at(s, "input"), l->x + r * l->keys, l->keys,
+        rescale_draw(member_text(s, "input"), l->x + r * l->keys, l->keys,
                      random_key(experiment_count(s, "seed"), STREAM + r));
     return l->x;
 }
@@ -127,7 +127,7 @@ static void count_row(const json_t *s, const struct logits *l, size_t block, dou
     const double mean = (double)total / (double)l->rows;
     json_t *params =
         json_pack("{s:s, s:s, s:I, s:I, s:I, s:f}", "part", "count", "input",
-                  text_at(s, real ? "prefix" : "input"), "s", (json_int_t)l->keys, "rows",
+                  member_text(s, real ? "prefix" : "input"), "s", (json_int_t)l->keys, "rows",
                   (json_int_t)l->rows, "block", (json_int_t)block, "threshold", threshold);
     experiment_add(rows, real ? params : experiment_pick(params, s, "seed"),
                    experiment_values((struct experiment_value[]){

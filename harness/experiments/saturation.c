@@ -96,7 +96,7 @@ static bool random_head(const json_t *s, json_t *result, struct experiment_work 
 {
     const size_t seed = experiment_count(s, "seed"), d = experiment_count(s, "d");
     const size_t rows = experiment_count(s, "rows"), keys = experiment_count(s, "keys");
-    const enum distribution input = distribution_find(text_at(s, "input"));
+    const enum distribution input = distribution_find(member_text(s, "input"));
     float *q = experiment_alloc(work, rows * d, sizeof *q);
     float *k = experiment_alloc(work, keys * d, sizeof *k);
     if (!q || !k)
@@ -131,8 +131,8 @@ static double find_end(const json_t *rows, struct experiment_part *last)
     double stops = NAN;
     while (experiment_part_next(&part)) {
         *last = part;
-        if (isnan(stops) && number_at(part.values, "dead") > 0.5)
-            stops = number_at(part.params, "d");
+        if (isnan(stops) && member_number(part.values, "dead") > 0.5)
+            stops = member_number(part.params, "d");
     }
     return stops;
 }
@@ -152,8 +152,9 @@ static bool report(const json_t *rows)
     if (last.values)
         report_sentence("Without a scale %.1f keys are in use at d = %.0f and %.0f %% of the rows "
                         "are dead; with 1/sqrt(d) there are %.0f to %.0f at every d.",
-                        number_at(last.values, "effective_keys"), number_at(last.params, "d"),
-                        100 * number_at(last.values, "dead"), root.least, root.most);
+                        member_number(last.values, "effective_keys"),
+                        member_number(last.params, "d"), 100 * member_number(last.values, "dead"),
+                        root.least, root.most);
     if (isfinite(stops))
         report_sentence("Learning stops at d = %.0f: from there on most rows pass less than a "
                         "thousandth of the gradient that they pass with 1/sqrt(d).",

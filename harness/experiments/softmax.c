@@ -87,13 +87,13 @@ static bool compute_published(const json_t *s, json_t *rows, struct experiment_w
     for (size_t j = 0; right && j < n; j++)
         x[j] = experiment_at_number(s, "x", j);
     for (size_t i = 0; right && i < PRINTED; i++) {
-        right = weights_of(text_at(s, "by"), x, n, printed[i].multiplier, p, work);
+        right = weights_of(member_text(s, "by"), x, n, printed[i].multiplier, p, work);
         if (right)
             experiment_add(rows,
                            experiment_pick(json_pack("{s:s, s:f}", "printed", printed[i].key,
                                                      "multiplier", printed[i].multiplier),
                                            s, "part by x"),
-                           json_pack("{s:o, s:O}", "weights", numbers_json(p, n), "printed",
+                           json_pack("{s:o, s:O}", "weights", number_array(p, n), "printed",
                                      json_object_get(example, printed[i].key)));
     }
     json_decref(example);
@@ -137,7 +137,7 @@ static bool sweep_open(struct sweep *sweep, const json_t *s, struct experiment_w
     for (size_t j = 0; published && j < sweep->keys; j++)
         sweep->logits[j] = (float)experiment_at_number(s, "x", j);
     if (!published)
-        draw_logits(sweep, text_at(s, "input"),
+        draw_logits(sweep, member_text(s, "input"),
                     random_key(experiment_count(s, "seed"), STREAM_LOGITS + sweep->keys));
     return true;
 }
@@ -209,12 +209,12 @@ static size_t count_wrong(const json_t *rows)
         const size_t n = json_array_size(json_object_get(part.values, "weights"));
         bool same = n > 0;
         for (size_t j = 0; j < n; j++)
-            same &= same_digits(text_at(part.params, "printed"),
+            same &= same_digits(member_text(part.params, "printed"),
                                 experiment_at_number(part.values, "weights", j),
                                 experiment_at_number(part.values, "printed", j));
         if (!same)
-            report_sentence("By %s, times %g: DIFFERS.", text_at(part.params, "by"),
-                            number_at(part.params, "multiplier"));
+            report_sentence("By %s, times %g: DIFFERS.", member_text(part.params, "by"),
+                            member_number(part.params, "multiplier"));
         wrong += !same;
     }
     return wrong;
@@ -230,14 +230,14 @@ static struct peak find_peak(const json_t *rows, const char *input)
     struct experiment_part part = {.rows = rows, .where = "part=multiplier"};
     struct peak peak = {0};
     while (experiment_part_next(&part)) {
-        const double keys = number_at(part.params, "keys");
+        const double keys = member_number(part.params, "keys");
         if (!experiment_is(part.params, "input", input) || !(keys >= peak.keys))
             continue;
         if (keys > peak.keys)
             peak = (struct peak){.keys = keys};
-        peak.last_multiplier = number_at(part.params, "multiplier");
-        peak.last_gradient = number_at(part.values, "gradient");
-        peak.last_largest = number_at(part.values, "largest");
+        peak.last_multiplier = member_number(part.params, "multiplier");
+        peak.last_gradient = member_number(part.values, "gradient");
+        peak.last_largest = member_number(part.values, "largest");
         if (peak.last_gradient > peak.gradient) {
             peak.gradient = peak.last_gradient;
             peak.multiplier = peak.last_multiplier;

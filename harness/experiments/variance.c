@@ -116,7 +116,7 @@ static bool holds(const json_t *values, const char *interval, double x)
 /* Adds the published variances, and whether they lie inside the interval. */
 static void judge_published(json_t *values, const json_t *s)
 {
-    const double before = number_at(s, "before"), after = number_at(s, "after");
+    const double before = member_number(s, "before"), after = member_number(s, "after");
     json_object_set_new(values, "before", json_real(before));
     json_object_set_new(values, "before_inside", json_boolean(holds(values, "ci95", before)));
     json_object_set_new(values, "after", json_real(after));
@@ -127,7 +127,7 @@ static bool compute_dots(const json_t *s, const size_t *dims, size_t count, json
                          struct experiment_work *work)
 {
     const bool published = experiment_is(s, "part", "published");
-    const enum distribution input = distribution_find(text_at(s, "input"));
+    const enum distribution input = distribution_find(member_text(s, "input"));
     const uint64_t stream = published ? STREAM_PUBLISHED + dims[0] : STREAM_SWEEP + input;
     struct moments *moments = experiment_alloc(work, count, sizeof *moments);
     if (!moments ||
@@ -174,7 +174,7 @@ static bool kernel_rows(const json_t *s, size_t d, json_t *rows, struct experime
     c.problem.qk_dim = c.problem.v_dim = d;
     c.problem.outputs = ATTN_OUTPUT_O | ATTN_OUTPUT_LSE;
     c.input.seed = random_key(experiment_count(s, "seed"), STREAM_KERNELS + d);
-    const struct attn_kernel *kernel = kernel_call_find(text_at(s, "kernel"), &c.problem, work);
+    const struct attn_kernel *kernel = kernel_call_find(member_text(s, "kernel"), &c.problem, work);
     if (!kernel || !kernel_call_case(&call, kernel, &c, work->threads, work))
         return false;
     bool right = true;
@@ -213,10 +213,11 @@ static struct held held_of(const json_t *rows)
     struct experiment_part part = {.rows = rows, .where = "part=sweep"};
     struct held all = {0};
     while (experiment_part_next(&part)) {
-        const double theory = number_at(part.values, "theory");
+        const double theory = member_number(part.values, "theory");
         all.rows++;
         all.held += holds(part.values, "ci95", theory);
-        all.farthest = fmax(all.farthest, fabs(number_at(part.values, "variance") / theory - 1));
+        all.farthest =
+            fmax(all.farthest, fabs(member_number(part.values, "variance") / theory - 1));
     }
     return all;
 }

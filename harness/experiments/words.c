@@ -42,7 +42,7 @@ static void add_trained(json_t *steps, const json_t *asked, const char *file, co
 /* A step for each layer of --trained; "all": those that come with the program. */
 static bool plan_trained(json_t *steps, const json_t *asked, char *message, size_t message_size)
 {
-    const char *list = text_at(asked, "trained");
+    const char *list = member_text(asked, "trained");
     const bool all = strcmp(list, "all") == 0;
     struct piece rest = piece_of(list), item;
     if (!*list) {
@@ -66,7 +66,7 @@ static bool plan_trained(json_t *steps, const json_t *asked, char *message, size
 
 static bool accepts(const json_t *asked, char *message, size_t message_size)
 {
-    json_t *tokens = words_split(text_at(asked, "sentence"), message, message_size);
+    json_t *tokens = words_split(member_text(asked, "sentence"), message, message_size);
     json_t *steps = json_array();
     const bool right = tokens && plan_trained(steps, asked, message, message_size);
     json_decref(tokens);
@@ -102,7 +102,7 @@ static bool compute(const json_t *step, json_t *rows, struct experiment_work *wo
 /* A layer's name without folder and endings: "minilm-preamble layer1". */
 static void short_name(const json_t *params, char text[TABLE_CELL])
 {
-    const char *layer = text_at(params, "layer"), *slash = strrchr(layer, '/');
+    const char *layer = member_text(params, "layer"), *slash = strrchr(layer, '/');
     const char *from = slash ? slash + 1 : layer, *ending = strstr(from, ".safetensors:");
     const int stem = (int)(ending ? (size_t)(ending - from) : strlen(from));
     const char *prefix = ending ? ending + strlen(".safetensors:") : "";
@@ -114,12 +114,12 @@ static void short_name(const json_t *params, char text[TABLE_CELL])
 static bool within(const struct experiment_part *head, const char *difference,
                    const char *tolerance, const char *what)
 {
-    const double off = number_at(head->values, difference);
-    const double allowed = number_at(head->values, tolerance);
+    const double off = member_number(head->values, difference);
+    const double allowed = member_number(head->values, tolerance);
     if (!json_object_get(head->values, difference) || off <= allowed)
         return true;
     report_sentence("Head %.0f DIFFERS: %s by %.2g, and rounding explains %.2g.",
-                    number_at(head->params, "head"), what, off, allowed);
+                    member_number(head->params, "head"), what, off, allowed);
     return false;
 }
 
@@ -133,21 +133,21 @@ static bool print_looks(const json_t *rows, const struct experiment_part *layer)
     short_name(layer->params, name);
     report_sentence("%s: what each head looks at", name);
     while (experiment_part_next(&part)) {
-        if (!experiment_is(part.params, "layer", text_at(layer->params, "layer")))
+        if (!experiment_is(part.params, "layer", member_text(layer->params, "layer")))
             continue;
         const bool causal = experiment_is(part.params, "mask", "causal");
-        report_sentence("Head %.0f%s %s.", number_at(part.params, "head"),
-                        causal ? ", causal," : "", text_at(part.values, "looks"));
+        report_sentence("Head %.0f%s %s.", member_number(part.params, "head"),
+                        causal ? ", causal," : "", member_text(part.values, "looks"));
         char weights[64];
-        snprintf(weights, sizeof weights, "weights of %.40s", text_at(part.values, "kernel"));
+        snprintf(weights, sizeof weights, "weights of %.40s", member_text(part.values, "kernel"));
         right &= within(&part, "kernels_difference", "kernels_tolerance", weights);
         right &=
             within(&part, "output_difference", "output_tolerance", "its output from the file's");
-        const double unscaled = number_at(part.values, "unscaled_keys_in_use");
+        const double unscaled = member_number(part.values, "unscaled_keys_in_use");
         least = fmin(least, unscaled);
         most = fmax(most, unscaled);
-        worst = fmax(worst, number_at(part.values, "kernels_difference"));
-        off = fmax(off, number_at(part.values, "output_difference"));
+        worst = fmax(worst, member_number(part.values, "kernels_difference"));
+        off = fmax(off, member_number(part.values, "output_difference"));
     }
     report_sentence("Without the scale a row would use %.1f to %.1f keys, by head and mask.", least,
                     most);

@@ -111,7 +111,7 @@ bool words_open_sentence(struct words_layer *layer, const json_t *step,
 {
     const size_t seed = experiment_count(step, "seed"), heads = experiment_count(step, "heads");
     const size_t dim = experiment_count(step, "d"), d_in = heads * dim;
-    layer->tokens = words_split(text_at(step, "sentence"), work->message, sizeof work->message);
+    layer->tokens = words_split(member_text(step, "sentence"), work->message, sizeof work->message);
     const size_t len = json_array_size(layer->tokens);
     float *x = experiment_alloc(work, len * d_in, sizeof *x), *w[3];
     for (size_t n = 0; n < 3; n++) {
@@ -196,7 +196,7 @@ bool words_open_trained(struct words_layer *layer, const json_t *step, struct ex
 {
     char file[WORDS_NAME], prefix[WORDS_NAME];
     struct layer_heads *of = &layer->of;
-    if (!words_split_name(text_at(step, "layer"), file, prefix))
+    if (!words_split_name(member_text(step, "layer"), file, prefix))
         return false; /* not reached: accepts() has refused it */
     struct safetensors *in = layer_file_in(file, work);
     if (!in)

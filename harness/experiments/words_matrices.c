@@ -249,7 +249,7 @@ bool words_add_layer(const struct words_layer *layer, const json_t *step, json_t
     struct writer w = {.rows = rows,
                        .work = work,
                        .layer = layer,
-                       .name = text_at(step, "layer"),
+                       .name = member_text(step, "layer"),
                        .tokens = shown_of(of->len, most, true),
                        .most = most,
                        .head = -1};

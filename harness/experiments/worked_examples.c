@@ -53,7 +53,7 @@ static bool compute_shape(const struct worked_rows *w, const json_t *step)
 
 static bool compute(const json_t *s, json_t *rows, struct experiment_work *work)
 {
-    const struct worked_rows w = {text_at(s, "example"), rows, work};
+    const struct worked_rows w = {member_text(s, "example"), rows, work};
     if (experiment_is(s, "kind", "shapes"))
         return compute_shape(&w, s);
     json_t *published = experiment_published(w.example, work);

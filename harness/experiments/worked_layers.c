@@ -38,7 +38,7 @@ static void draw_weights(struct seeded *e)
     struct mt19937 generator;
     const json_t *name;
     size_t i;
-    mt19937_seed(&generator, (uint32_t)number_at(e->published, "seed"));
+    mt19937_seed(&generator, (uint32_t)member_number(e->published, "seed"));
     json_array_foreach (json_object_get(e->published, "order"), i, name)
         for (size_t n = 0; n < 3; n++) {
             if (strcmp(json_string_value(name), names[n]) != 0)
@@ -55,8 +55,8 @@ static bool open_seeded(struct seeded *e, const json_t *published)
     const json_t *x = json_object_get(published, "x");
     *e = (struct seeded){.published = published,
                          .len = json_array_size(x),
-                         .d_in = (size_t)number_at(published, "d_in"),
-                         .d_out = (size_t)number_at(published, "d_out"),
+                         .d_in = (size_t)member_number(published, "d_in"),
+                         .d_out = (size_t)member_number(published, "d_out"),
                          .linear = experiment_is(published, "init", "linear")};
     if (e->len * (e->d_in + e->d_out + e->len) + e->d_in * e->d_out > MOST_ELEMENTS)
         return false;

@@ -9,7 +9,7 @@ static json_t *matrix(const double *x, size_t rows, size_t columns)
 {
     json_t *all = json_array();
     for (size_t i = 0; i < rows; i++)
-        json_array_append_new(all, numbers_json(x + i * columns, columns));
+        json_array_append_new(all, number_array(x + i * columns, columns));
     return all;
 }
 

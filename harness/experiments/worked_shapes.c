@@ -41,7 +41,7 @@ static bool shape_read(struct shape *s, const json_t *shape, struct experiment_w
     const size_t dim = s->d_out > s->v_dim ? s->d_out : s->v_dim;
     return (s->len <= MOST_LEN && dim <= MOST_DIM && s->batch * s->len * s->d_in <= MOST_INPUT &&
             s->d_in * s->heads * dim <= MOST_WEIGHTS) ||
-           experiment_fail(work, "%s is too large", text_at(shape, "name"));
+           experiment_fail(work, "%s is too large", member_text(shape, "name"));
 }
 
 /* q, k and v as (batch, len, heads, dim); y is the layer's output. */
@@ -273,7 +273,7 @@ bool worked_shape(struct worked_rows w, const json_t *shape, const json_t *step)
     struct shape s;
     struct tokens t;
     bool first = true, right = shape_read(&s, shape, w.work) && tokens_open(&t, &s, w.work);
-    snprintf(example, sizeof example, "%.60s, %.20s inputs", w.example, text_at(step, "input"));
+    snprintf(example, sizeof example, "%.60s, %.20s inputs", w.example, member_text(step, "input"));
     w.example = example;
     for (const char *const *kernel = kernel_call_names(); right && *kernel; kernel++) {
         if (!kernel_weights_takes(*kernel, tokens_mask(&s)))

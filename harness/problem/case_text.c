@@ -35,8 +35,8 @@ struct piece case_text_problem(struct piece *rest)
     *rest = piece_trim(*rest);
     const char *const end = rest->at + rest->length, *at = rest->at;
     bool goes_on = false;
-    for (; at < end && (goes_on || !strchr(SCAN_BLANKS, *at)); at++)
-        if (!strchr(SCAN_BLANKS, *at))
+    for (; at < end && (goes_on || !strchr(PIECE_BLANKS, *at)); at++)
+        if (!strchr(PIECE_BLANKS, *at))
             goes_on = *at == ',';
     const struct piece problem = piece_trim(piece_from(rest->at, at));
     *rest = piece_from(at, end);

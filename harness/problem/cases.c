@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/refuse.h"
+#include "base/message.h"
 #include "sweep.h"
 
 #define CASES_MAX 4096 /* keeps the quadratic search for duplicates fast */

@@ -113,7 +113,7 @@ static bool read_case(struct reader *r, struct piece line, struct piece text)
 static struct piece without_comment(struct piece line)
 {
     for (size_t i = 0; i < line.length; i++)
-        if (line.at[i] == '#' && (!i || strchr(SCAN_BLANKS, line.at[i - 1])))
+        if (line.at[i] == '#' && (!i || strchr(PIECE_BLANKS, line.at[i - 1])))
             line.length = i;
     return line;
 }

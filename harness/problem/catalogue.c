@@ -35,13 +35,13 @@ const struct guest *catalogue_guest(const struct attn_kernel *kernel)
     return NULL;
 }
 
-void guest_identity(const struct guest *guest, char text[GUEST_IDENTITY])
+void catalogue_guest_identity(const struct guest *guest, char text[GUEST_IDENTITY])
 {
     snprintf(text, GUEST_IDENTITY, "%s%s%s", guest->digest, *guest->arguments ? " " : "",
              guest->arguments);
 }
 
-const char *guest_text(const struct guest *guest, char text[GUEST_TEXT])
+const char *catalogue_guest_text(const struct guest *guest, char text[GUEST_TEXT])
 {
     const struct shell_words path = {.word = {guest->path}, .count = 1};
     if (!*guest->arguments)

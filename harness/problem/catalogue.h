@@ -22,11 +22,11 @@ struct guest {
 
 /* The member "plugin" of its cells' identity: the digest, then the arguments; "" for the rivals. */
 #define GUEST_IDENTITY (GUEST_DIGEST + 1 + GUEST_ARGUMENTS)
-void guest_identity(const struct guest *guest, char text[GUEST_IDENTITY]);
+void catalogue_guest_identity(const struct guest *guest, char text[GUEST_IDENTITY]);
 
 /* The value of --plugin: the path, quoted if arguments follow, and the arguments. */
 #define GUEST_TEXT (4096 + 16 + GUEST_ARGUMENTS)
-const char *guest_text(const struct guest *guest, char text[GUEST_TEXT]);
+const char *catalogue_guest_text(const struct guest *guest, char text[GUEST_TEXT]);
 
 /* Adds variants after the library's: a guest's, which are data without code, or, with NULL, those of a program
  * that links its own kernels; all of it must stay valid. */

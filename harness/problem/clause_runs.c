@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "base/refuse.h"
+#include "base/message.h"
 #include "lengths.h"
 
 /* Most bytes of a list, so that a text with all other clauses fits into PARSE_TEXT. */

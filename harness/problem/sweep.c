@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/message.h"
 #include "base/refuse.h"
 
 #define MOST_VALUE ((uint64_t)1 << 60) /* so that a step beyond it does not overflow */

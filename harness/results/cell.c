@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/number.h"
+#include "base/members.h"
 #include "base/shell_words.h"
 
 static const struct {
@@ -96,8 +96,8 @@ struct attn_work cell_work(const struct cell *cell)
 
 void cell_set_work(struct cell *cell, const json_t *counted)
 {
-    const double flops = number_at(counted, "useful_flops");
-    const double bytes = number_at(counted, "compulsory_bytes");
+    const double flops = member_number(counted, "useful_flops");
+    const double bytes = member_number(counted, "compulsory_bytes");
     const double dims = (double)(cell->c->problem.qk_dim + cell->c->problem.v_dim);
     if (flops >= 0 && bytes > 0)
         cell->work = (struct attn_work){flops / dims / 2, flops, bytes};
@@ -144,7 +144,7 @@ json_t *cell_identity(const struct cell *cell)
     parse_print_input(&cell->c->input, input);
     char plugin[GUEST_IDENTITY] = "";
     if (cell->guest && *cell->guest->digest)
-        guest_identity(cell->guest, plugin);
+        catalogue_guest_identity(cell->guest, plugin);
     const struct setting *how = &cell->setting;
     return json_pack("{s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:b, s:s, s:s?, s:s*, s:s*}",
                      "problem", problem, "case", cell->c->name, "kernel", cell->kernel_name, "isa",
@@ -168,7 +168,7 @@ void cell_repro(const struct cell *cell, const char *command, char text[CELL_REP
         snprintf(with, sizeof with, ",%d", cell->failed_at);
     if (cell->guest && !cell->guest->rivals) {
         const size_t n = (size_t)snprintf(plugin, CELL_PATH, " --plugin ");
-        shell_words_quote(guest_text(cell->guest, of_guest), plugin + n, CELL_PATH - n);
+        shell_words_quote(catalogue_guest_text(cell->guest, of_guest), plugin + n, CELL_PATH - n);
     }
     snprintf(both, sizeof both, "%s input=%s", problem, input);
     shell_words_quote(both, word, sizeof word);

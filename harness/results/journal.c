@@ -15,10 +15,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/number.h"
+#include "base/members.h"
 #include "base/alloc.h"
 #include "base/printable.h"
-#include "base/refuse.h"
+#include "base/message.h"
 #include "fields.h"
 #include "system/lines.h"
 
@@ -231,7 +231,7 @@ static const char *read_back(struct journal *journal, char *note, size_t note_si
         snprintf(why, sizeof why, "line %zu is damaged", wrong);
         return why;
     }
-    if (strcmp(text_at(journal->session, "schema"), JOURNAL_SCHEMA) != 0)
+    if (strcmp(member_text(journal->session, "schema"), JOURNAL_SCHEMA) != 0)
         return "is no results file of schema " JOURNAL_SCHEMA;
     if (length < size) {
         if (ftruncate(journal->fd, (off_t)length) != 0)

@@ -12,6 +12,7 @@
 #include "bench/noise.h"
 #include "base/stats.h"
 #include "base/stats_dependence.h"
+#include "base/members.h"
 #include "base/number.h"
 
 struct series {
@@ -106,7 +107,7 @@ double launches_largest(const struct cell *cell, const char *outer, const char *
     double largest = NAN;
     for (size_t i = 0; i < json_array_size(cell->launches); i++)
         largest =
-            fmax(largest, number_at(object_of(json_array_get(cell->launches, i), outer), key));
+            fmax(largest, member_number(object_of(json_array_get(cell->launches, i), outer), key));
     return largest;
 }
 
@@ -115,8 +116,8 @@ double launches_fraction(const struct cell *cell, double work, const char *ceili
     struct series s = {alloc_bytes((json_array_size(cell->launches) + 1) * sizeof(double)), 0};
     for (size_t i = 0; s.x && i < json_array_size(cell->launches); i++) {
         const json_t *launch = json_array_get(cell->launches, i);
-        const double fraction = work / number_at(launch, "median_s") / 1e9 /
-                                number_at(object_of(launch, "ceiling"), ceiling);
+        const double fraction = work / member_number(launch, "median_s") / 1e9 /
+                                member_number(object_of(launch, "ceiling"), ceiling);
         if (isfinite(fraction))
             s.x[s.n++] = fraction;
     }

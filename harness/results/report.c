@@ -1,7 +1,7 @@
 /*
  * report: the tables of a session.
  */
-#include "base/refuse.h"
+#include "base/message.h"
 #include "base/alloc.h"
 #include "report.h"
 

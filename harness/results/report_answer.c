@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/refuse.h"
+#include "base/message.h"
 #include "base/stats.h"
 #include "base/units.h"
 #include "bench/noise.h"

@@ -1,7 +1,7 @@
 /*
  * report_case: the table of one case.
  */
-#include "base/refuse.h"
+#include "base/message.h"
 #include "base/alloc.h"
 #include "report.h"
 
@@ -23,7 +23,7 @@ static bool nothing_to_compute(const struct cell *cells, size_t count)
     const char *why = NULL;
     for (size_t i = 0; i < count; i++) {
         const json_t *row = cells[i].row;
-        if (!row || report_absent(row))
+        if (!row || report_row_is_absent(row))
             continue;
         if (report_state(row) != CELL_SKIPPED ||
             (why && strcmp(why, field_word(row, FIELD_WHY)) != 0))
@@ -124,7 +124,7 @@ static size_t present(const struct cell *cells, size_t count, const struct cell 
 {
     size_t n = 0;
     for (size_t i = 0; i < count; i++)
-        if (cells[i].row && !report_absent(cells[i].row))
+        if (cells[i].row && !report_row_is_absent(cells[i].row))
             sorted[n++] = &cells[i];
     qsort(sorted, n, sizeof *sorted, compare);
     return n;

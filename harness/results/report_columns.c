@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/refuse.h"
+#include "base/message.h"
 #include "bench/noise.h"
 #include "fields.h"
 #include "report_rows.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/number.h"
+#include "base/members.h"
 #include "base/progress.h"
 #include "base/units.h"
 #include "launches.h"
@@ -77,7 +77,7 @@ static size_t list(const struct cell *cells, size_t count, const struct cell **l
 {
     size_t n = 0;
     for (size_t i = 0; i < count; i++)
-        if (!cells[i].row || !report_absent(cells[i].row))
+        if (!cells[i].row || !report_row_is_absent(cells[i].row))
             listed[n++] = &cells[i];
     qsort(listed, n, sizeof *listed, compare);
     return n;
@@ -102,7 +102,7 @@ static size_t cut(const struct cell **listed, size_t count, size_t room, const s
 
 static void fill_unfinished(const struct cell *cell, struct table_row *row)
 {
-    const double error = number_at(cell->check, "error_over_bound");
+    const double error = member_number(cell->check, "error_over_bound");
     const size_t launches = json_array_size(cell->launches);
     char variant[96];
     cell_variant(cell, variant);

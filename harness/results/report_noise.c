@@ -5,12 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/refuse.h"
+#include "base/message.h"
 #include "base/alloc.h"
 #include "report.h"
 #include "report_rows.h"
 #include "base/stats.h"
-#include "base/number.h"
+#include "base/members.h"
 
 /* Collects a number from every line that has it; returns how many. */
 static size_t collect(const json_t *lines, const char *key, double *x)
@@ -18,7 +18,7 @@ static size_t collect(const json_t *lines, const char *key, double *x)
     size_t i, n = 0;
     const json_t *line;
     json_array_foreach (lines, i, line) {
-        x[n] = number_at(line, key);
+        x[n] = member_number(line, key);
         n += !isnan(x[n]);
     }
     return n;
@@ -59,12 +59,12 @@ void report_time(const json_t *end)
                  {"timing_s", "timing"},
                  {"probing_s", "measuring ceilings"},
                  {"overhead_s", "the harness itself"}};
-    const double wall_s = number_at(end, "wall_s");
+    const double wall_s = member_number(end, "wall_s");
     char text[256];
     snprintf(text, sizeof text, "time: %.1f s", wall_s);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         message_add(text, sizeof text, "%s%s %.1f%%", i ? ", " : ": ", parts[i].what,
-                    100 * number_at(end, parts[i].key) / wall_s);
+                    100 * member_number(end, parts[i].key) / wall_s);
     report_wrapped(0, "%s", text);
     report_flush();
 }

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/refuse.h"
+#include "base/message.h"
 #include "base/scan.h"
 #include "base/units.h"
 #include "report.h"

@@ -52,7 +52,7 @@ enum cell_state report_state(const json_t *row)
     return state;
 }
 
-bool report_absent(const json_t *row)
+bool report_row_is_absent(const json_t *row)
 {
     const enum cell_state state = report_state(row);
     return state == CELL_UNSUPPORTED || state == CELL_UNAVAILABLE;

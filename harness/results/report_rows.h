@@ -33,7 +33,7 @@ bool report_has_time(const struct cell *cell); /* finished, with a median */
 enum cell_state report_state(const json_t *row);
 
 /* Whether the state is unsupported or unavailable: a property of the build or kernel, not a result. */
-bool report_absent(const json_t *row);
+bool report_row_is_absent(const json_t *row);
 
 /* An end of the median's 95 % interval in seconds, side 0 the lower; NaN if there is none. */
 double report_bound(const json_t *row, size_t side);

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "base/refuse.h"
+#include "base/message.h"
 #include "fields.h"
 #include "report.h"
 #include "report_rows.h"
@@ -16,7 +16,7 @@
 #define MANY 20    /* from so many verdicts on, chance is mentioned */
 #define LEVEL 0.95 /* of their intervals */
 
-const char *verdict_name(enum verdict verdict)
+const char *report_verdict_name(enum verdict verdict)
 {
     static const char *const names[] = {[VERDICT_SLOWER] = "SLOWER",
                                         [VERDICT_UNCLEAR] = "UNCLEAR",
@@ -99,7 +99,7 @@ void report_settings(const struct cell *cells, size_t count)
         if (ratio.interval)
             message_add(text, sizeof text, " (%+.1f .. %+.1f %%)", 100 * (ratio.lo - 1),
                         100 * (ratio.hi - 1));
-        report_wrapped(6, "    %s, %s: %s", text, verdict_name(verdict), why);
+        report_wrapped(6, "    %s, %s: %s", text, report_verdict_name(verdict), why);
     }
 }
 
@@ -122,7 +122,7 @@ void report_verdicts(const struct cell *cells, size_t count)
     message_add(text, sizeof text, ", %zu cell%s:", all, all == 1 ? "" : "s");
     for (int v = 0; v < VERDICT_COUNT; v++)
         message_add(text, sizeof text, "%s %zu %s", v ? "," : "", counts[v],
-                    verdict_name((enum verdict)v));
+                    report_verdict_name((enum verdict)v));
     if (all >= MANY)
         message_add(text, sizeof text, "; by chance alone %.0f intervals would exclude 0",
                     (1 - LEVEL) * (double)all);

@@ -8,7 +8,7 @@
 
 /* Verdicts on a change, in the order in which they are counted. */
 enum verdict { VERDICT_SLOWER, VERDICT_UNCLEAR, VERDICT_FASTER, VERDICT_SAME, VERDICT_COUNT };
-const char *verdict_name(enum verdict verdict);
+const char *report_verdict_name(enum verdict verdict);
 
 /* The verdict on a ratio of times, new over base, and its 95 % interval (NaN: none), and the reason in words.
  * judge() of scripts/attntools/compare/comparison.py gives the same: tests/data/verdicts.txt. */

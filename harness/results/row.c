@@ -20,7 +20,7 @@ static json_t *medians_array(const struct cell *cell)
 {
     double *medians;
     const size_t n = launches_medians(cell, &medians);
-    json_t *array = numbers_json(medians, n);
+    json_t *array = number_array(medians, n);
     free(medians);
     return array;
 }
@@ -192,12 +192,12 @@ bool row_finish(struct cell *cell, const char *command, uint64_t seed)
     const bool called = cell->blas && cell->state != CELL_UNAVAILABLE; /* else none ran */
     rest = json_pack("{s:b, s:s, s:o, s:o, s:O?, s:O?, s:o*, s:o, s:o, s:s?, s:o, s:o*}", "chosen",
                      (int)cell->chosen, "group", catalogue_group_of(cell->kernel_name), "failed_at",
-                     size_json((size_t)cell->failed_at), "counters",
+                     number_size((size_t)cell->failed_at), "counters",
                      launch ? counters_of(cell) : json_null(), "library",
                      json_object_get(launch, "library"), "blas", called ? cell->blas : NULL,
                      "extra", extra_of(cell), "memory_in_place",
                      launch ? json_boolean(launches_in_place(cell)) : json_null(),
-                     "memory_limit_bytes", size_json(cell->memory_limit_bytes), "log", cell->log,
+                     "memory_limit_bytes", number_size(cell->memory_limit_bytes), "log", cell->log,
                      "flags", noise_json(launches_noise(cell)), "passes", passes_of(cell));
     if (!begun || !rest) { /* out of memory */
         json_decref(rest);

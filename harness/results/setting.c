@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/refuse.h"
+#include "base/message.h"
 #include "base/shell_words.h"
 
 static const char *text_of(const char *environment)

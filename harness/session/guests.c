@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/number.h"
+#include "base/members.h"
 #include "base/progress.h"
 #include "base/refuse.h"
 #include "guest_file.h"
@@ -106,8 +106,8 @@ static bool parse_kernel(const json_t *object, struct attn_kernel *kernel, char 
         return false;
     *kernel = (struct attn_kernel){.size = sizeof *kernel,
                                    .name = name,
-                                   .summary = text_at(object, "summary"),
-                                   .source = text_at(object, "source")};
+                                   .summary = member_text(object, "summary"),
+                                   .source = member_text(object, "source")};
     kernel->isa = attn_isa_preferred(); /* of a program that names none */
     const char *text = json_string_value(isa);
     if (isa && !(text && attn_isa_parse(text, &kernel->isa)))
@@ -172,7 +172,7 @@ double guests_start_s(const struct cell *cell)
     double start_s = cell->guest->start_s;
     json_array_foreach (kept, i, list) {
         json_array_foreach (list, k, kernel) {
-            if (strcmp(text_at(kernel, "name"), cell->kernel_name) == 0)
+            if (strcmp(member_text(kernel, "name"), cell->kernel_name) == 0)
                 start_s = fmax(start_s, json_number_value(json_object_get(kernel, "start_s")));
         }
     }

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "base/number.h"
-#include "base/refuse.h"
+#include "base/members.h"
+#include "base/message.h"
 #include "base/printable.h"
 #include "launch_environment.h"
 #include "system/memory_file.h"
@@ -145,8 +145,8 @@ static void read_answer(const char *line, const char *token, struct launch *laun
         snprintf(launch->why, sizeof launch->why, "%s", message);
         return;
     }
-    cell_state_parse(text_at(launch->answer, "state"), &launch->state);
-    snprintf(launch->why, sizeof launch->why, "%s", text_at(launch->answer, "why"));
+    cell_state_parse(member_text(launch->answer, "state"), &launch->state);
+    snprintf(launch->why, sizeof launch->why, "%s", member_text(launch->answer, "why"));
 }
 
 /* Fills the launch from an outcome, whose texts are freed or moved.  starved: the system has ended a process

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "problem/cases.h"
+#include "base/message.h"
 #include "base/refuse.h"
 #include "problem/select.h"
 #include "base/table.h"

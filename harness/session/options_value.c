@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/refuse.h"
+#include "base/message.h"
 #include "base/alloc.h"
 #include "problem/sweep.h"
 

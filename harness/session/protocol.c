@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/number.h"
+#include "base/members.h"
 #include "base/members.h"
 #include "results/cell.h"
 #include "system/process.h"
@@ -196,9 +196,9 @@ json_t *protocol_answer(const char *text, const char *token, char *message, size
         wrong = "is not JSON";
     else if (json_integer_value(json_object_get(answer, "protocol")) != PROTOCOL_VERSION)
         wrong = "has another protocol version";
-    else if (!cell_state_parse(text_at(answer, "state"), &state))
+    else if (!cell_state_parse(member_text(answer, "state"), &state))
         wrong = "has no state";
-    else if (strcmp(text_at(answer, "token"), token) != 0)
+    else if (strcmp(member_text(answer, "token"), token) != 0)
         wrong = "was not written by it: the kernel wrote to descriptor 4";
     json_object_del(answer, "token");
     if (!wrong)

@@ -35,7 +35,7 @@ static json_t *settings(const struct session *s, bool alone)
     return json_pack("{s:I, s:f, s:b, s:I, s:o, s:s, s:s, s:b, s:s, s:f, s:b}", "seed",
                      (json_int_t)s->seed, "seconds", s->seconds, "limited", (int)s->limited,
                      "launches", (json_int_t)s->options->launches, "threads",
-                     integers_json(s->threads, s->thread_counts), "placement",
+                     number_integers(s->threads, s->thread_counts), "placement",
                      machine_placements[s->options->placement], "memory",
                      machine_memories[s->options->memory], "huge_pages",
                      (int)s->options->huge_pages, "cache", s->options->cold ? "cold" : "warm",

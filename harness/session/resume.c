@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/number.h"
+#include "base/members.h"
 #include "base/build.h"
 #include "base/printable.h"
 #include "results/fields.h"
@@ -62,7 +62,7 @@ bool resume_same_machine(const struct journal *journal, const struct session *se
     const json_t *there = json_object_get(journal_session(journal), "machine");
     const bool same =
         json_equal(json_object_get(here, "fingerprint"), json_object_get(there, "fingerprint"));
-    const char *cpu = text_at(there, "cpu");
+    const char *cpu = member_text(there, "cpu");
     if (!same)
         snprintf(message, message_size, "%s was begun on another machine (%s)",
                  session->options->resume, *cpu ? cpu : "unknown");

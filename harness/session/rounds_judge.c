@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/number.h"
+#include "base/members.h"
 #include "problem/outputs.h"
 #include "rounds_private.h"
 #include "system/memory_file.h"
@@ -111,13 +111,13 @@ static bool apply_verdict(struct rounds *rounds, struct cell *cell, const json_t
 {
     assert(cell);
     enum cell_state state = CELL_FAILED;
-    cell_state_parse(text_at(verdict, "state"), &state);
+    cell_state_parse(member_text(verdict, "state"), &state);
     char reason[LAUNCH_WHY];
     if (cell->done && state == CELL_OK)
         return true;
     json_decref(cell->check);
     cell->check = json_incref(json_object_get(verdict, "check"));
-    snprintf(reason, sizeof reason, "%s", text_at(verdict, "why"));
+    snprintf(reason, sizeof reason, "%s", member_text(verdict, "why"));
     if (cell_state_is_bad(state))
         launch_quote(launch, reason);
     if (state != CELL_OK)

@@ -9,7 +9,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/progress.h"
-#include "base/refuse.h"
+#include "base/message.h"
 #include "results/report.h"
 #include "results/row.h"
 #include "rounds_private.h"

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/refuse.h"
+#include "problem/batch_cases.h"
 #include "problem/draw.h"
 #include "problem/model_cases.h"
 #include "system/memory_file.h"

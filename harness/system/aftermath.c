@@ -19,7 +19,7 @@
 #include "base/clock.h"
 #include "fault.h"
 #include "float_env.h"
-#include "task_cpus.h"
+#include "task.h"
 
 #define MOST_CPUS 8192   /* most of any Linux configuration */
 #define GONE_AFTER_S 0.5 /* a joined thread may still be listed for a moment */

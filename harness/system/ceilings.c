@@ -52,7 +52,7 @@ static const struct probe *probe_for(enum attn_isa isa)
     return NULL;
 }
 
-const struct probe *probe_widest(void)
+const struct probe *ceilings_widest(void)
 {
     const struct probe *best = probes[0];
     for (size_t i = 0; i < probe_count; i++)

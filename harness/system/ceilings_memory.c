@@ -117,7 +117,7 @@ static double read_rate(const struct job *job, int threads, double seconds)
 
 double ceilings_read(size_t bytes, int threads, double seconds)
 {
-    struct job job = {.probe = probe_widest(), .count = 1};
+    struct job job = {.probe = ceilings_widest(), .count = 1};
     if (!find_room(&job, bytes, threads))
         return 0;
     const struct ceilings_kv halves = {job.half[0], job.half[1], job.bytes};
@@ -128,7 +128,7 @@ double ceilings_read(size_t bytes, int threads, double seconds)
 double ceilings_read_operands(const struct ceilings_kv *sets, size_t count, int threads,
                               double seconds)
 {
-    struct job job = {.probe = probe_widest(), .sets = sets, .count = count};
+    struct job job = {.probe = ceilings_widest(), .sets = sets, .count = count};
     for (size_t i = 0; i < count; i++)
         if (sets[i].bytes / (size_t)threads < BLOCK)
             return 0;
@@ -141,14 +141,14 @@ double ceilings_read_once(const void *k, const void *v, size_t bytes)
     if (bytes < BLOCK)
         return NAN;
     const double start = clock_now();
-    probe_widest()->read(k, v, bytes / BLOCK * BLOCK, &sink);
+    ceilings_widest()->read(k, v, bytes / BLOCK * BLOCK, &sink);
     rate_consume(sink);
     return clock_now() - start;
 }
 
 double ceilings_copy(size_t bytes, int threads, double seconds)
 {
-    struct job job = {.probe = probe_widest()};
+    struct job job = {.probe = ceilings_widest()};
     if (!find_room(&job, bytes, threads))
         return 0;
     struct job stream = job;

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/number.h"
-#include "base/refuse.h"
+#include "base/message.h"
 #include "machine_private.h"
 
 static const struct {

@@ -7,7 +7,7 @@
 #include <fenv.h>
 #include <stdint.h>
 
-#include "base/refuse.h"
+#include "base/message.h"
 
 static void add(char text[FLOAT_ENV_TEXT], const char *what)
 {

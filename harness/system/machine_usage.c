@@ -8,7 +8,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "task_cpus.h"
+#include "task.h"
 
 /* Seconds that the hypervisor took from the allowed CPUs; and the runnable threads. */
 static void read_stat(const struct machine *machine, struct machine_usage *usage)

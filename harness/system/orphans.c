@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "task_cpus.h"
+#include "task.h"
 
 #define AT_ONCE 256
 #define PATIENCE_S 10.0 /* they may start others as fast as they are killed */

@@ -19,7 +19,7 @@
 #include "lines.h"
 #include "orphans.h"
 #include "printed.h"
-#include "task_cpus.h"
+#include "task.h"
 
 #define PATIENCE_S 2.0 /* for a child to exit after its requests have ended */
 

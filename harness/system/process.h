@@ -66,7 +66,7 @@ enum process_end process_ask(struct process *child, const char *request, double 
 /* Stops every thread of the child until the next request. */
 void process_stop(struct process *child);
 
-/* For task_cpus.h; -1 after its end. */
+/* For task.h; -1 after its end. */
 pid_t process_pid(const struct process *child);
 
 /* Closes its requests, waits up to 2 s for it to exit, then kills its process group. */

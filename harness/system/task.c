@@ -1,8 +1,8 @@
 /*
- * task_cpus: reads affinities, and /proc/PID/task/TID.
+ * task: reads affinities, and /proc/PID/task/TID.
  */
 #define _GNU_SOURCE
-#include "task_cpus.h"
+#include "task.h"
 
 #include <math.h>
 #include <sched.h>

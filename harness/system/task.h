@@ -1,8 +1,8 @@
 /*
- * task_cpus: a process's allowed CPUs, its time of waiting for a CPU, and its peak memory.
+ * task: a process's allowed CPUs, its time of waiting for a CPU, and its peak memory.
  */
-#ifndef HARNESS_SYSTEM_TASK_CPUS_H
-#define HARNESS_SYSTEM_TASK_CPUS_H
+#ifndef HARNESS_SYSTEM_TASK_H
+#define HARNESS_SYSTEM_TASK_H
 
 #include <dirent.h>
 #include <stdbool.h>

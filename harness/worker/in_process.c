@@ -66,7 +66,7 @@ static void note_samples(struct worker *worker)
 {
     struct machine_usage usage;
     machine_usage(worker->machine, &usage);
-    json_object_set_new(worker->answer, "peak_rss_bytes", size_json(usage.peak_rss_bytes));
+    json_object_set_new(worker->answer, "peak_rss_bytes", number_size(usage.peak_rss_bytes));
 }
 
 /* Without transfers and with bench's own clock. */

@@ -7,13 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/members.h"
 #include "base/number.h"
 #include "bench/disturbance.h"
 #include "problem/capabilities.h"
 #include "program_clock.h"
 #include "program_copy.h"
 #include "system/ceilings.h"
-#include "system/task_cpus.h"
+#include "system/task.h"
 
 /* Static, as a struct attn_kernel has no context, and a worker runs one kernel. */
 static struct {
@@ -79,7 +80,7 @@ static const json_t *find(const json_t *kernels, const char *name, enum attn_isa
     const json_t *kernel;
     size_t i;
     json_array_foreach (kernels, i, kernel) {
-        if (strcmp(text_at(kernel, "name"), name) == 0 && is_of(kernel, isa))
+        if (strcmp(member_text(kernel, "name"), name) == 0 && is_of(kernel, isa))
             return kernel;
     }
     return NULL;
@@ -162,7 +163,7 @@ static void note_samples(struct worker *worker)
 {
     const struct program_copy *copy = program_clock_copy();
     json_object_set_new(worker->answer, "peak_rss_bytes",
-                        size_json(task_peak_bytes(process_pid(copy->process))));
+                        number_size(task_peak_bytes(process_pid(copy->process))));
     json_t *extra = program_extras_means(&copy->extras);
     if (extra)
         json_object_set_new(worker->answer, "extra", extra);

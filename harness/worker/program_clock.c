@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/stats.h"
 #include "bench/audit.h"
-#include "system/task_cpus.h"
+#include "system/task.h"
 
 /* Static, as a worker measures one kernel. */
 static struct measurement {

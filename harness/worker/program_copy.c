@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/number.h"
+#include "base/members.h"
 #include "base/refuse.h"
-#include "system/task_cpus.h"
+#include "system/task.h"
 
 /* Deadlines, seconds: docs/protocol.md states them. */
 #define PREPARE_S 300.0
@@ -142,7 +142,7 @@ static void prepare(struct worker *worker, struct program_copy *copy,
         program_request_demand(worker, copy, program_request_prepare(r, copy, problem, text, sets),
                                PREPARE_S, copy->refusal, sizeof copy->refusal);
     copy->prepare_s = clock_now() - start;
-    snprintf(copy->library, sizeof copy->library, "%s", text_at(answer, "library"));
+    snprintf(copy->library, sizeof copy->library, "%s", member_text(answer, "library"));
     const bool right = !answer || runs_as_asked(copy, answer, message, sizeof message);
     json_decref(answer);
     if (!right)
@@ -219,7 +219,7 @@ struct program_time program_copy_measure(struct worker *worker, struct program_c
 /* A rate in an answer; ends the launch if there is none. */
 static double rate_of(struct worker *worker, const json_t *answer, const char *key)
 {
-    const double rate = number_at(answer, key);
+    const double rate = member_number(answer, key);
     if (!(rate > 0))
         worker_give_up(worker, CELL_FAILED, "the program gives no %s among its ceilings", key);
     return rate;

@@ -7,8 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/members.h"
 #include "base/number.h"
-#include "base/refuse.h"
+#include "base/message.h"
 #include "base/shell_words.h"
 #include "problem/capabilities.h"
 
@@ -57,7 +58,7 @@ json_t *program_request_prepare(const struct protocol_request *r, const struct p
     return json_pack("{s:i, s:s, s:s, s:s, s:s, s:o, s:i, s:o, s:i, s:I}", "protocol", VERSION,
                      "action", "prepare", "kernel", r->kernel, "isa", attn_isa_name(r->isa),
                      "problem", text, "shape", shape_of(problem), "threads", copy->threads, "cpus",
-                     integers_json(copy->cpus, copy->cpu_count), "file", PROCESS_FIRST_FILE_FD,
+                     number_integers(copy->cpus, copy->cpu_count), "file", PROCESS_FIRST_FILE_FD,
                      "sets", (json_int_t)sets);
 }
 
@@ -72,7 +73,7 @@ static json_t *parse_answer(const char *line, enum cell_state *state, char *why,
     json_error_t error;
     enum cell_state said;
     json_t *answer = json_loads(line, 0, &error);
-    const bool stated = cell_state_parse(text_at(answer, "state"), &said);
+    const bool stated = cell_state_parse(member_text(answer, "state"), &said);
     const bool version = json_integer_value(json_object_get(answer, "protocol")) == VERSION;
     for (size_t i = 0; stated && version && i < sizeof known / sizeof *known; i++)
         if (said == known[i]) {
@@ -116,7 +117,7 @@ json_t *program_request_demand(struct worker *worker, struct program_copy *copy,
         worker_give_up(worker, state, "the program %s", why);
     if (state == CELL_OK)
         return answer;
-    const char *reason = text_at(answer, "why");
+    const char *reason = member_text(answer, "why");
     snprintf(why, sizeof why, "%s", *reason ? reason : "gives no reason");
     json_decref(answer);
     if (state == CELL_UNSUPPORTED && refusal) {

@@ -49,7 +49,7 @@ static json_t *verdict(const struct worker *worker, const struct counts *counts,
     json_object_set(check, "caveats", json_object_get(caps, "caveats"));
     json_decref(caps);
     json_object_set_new(check, "depth", json_string(protocol_depth_name(r->depth)));
-    json_object_set_new(check, "threads", integers_json(counts->threads, counts->count));
+    json_object_set_new(check, "threads", number_integers(counts->threads, counts->count));
     const enum cell_state state = result->ok           ? CELL_OK
                                   : result->unfinished ? CELL_SKIPPED
                                                        : CELL_FAILED;

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/members.h"
 #include "base/number.h"
 #include "bench/disturbance.h"
 #include "system/ceilings.h"
@@ -82,14 +83,14 @@ static void look_again(const struct worker *worker, const struct tensor_set *set
                        json_t *ceilings)
 {
     const int threads = threads_of(worker);
-    if (ceilings_passed(set->work.flops / median_s, number_at(ceilings, "fma_gflops"))) {
+    if (ceilings_passed(set->work.flops / median_s, member_number(ceilings, "fma_gflops"))) {
         const enum attn_dtype compute = attn_compute(worker->kernel, &worker->request.c.problem);
         const double fma = ceilings_fma(worker->request.isa, compute, threads, AGAIN_S);
         json_object_set_new(ceilings, "fma_again_gflops", number_json(fma));
         json_object_set_new(ceilings, "fma_host_again_gflops",
                             number_json(fmax(fma, fma_of_host(worker, AGAIN_S))));
     }
-    if (ceilings_passed(set->work.bytes / median_s, number_at(ceilings, "read_gbytes_per_s"))) {
+    if (ceilings_passed(set->work.bytes / median_s, member_number(ceilings, "read_gbytes_per_s"))) {
         const size_t bytes = rotation(worker, set);
         json_object_set_new(ceilings, "read_again_gbytes_per_s",
                             number_json(fmax(ceilings_read(bytes, threads, AGAIN_S),

@@ -64,7 +64,7 @@ static json_t *timed_answer(const struct check_timed *timed)
 
 static json_t *numbers_answer(const double *x, size_t n)
 {
-    return x ? numbers_json(x, n) : json_null();
+    return x ? number_array(x, n) : json_null();
 }
 
 static void bench_answer(const struct bench_result *result, json_t *answer)

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "filled_tensors.h"
+#include "problem/batch_cases.h"
 #include "problem/lengths.h"
-#include "problem/model_cases.h"
 
 static struct lengths found(const struct problem_case *c)
 {

@@ -27,7 +27,7 @@ TEST(verdicts_are_those_of_the_tools)
             x[i] = strtod(at, &at);
         snprintf(expected, sizeof expected, "%.*s", (int)strcspn(at, "\n"), at);
         const enum verdict verdict = report_judge(x[0], x[1], x[2], why, sizeof why);
-        snprintf(said, sizeof said, "%s|%s", verdict_name(verdict), why);
+        snprintf(said, sizeof said, "%s|%s", report_verdict_name(verdict), why);
         assert_string_equal(said, expected);
         verdicts++;
     }

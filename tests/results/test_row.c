@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/number.h"
+#include "base/members.h"
 #include "results/row.h"
 
 /* The state of a row with one launch, of 1 ms, in which these ceilings and probes were measured; consumes
@@ -205,7 +205,7 @@ TEST(rates_are_of_counted_work)
     assert_true(json_number_value(json_object_get(cell.row, "gflops")) == 25);
     assert_true(json_number_value(json_object_get(cell.row, "gbytes_per_s")) == 0.1);
     assert_true(json_number_value(json_object_get(cell.row, "fraction_of_fma")) == 0.25);
-    assert_true(number_at(json_object_get(cell.row, "ceiling"), "fma_from_l1_gflops") == 90);
+    assert_true(member_number(json_object_get(cell.row, "ceiling"), "fma_from_l1_gflops") == 90);
     cell_free(&cell);
 }
 

@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "system/memory_file.h"
 #include "system/process.h"
-#include "system/task_cpus.h"
+#include "system/task.h"
 
 static char why[256];
 static const char *answer;
