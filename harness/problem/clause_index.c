@@ -70,11 +70,8 @@ void clause_index_fill(const struct input *input, const struct attn_problem *p,
 size_t clause_index_lists(const struct attn_problem *p, const struct attn_tensors *t)
 {
     size_t lists = 0;
-    if (!(p->options & ATTN_OPTION_INDEX))
-        return 0;
-    if (!(p->options & ATTN_OPTION_PACKED))
-        return attn_lists(p, p->q_len);
-    for (size_t b = 0; t->cu_seqlens.data && b < p->batch; b++)
+    const bool packed = p->options & ATTN_OPTION_PACKED && p->options & ATTN_OPTION_INDEX;
+    for (size_t b = 0; packed && t->cu_seqlens.data && b < p->batch; b++)
         lists += attn_lists(p, attn_sequence(p, t, b).q_len);
     return lists;
 }

@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/refuse.h"
 #include "clause.h"
 #include "kv.h"
 #include "safetensors.h"
@@ -39,7 +40,7 @@ struct exchange *exchange_open(char *message, size_t message_size)
         fcntl(e->fd, F_ADD_SEALS, F_SEAL_SHRINK) == 0)
         return e;
     snprintf(message, message_size, "cannot make a file in memory: %s", strerror(errno));
-    free(e);
+    exchange_close(e);
     return NULL;
 }
 
@@ -48,6 +49,7 @@ static void unmap(struct exchange *e)
     if (e->map)
         munmap(e->map, e->bytes);
     e->map = NULL;
+    e->bytes = 0;
 }
 
 void exchange_close(struct exchange *e)
@@ -150,12 +152,9 @@ static bool grow(struct exchange *e, size_t bytes, char *message, size_t message
     const int error = posix_fallocate(e->fd, 0, (off_t)bytes);
     void *map =
         error ? MAP_FAILED : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, e->fd, 0);
-    if (map == MAP_FAILED) {
-        snprintf(message, message_size, "no memory for a file of %zu bytes: %s", bytes,
-                 strerror(error ? error : errno));
-        e->bytes = 0;
-        return false;
-    }
+    if (map == MAP_FAILED)
+        return refuse(message, message_size, "no memory for a file of %zu bytes: %s", bytes,
+                      strerror(error ? error : errno));
     e->map = map;
     e->bytes = bytes;
     return true;
@@ -207,37 +206,20 @@ bool exchange_arrange(struct exchange *e, const struct attn_problem *problem,
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* How many elements of a row to copy; of a page table only entries in use. */
-static size_t cols_of(const struct exchange *e, const struct tensors_view *view,
-                      const struct attn_tensors *all, const struct attn_tensor *from, size_t b)
-{
-    if (from != &all->block_table)
-        return view->cols;
-    return kv_pages(&e->problem, attn_sequence(&e->problem, all, b).kv_len);
-}
-
-/* Copies a row; `from` may have a single element for all. */
-static void copy_row(const struct tensors_view *view, const struct attn_tensor *from,
-                     const struct attn_tensor *to, const size_t at[3], size_t cols)
-{
-    const size_t b = at[0], h = at[1], i = at[2], step = from->stride[view->dense] != 0;
-    if (from->dtype == to->dtype && step)
-        memcpy(attn_row(to, b, h, i), attn_row(from, b, h, i),
-               (size_t)attn_elements_bytes(to->dtype, (ptrdiff_t)cols));
-    else /* a bias, or scales */
-        for (size_t j = 0; j < cols; j++)
-            tensors_set(to, b, h, i, j, tensors_get(from, b, h, i, j * step));
-}
-
-/* Copies the rows of a view; a dimension that the file stores once, `from` stores once, too. */
+/* Copies the rows of a view, of a page table only the entries in use.  A dimension that the file stores once,
+ * `from` stores once, too. */
 static void copy_rows(const struct exchange *e, const struct tensors_view *view,
                       const struct attn_tensors *all, const struct attn_tensor *from,
                       const struct attn_tensor *to)
 {
-    for (size_t b = 0; b < view->batch; b++)
+    const bool table = from == &all->block_table;
+    for (size_t b = 0; b < view->batch; b++) {
+        const size_t cols =
+            table ? kv_pages(&e->problem, attn_sequence(&e->problem, all, b).kv_len) : view->cols;
         for (size_t h = 0; h < view->heads; h++)
             for (size_t i = 0; i < view->rows; i++)
-                copy_row(view, from, to, (size_t[]){b, h, i}, cols_of(e, view, all, from, b));
+                tensors_copy_row(view, from, to, (size_t[]){b, h, i}, cols);
+    }
 }
 
 /* The member of other tensors that corresponds to a view. */
@@ -268,8 +250,7 @@ bool exchange_holds(const struct exchange *e, const struct attn_tensors *tensors
 {
     return tensors->pages <= e->shape.pages && tensors->q_rows <= e->shape.q_rows &&
            tensors->kv_rows <= e->shape.kv_rows &&
-           (!(e->problem.options & ATTN_OPTION_PACKED) ||
-            clause_index_lists(&e->problem, tensors) <= e->shape.lists);
+           clause_index_lists(&e->problem, tensors) <= e->shape.lists;
 }
 
 /* A set in the file, and views of the part that operands outside fill. */

@@ -1,7 +1,7 @@
 /*
  * tensors_elements: reads and writes elements of operands and results as float64.
  */
-#include "tensors.h"
+#include "tensors_view.h"
 
 #include <assert.h>
 #include <math.h>
@@ -99,6 +99,18 @@ double tensors_rounded(enum attn_dtype dtype, double x)
     const struct attn_tensor one = {&room, dtype, {0}};
     tensors_set(&one, 0, 0, 0, 0, x);
     return tensors_get(&one, 0, 0, 0, 0);
+}
+
+void tensors_copy_row(const struct tensors_view *view, const struct attn_tensor *from,
+                      const struct attn_tensor *to, const size_t at[3], size_t cols)
+{
+    const size_t b = at[0], h = at[1], i = at[2], step = from->stride[view->dense] != 0;
+    if (from->dtype == to->dtype && step)
+        memcpy(attn_row(to, b, h, i), attn_row(from, b, h, i),
+               (size_t)attn_elements_bytes(to->dtype, (ptrdiff_t)cols));
+    else /* a bias, or scales */
+        for (size_t j = 0; j < cols; j++)
+            tensors_set(to, b, h, i, j, tensors_get(from, b, h, i, j * step));
 }
 
 /* ---- rows of results, sequence by sequence --------------------------------------------------- */

@@ -65,6 +65,11 @@ static inline size_t tensors_stagger(size_t shift, size_t index)
 
 size_t tensors_page(void);
 
+/* Copies the first `cols` elements of row at = {b, h, i} of a view; `from` may have another type, or a single
+ * element for all. */
+void tensors_copy_row(const struct tensors_view *view, const struct attn_tensor *from,
+                      const struct attn_tensor *to, const size_t at[3], size_t cols);
+
 /* The bits of poison that must not be read: a signalling NaN, or a number outside of every range. */
 uint64_t tensors_padding_poison(enum attn_dtype dtype);
 
