@@ -242,7 +242,7 @@ int eval_command(const struct options *options)
         return guests_code(true) == EXIT_AS_ASKED ? prepared : guests_code(true);
     }
     const double deadline =
-        options->timeout_s > 0 ? options->timeout_s : launch_deadline(&request.c.problem);
+        options->timeout_s > 0 ? options->timeout_s : launch_deadline(&request.c.problem, 1);
     struct launch launch = launch_worker(&request, deadline);
     const char *isa = attn_isa_name(request.isa);
     if (launch.log)

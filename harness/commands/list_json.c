@@ -6,19 +6,11 @@
 #include <string.h>
 
 #include "isa.h"
+#include "problem/capabilities.h"
 #include "problem/cases.h"
 #include "problem/catalogue.h"
 #include "problem/models.h"
 #include "session/libraries.h"
-
-static json_t *dtypes_json(unsigned set)
-{
-    json_t *names = json_array();
-    for (int i = 0; i < ATTN_DTYPE_COUNT; i++)
-        if (set & 1u << i)
-            json_array_append_new(names, json_string(attn_dtype_name((enum attn_dtype)i)));
-    return names;
-}
 
 static json_t *variant_json(const struct attn_kernel *kernel)
 {
@@ -26,12 +18,14 @@ static json_t *variant_json(const struct attn_kernel *kernel)
         attn_isa_available(kernel->isa) ? libraries_missing(kernel) : attn_isa_needs(kernel->isa);
     const struct guest *guest = catalogue_guest(kernel);
     const char *digest = guest && *guest->digest ? guest->digest : NULL;
+    json_t *caps = capabilities_json(&kernel->caps);
     json_t *variant = json_pack(
-        "{s:s, s:s, s:s, s:s, s:s, s:o, s:b, s:b, s:b, s:s?, s:s?}", "name", kernel->name, "isa",
+        "{s:s, s:s, s:s, s:s, s:s, s:O, s:b, s:b, s:b, s:s?, s:s?}", "name", kernel->name, "isa",
         attn_isa_name(kernel->isa), "group", catalogue_group_of(kernel->name), "summary",
-        kernel->summary, "source", kernel->source, "dtypes", dtypes_json(kernel->caps.dtypes),
+        kernel->summary, "source", kernel->source, "dtypes", json_object_get(caps, "dtypes"),
         "parallel", (int)kernel->caps.parallel, "bitwise_repeatable", (int)!kernel->caps.varies,
         "available", (int)!needs, "needs", needs, "plugin", digest);
+    json_decref(caps);
     json_object_update_new(variant, matrix_json(kernel));
     return variant;
 }

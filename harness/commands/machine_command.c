@@ -174,7 +174,7 @@ static void print_text(const json_t *all)
 
 int machine_command(const struct options *options)
 {
-    char message[640] = "";
+    char message[CELL_WHY] = "";
     struct machine *machine = machine_open(NULL, message, sizeof message);
     json_t *all =
         machine ? json_pack("{s:o, s:[]}", "machine", machine_describe(machine), "ceilings") : NULL;

@@ -47,8 +47,12 @@ bool cell_state_parse(const char *name, enum cell_state *state)
 
 bool cell_state_is_bad(enum cell_state state)
 {
-    return state == CELL_FAILED || state == CELL_IMPLAUSIBLE || state == CELL_CRASHED ||
-           state == CELL_TIMEOUT;
+    return state == CELL_IMPLAUSIBLE || cell_state_is_wrong(state);
+}
+
+bool cell_state_is_wrong(enum cell_state state)
+{
+    return state == CELL_FAILED || state == CELL_CRASHED || state == CELL_TIMEOUT;
 }
 
 void cell_init(struct cell *cell, const struct problem_case *c, const char *kernel_name,

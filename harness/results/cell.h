@@ -30,8 +30,13 @@ bool cell_state_parse(const char *name, enum cell_state *state);
 /* Whether the state is the kernel's fault: failed, implausible, crashed, timeout. */
 bool cell_state_is_bad(enum cell_state state);
 
+/* Whether the kernel is wrong, and so its variant on any number of threads: failed, crashed, timeout. */
+bool cell_state_is_wrong(enum cell_state state);
+
 /* The reason in rows of unfinished cells, which appear only in tables of an interrupted session. */
 #define CELL_INCOMPLETE "incomplete: interrupted"
+
+#define CELL_WHY 640 /* bytes of a reason */
 
 struct cell {
     const struct problem_case *c;
@@ -45,8 +50,8 @@ struct cell {
 
     bool done; /* the state is final */
     enum cell_state state;
-    char why[640]; /* empty where ok */
-    int failed_at; /* thread count of the other cell in which the variant failed; else 0 */
+    char why[CELL_WHY]; /* empty where ok */
+    int failed_at;      /* thread count of the other cell in which the variant failed; else 0 */
     enum stop stop;
     double dependence;         /* correlation of neighbouring launches; NaN: unknown */
     struct attn_work estimate; /* lengths_work() of the case, to divide time and memory */

@@ -262,17 +262,14 @@ json_t *journal_find(const struct journal *journal, const char *type, const char
 
 const json_t *journal_find_wrong(const struct journal *journal, const json_t *cell)
 {
-    static const char *const states[] = {"failed", "crashed", "timeout"};
     char wanted[JOURNAL_IDENTITY], identity[JOURNAL_IDENTITY];
     const char *key;
     json_t *row, *like = json_copy((json_t *)(uintptr_t)cell);
     const json_t *found = NULL;
     json_object_foreach (json_object_get(journal->found, "cell"), key, row) {
-        const char *state = field_word(row, FIELD_STATE);
-        bool wrong = false;
-        for (size_t n = 0; n < sizeof states / sizeof *states; n++)
-            wrong |= strcmp(state, states[n]) == 0;
-        if (!wrong || json_is_integer(field_json(row, FIELD_FAILED_AT)))
+        enum cell_state state;
+        if (!cell_state_parse(field_word(row, FIELD_STATE), &state) ||
+            !cell_state_is_wrong(state) || json_is_integer(field_json(row, FIELD_FAILED_AT)))
             continue;
         json_object_set(like, "threads", field_json(row, FIELD_THREADS));
         journal_identity(like, wanted);

@@ -54,18 +54,12 @@ static struct piece kind_of(const struct problem_case *c, const struct pass *pas
     return piece_from(name, c->name + all - end);
 }
 
-/* Half the interval in seconds; NaN if there is none. */
-static double half_of(const json_t *row)
-{
-    return (report_bound(row, 1) - report_bound(row, 0)) / 2;
-}
-
 /* "146 ms +-1.2 %", or "(n=1)" with too few launches for an interval. */
 static void add_time(const json_t *row, char *text, size_t size)
 {
     struct table_row whole = {0};
     char time[UNITS_TEXT];
-    const double half = half_of(row);
+    const double half = report_half(row);
     report_fill(row, NAN, &whole);
     units_seconds_known(report_median(row), half / report_median(row), time);
     message_add(text, size, isfinite(half) ? "%s +-%s %%" : "%s (%s)", time,
@@ -85,7 +79,7 @@ static void add(struct sum *sum, const struct cell *cells, size_t count, const s
         return;
     }
     sum->seconds += (double)layers * report_median(best->row);
-    sum->half_s += (double)layers * half_of(best->row);
+    sum->half_s += (double)layers * report_half(best->row);
     sum->timed += layers;
     cell_variant(best, variant);
     message_add(sum->parts, sizeof sum->parts, "%s%zu %.*s%sx ", *sum->parts ? " + " : "", layers,

@@ -64,6 +64,11 @@ double report_bound(const json_t *row, size_t side)
     return json_is_array(ci) ? json_number_value(json_array_get(ci, side)) : NAN;
 }
 
+double report_half(const json_t *row)
+{
+    return (report_bound(row, 1) - report_bound(row, 0)) / 2;
+}
+
 bool report_rivals(const struct cell *a, const struct cell *b)
 {
     return a->c == b->c && a->threads == b->threads && a->row && b->row;

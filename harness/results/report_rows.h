@@ -38,6 +38,9 @@ bool report_row_is_absent(const json_t *row);
 /* An end of the median's 95 % interval in seconds, side 0 the lower; NaN if there is none. */
 double report_bound(const json_t *row, size_t side);
 
+/* Half the interval's width in seconds; NaN likewise. */
+double report_half(const json_t *row);
+
 /* The ratio of a finished cell's time to base's, round by round: launch k of both was part of round k.  It
  * has no interval between this session and an earlier one, which shared no round. */
 struct stats_ratio report_ratio(const struct cell *base, const struct cell *cell);

@@ -184,7 +184,7 @@ double guests_start_s(const struct cell *cell)
 /* Adds a file's kernels, or a refusal; false: interrupted. */
 static bool ask(struct guest *guest, double deadline_s)
 {
-    char why[640];
+    char why[CELL_WHY];
     if (!guest_file_read(guest, why, sizeof why)) {
         refuse_guest(guest, CELL_UNAVAILABLE, why);
         return true;

@@ -14,7 +14,7 @@ struct guest_refusal {
     const struct guest *guest;
     char name[64]; /* in rows: the file's name without folder and suffix; or "rivals" */
     enum cell_state state;
-    char why[640];
+    char why[CELL_WHY];
 };
 
 /* Adds the files' kernels to the catalogue, and prints on standard error which are refused.  Starts the

@@ -42,15 +42,15 @@ static bool progress_open(void)
     return progress.text;
 }
 
-double launch_deadline(const struct attn_problem *problem)
+double launch_deadline(const struct attn_problem *problem, double calls)
 {
-    return DEADLINE_FLOOR_S + attn_useful_flops(problem) / SLOWEST_FLOPS;
+    return DEADLINE_FLOOR_S + calls * attn_useful_flops(problem) / SLOWEST_FLOPS;
 }
 
 /* What the worker was doing, escaped, as a kernel may have overwritten it. */
 static const char *doing(void)
 {
-    static char text[LAUNCH_WHY - 80]; /* leaves room for the text before it */
+    static char text[CELL_WHY - 80]; /* leaves room for the text before it */
     printable(progress.text, strnlen(progress.text, PROTOCOL_PROGRESS), text, sizeof text);
     return *text ? text : "starting";
 }
@@ -69,14 +69,14 @@ static const char *telling_line(const char *log, size_t *length)
     return begin;
 }
 
-void launch_quote(const struct launch *launch, char why[LAUNCH_WHY])
+void launch_quote(const struct launch *launch, char why[CELL_WHY])
 {
     size_t length;
     const char *line = telling_line(launch->log ? launch->log : "", &length);
     if (length)
-        message_add(why, LAUNCH_WHY, "; it printed '%.*s'",
-                    (int)(length < QUOTED ? length : QUOTED), line);
-    printable_tidy(why, LAUNCH_WHY);
+        message_add(why, CELL_WHY, "; it printed '%.*s'", (int)(length < QUOTED ? length : QUOTED),
+                    line);
+    printable_tidy(why, CELL_WHY);
 }
 
 /* Whether the line is one that OpenMP runtimes print last when threads or memory run out. */
@@ -163,7 +163,7 @@ static void read_outcome(const struct process_outcome *outcome, const struct pro
         explain(outcome, deadline_s, starved, launch);
     if (cell_state_is_bad(launch->state) || says_lack(outcome->printed))
         launch_quote(launch, launch->why);
-    printable_tidy(launch->why, LAUNCH_WHY);
+    printable_tidy(launch->why, CELL_WHY);
     free(outcome->answer);
 }
 

@@ -7,12 +7,10 @@
 #include "results/cell.h"
 #include "protocol.h"
 
-#define LAUNCH_WHY 640 /* bytes, as in struct cell */
-
 struct launch {
     bool interrupted; /* by the user: the launch says nothing about the kernel */
     enum cell_state state;
-    char why[LAUNCH_WHY];
+    char why[CELL_WHY];
     json_t *answer;            /* NULL: none */
     char *log;                 /* the worker's output while it ran a kernel; NULL: none */
     size_t memory_limit_bytes; /* 0: none */
@@ -32,9 +30,10 @@ void launch_free(struct launch *launch);
 
 /* Appends the worker's last printed line, in which libraries often explain an abort, to the reason of a
  * failure. Other than printable bytes are escaped. */
-void launch_quote(const struct launch *launch, char why[LAUNCH_WHY]);
+void launch_quote(const struct launch *launch, char why[CELL_WHY]);
 
-/* A deadline that only a hanging kernel misses, in seconds, from the problem's useful work. */
-double launch_deadline(const struct attn_problem *problem);
+/* A deadline for so many calls that only a hanging kernel misses, in seconds, from the problem's useful work;
+ * docs/protocol.md states it. */
+double launch_deadline(const struct attn_problem *problem, double calls);
 
 #endif

@@ -14,7 +14,7 @@
 static struct answer {
     const struct attn_library *library;
     bool missing;
-    char why[LAUNCH_WHY];
+    char why[CELL_WHY];
 } answers[MOST];
 static size_t count;
 

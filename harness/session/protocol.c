@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/members.h"
-#include "base/members.h"
 #include "results/cell.h"
 #include "system/process.h"
 

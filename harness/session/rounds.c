@@ -87,7 +87,7 @@ static struct launch prepare(struct rounds *rounds, struct protocol_request *req
     struct launch launch = {.state = CELL_SKIPPED, .why = "no memory file for operands"};
     rounds_say(rounds, NULL, "preparing");
     if (r.files[PROTOCOL_OPERANDS] >= 0 && r.files[PROTOCOL_REFERENCE] >= 0)
-        launch = rounds_launch(rounds, &r, launch_deadline(&r.c.problem));
+        launch = rounds_launch(rounds, &r, launch_deadline(&r.c.problem, 1));
     if (launch.state == CELL_OK && !launch.interrupted &&
         !lend(rounds, r.files, request->files, launch.why, sizeof launch.why))
         launch.state = CELL_SKIPPED;
@@ -247,7 +247,7 @@ enum session_end rounds_run(struct rounds *rounds)
         return SESSION_DONE;
     struct protocol_request request = request_of(rounds);
     const double asked = rounds->session->options->timeout_s;
-    rounds->deadline_s = asked > 0 ? asked : launch_deadline(&request.c.problem);
+    rounds->deadline_s = asked > 0 ? asked : launch_deadline(&request.c.problem, 1);
     const enum session_end end = run_prepared(rounds, &request);
     if (end == SESSION_INTERRUPTED && rounds->action == PROTOCOL_MEASURE)
         keep_incomplete(rounds);

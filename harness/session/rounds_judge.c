@@ -17,9 +17,7 @@
 
 bool rounds_is_wrong(const struct cell *cell)
 {
-    return cell->done && !cell->failed_at &&
-           (cell->state == CELL_FAILED || cell->state == CELL_CRASHED ||
-            cell->state == CELL_TIMEOUT);
+    return cell->done && !cell->failed_at && cell_state_is_wrong(cell->state);
 }
 
 /* Whether a cell has no result yet, or the state ok. */
@@ -112,7 +110,7 @@ static bool apply_verdict(struct rounds *rounds, struct cell *cell, const json_t
     assert(cell);
     enum cell_state state = CELL_FAILED;
     cell_state_parse(member_text(verdict, "state"), &state);
-    char reason[LAUNCH_WHY];
+    char reason[CELL_WHY];
     if (cell->done && state == CELL_OK)
         return true;
     json_decref(cell->check);

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/members.h"
 #include "base/refuse.h"
+#include "session/launch.h"
 #include "system/task.h"
 
 /* Deadlines, seconds: docs/protocol.md states them. */
@@ -183,8 +184,8 @@ void program_copy_execute(struct worker *worker, struct program_copy *copy, size
 {
     json_t *request = call(copy, "execute");
     json_object_set_new(request, "set", json_integer((json_int_t)slot));
-    json_decref(
-        program_request_demand(worker, copy, request, worker_call_deadline(worker, 1), NULL, 0));
+    json_decref(program_request_demand(worker, copy, request,
+                                       launch_deadline(&worker->request.c.problem, 1), NULL, 0));
 }
 
 struct program_time program_copy_measure(struct worker *worker, struct program_copy *copy,
@@ -195,8 +196,8 @@ struct program_time program_copy_measure(struct worker *worker, struct program_c
     json_object_set_new(request, "calls", json_integer((json_int_t)calls));
     json_object_set_new(request, "first", json_integer((json_int_t)first));
     const double start = clock_now();
-    json_t *answer = program_request_demand(worker, copy, request,
-                                            worker_call_deadline(worker, (double)calls), NULL, 0);
+    json_t *answer = program_request_demand(
+        worker, copy, request, launch_deadline(&worker->request.c.problem, (double)calls), NULL, 0);
     time.wall_s = clock_now() - start;
     const json_t *seconds = json_object_get(answer, "seconds");
     time.program_s = json_is_number(seconds) ? json_number_value(seconds) : -1;
@@ -238,8 +239,8 @@ struct program_ceilings program_copy_ceilings(struct worker *worker, struct prog
     json_object_set_new(request, "dtype", json_string(attn_dtype_name(p->dtype)));
     json_object_set_new(request, "seconds", json_real(seconds));
     json_object_set_new(request, "bytes", json_real(bytes));
-    json_t *answer =
-        program_request_demand(worker, copy, request, worker_call_deadline(worker, 0), NULL, 0);
+    json_t *answer = program_request_demand(
+        worker, copy, request, launch_deadline(&worker->request.c.problem, 0), NULL, 0);
     ceilings.fma_gflops = rate_of(worker, answer, "fma_gflops");
     if (bytes > 0) {
         ceilings.fma_host_gflops = rate_of(worker, answer, "fma_host_gflops");

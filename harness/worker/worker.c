@@ -110,7 +110,7 @@ static void experiment(struct worker *worker)
 /* Describes a plug-in, or answers whether a kernel's library is installed. */
 static void describe(struct worker *worker)
 {
-    char why[640] = "";
+    char why[CELL_WHY] = "";
     enum cell_state state;
     if (!worker->backend->describe(worker, &state, why, sizeof why))
         worker_end(worker, state, "%s", why);
@@ -162,7 +162,7 @@ static void run(struct worker *worker)
 static bool load_kernel(struct worker *worker)
 {
     const struct protocol_request *r = &worker->request;
-    char why[640] = "", left[AFTERMATH_TEXT];
+    char why[CELL_WHY] = "", left[AFTERMATH_TEXT];
     const char *missing;
     const bool foreign = *r->plugin && worker->backend->here;
     if (foreign)

@@ -41,9 +41,6 @@ worker_abandon(struct worker *worker, enum cell_state state, const char *why, ..
 __attribute__((format(printf, 3, 4))) _Noreturn void
 worker_give_up(struct worker *worker, enum cell_state state, const char *why, ...);
 
-/* Deadline of a program for so many calls, in seconds, as docs/protocol.md states. */
-double worker_call_deadline(const struct worker *worker, double calls);
-
 /* "check" of the answer. */
 json_t *worker_check_answer(const struct check_result *result);
 

@@ -20,7 +20,7 @@ void worker_stage(const char *what)
 
 static void end(struct worker *worker, enum cell_state state, const char *why, va_list arguments)
 {
-    char text[640], shown[640];
+    char text[CELL_WHY], shown[CELL_WHY];
     aftermath_settle();
     vsnprintf(text, sizeof text, why, arguments);
     printable(text, strlen(text), shown, sizeof shown); /* it may quote a kernel */
@@ -54,12 +54,6 @@ void worker_give_up(struct worker *worker, enum cell_state state, const char *wh
     va_end(arguments);
     fault_told(stage, sizeof stage);
     worker_abandon(worker, state, "%s%s%s", text, *stage ? ", while " : "", stage);
-}
-
-double worker_call_deadline(const struct worker *worker, double calls)
-{
-    const double at_least_s = 60, slowest_flops_per_s = 5e7;
-    return at_least_s + calls * attn_useful_flops(&worker->request.c.problem) / slowest_flops_per_s;
 }
 
 json_t *worker_check_answer(const struct check_result *result)
