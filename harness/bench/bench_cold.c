@@ -1,5 +1,5 @@
 /*
- * cold: how many sets are more than caches and TLB can hold, and a test of that.
+ * bench_cold: how many sets are more than caches and TLB can hold, and a test of that.
  */
 #include <math.h>
 #include <unistd.h>
