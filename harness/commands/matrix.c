@@ -20,9 +20,9 @@
 
 static const struct {
     const char *name;
-    const char *
-        keys; /* of the problem, beside sizes and a data type that the kernel has; NULL: its results
-                         do not vary, `check --invariant` */
+    /* Of the problem, beside sizes and a data type that the kernel has.  NULL: the feature is results that do
+     * not vary, `check --invariant`. */
+    const char *keys;
     enum attn_dtype dtype; /* ATTN_DTYPE_COUNT: any */
 } features[] = {
     {"dtype=f32", "h=2", ATTN_F32},

@@ -25,9 +25,10 @@
 #include "base/refuse.h"
 
 #define PARSE_TEXT 512 /* bytes of a text with its terminating 0 */
-#define PARSE_MASK_PATH \
-    101                /* bytes of mask:file's path, so that it fits beside all other clauses */
-#define PARSE_TREE 176 /* bytes of a tree, likewise */
+
+/* Bytes of mask:file's path and of a tree, so that each fits beside all other clauses. */
+#define PARSE_MASK_PATH 101
+#define PARSE_TREE 176
 
 /* Where Q, K and V of a case come from. */
 enum input_kind {

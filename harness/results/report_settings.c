@@ -11,8 +11,9 @@
 #include "report.h"
 #include "report_rows.h"
 
-#define COUNTS \
-    0.02 /* smallest change that counts: THRESHOLD of scripts/attntools/compare/comparison.py */
+/* The smallest change that counts: THRESHOLD of scripts/attntools/compare/comparison.py. */
+#define COUNTS 0.02
+
 #define MANY 20    /* from so many verdicts on, chance is mentioned */
 #define LEVEL 0.95 /* of their intervals */
 

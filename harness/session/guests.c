@@ -22,10 +22,11 @@
 
 #define NAME_MOST 63 /* bytes of a kernel's name in a cell */
 #define KERNELS_MOST 64
-#define GUESTS \
-    (2 * OPTIONS_MAX_PLUGINS + 1) /* of the command line, of an experiment, and the rivals */
-#define DEADLINE_S 20.0           /* to load a file and describe it */
+#define DEADLINE_S 20.0    /* to load a file and describe it */
 #define START_S_MOST 300.0 /* limit of a kernel's own start_s: the deadline of its preparation */
+
+/* Most guests: of the command line, of an experiment, and the rivals. */
+#define GUESTS (2 * OPTIONS_MAX_PLUGINS + 1)
 
 static struct guest_refusal refusals[GUESTS];
 static size_t refused;

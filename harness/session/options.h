@@ -110,8 +110,7 @@ struct options {
     bool json;
     bool man; /* print help as a manual page */
     bool matrix;
-    const char
-        *experiment; /* the experiment that this session belongs to; NULL: none; not an option */
+    const char *experiment; /* no option: the one that the session belongs to; NULL: none */
 };
 
 void options_init(struct options *options);

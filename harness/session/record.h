@@ -35,7 +35,7 @@ bool record_begin(struct record *record, const struct session *session, json_t *
                   bool alone);
 
 /* Writes a line, which is stolen, if there is a journal; without one only lack of memory is an error.  `to_disk`:
- * it must be there, not only its content in a later row.  False fills the message. */
+ * waits until it is there, as for lines that no later row repeats.  False fills the message. */
 bool record_write(struct record *record, json_t *line, bool to_disk);
 
 /* The sum of the workers' times. */

@@ -40,12 +40,10 @@ bool resume_options(const struct journal *journal, struct options *options, json
     merged.argument_count = options->argument_count;
     if (!parsed)
         printable_tidy(message, message_size);
+    const json_t *settings = json_object_get(journal_session(journal), "settings");
     if (same && merged.seed == OPTIONS_NOT_GIVEN && merged.command == COMMAND_CHECK)
-        merged.seed =
-            (uint64_t)json_integer_value(/* drawn problems depend on it */
-                                         json_object_get(
-                                             json_object_get(journal_session(journal), "settings"),
-                                             "seed"));
+        merged.seed = /* drawn problems depend on it */
+            (uint64_t)json_integer_value(json_object_get(settings, "seed"));
     if (same) {
         *options = merged;
         *command = all;

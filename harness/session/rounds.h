@@ -19,7 +19,7 @@ struct rounds {
     struct cell *cells;          /* of one case */
     size_t count;
     double until;      /* clock_now() to end at; checks that do not count put it off */
-    double put_off_s;  /* out: by so many seconds */
+    double put_off_s;  /* out: for how many seconds they have */
     double deadline_s; /* of a launch; set by rounds_run() */
     struct cell twin;  /* launched beside cell twin_of; its .c is NULL without one */
     size_t twin_of;

@@ -40,12 +40,12 @@ static struct measurement {
 #define LEAST_S 1e-9 /* of a call, a few cycles; less means that none was made */
 #define SINGLES 3 /* single calls on other sets' operands; one if it takes longer than LONGEST_S */
 #define PAIRS 3   /* pairs of a request and one with more calls */
-#define FEWER 4   /* pairs with a FEWERth of the calls follow those that do not grow, */
-#define SHORTEST_S 0.01 /* unless a request takes less */
-#define DIFFERS 2       /* times as long may a call take in these */
-#define LOOKED_S 2      /* single calls or pairs go on for so long until the clock agrees */
-#define BUSY_S 10       /* and single calls for so much longer while the CPUs are busy */
-#define SINGLE_ROWS 16  /* rows checked of each single call */
+#define FEWER 4 /* where the time does not grow with the calls, a quarter of them is tried next, */
+#define SHORTEST_S 0.01 /* but none if a request took less than this */
+#define DIFFERS 2       /* in these a call may take so many times as long */
+#define LOOKED_S 2 /* seconds in which single calls or pairs are repeated until the clock agrees */
+#define BUSY_S 10  /* more seconds for single calls while the CPUs are busy */
+#define SINGLE_ROWS 16 /* rows checked of each single call */
 
 /* Seconds that threads were ready to run without getting a CPU: this thread, the program's first one, and all
  * others, as the program may have started some, like mpiexec. */
@@ -211,8 +211,8 @@ static double single(size_t set, struct check_result *checked, double *copy_s)
     return time.wall_s;
 }
 
-/* Whether AUDIT_MORE times as many calls take longer, by the shortest of some pairs of requests: on a busy
- * machine of all within LOOKED_S, even after some that agree; *few_s: the shorter request's time. */
+/* Whether AUDIT_MORE times as many calls take longer, by the shortest of some pairs of requests.  On a busy
+ * machine pairs go on for LOOKED_S, even if some have shown it.  *few_s: the time of the fewer calls. */
 static bool time_grows(size_t calls, double *few_s, char *why, size_t why_size)
 {
     const double start = clock_now(), waited = waited_s();
@@ -227,10 +227,10 @@ static bool time_grows(size_t calls, double *few_s, char *why, size_t why_size)
     return grows;
 }
 
-/* Verifies that all calls of a request are made, by the growth of the time with their number: there are more
- * calls than sets, so that results are overwritten and some calls could be left out.  Interruptions may have
- * lengthened every request, so those that do not grow are followed by shorter ones, which more often have
- * none.  A program that leaves calls out of long requests alone says less a call for these, per_call_s. */
+/* Verifies that a request makes all its calls: its time must grow with their number.  No result shows it, as a
+ * request with more calls than sets overwrites results.  Interruptions may hide the growth, so shorter
+ * requests, which have fewer of them, are tried next.  A program that leaves calls out of long requests alone
+ * shows it by a shorter time of a call there, per_call_s. */
 static void judge_growth(size_t calls, double per_call_s)
 {
     char why[256];
