@@ -72,9 +72,8 @@ json_t *list_preference(void);
 
 /* ---- experiments ----------------------------------------------------------------------------- */
 
-/* Print an experiment's question, method and source under headings; its method alone. */
+/* Prints an experiment's question, method and source under headings. */
 void experiment_print_asked(FILE *out, const struct experiment *experiment);
-void experiment_print_method(FILE *out, const struct experiment *experiment);
 
 /* Runs an experiment that is a session of `attnbench run`, with the arguments after its name, or prints its
  * page; returns the exit code. */

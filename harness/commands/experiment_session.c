@@ -112,7 +112,8 @@ static int read_arguments(struct wanted *w, int argc, const char *const *argv)
 
 /* ---- pages ----------------------------------------------------------------------------------- */
 
-void experiment_print_method(FILE *out, const struct experiment *experiment)
+/* Prints an experiment's method alone. */
+static void print_method(FILE *out, const struct experiment *experiment)
 {
     fprintf(out, "  ");
     table_wrap(out, experiment->method, ASKED_WIDTH, 2);
@@ -121,7 +122,7 @@ void experiment_print_method(FILE *out, const struct experiment *experiment)
 void experiment_print_asked(FILE *out, const struct experiment *experiment)
 {
     fprintf(out, "Question\n  %s\n\nMethod\n", experiment->question);
-    experiment_print_method(out, experiment);
+    print_method(out, experiment);
     fprintf(out, "\nSource\n  ");
     table_wrap(out, experiment->source, ASKED_WIDTH, 2);
 }
@@ -156,7 +157,7 @@ static bool conclude(const struct wanted *w)
     const char *file = output && strcmp(output, "-") != 0 ? output : "FILE";
     char message[256];
     report_sentence("experiment %s: %s", w->experiment->name, w->experiment->question);
-    experiment_print_method(report_output.out, w->experiment);
+    print_method(report_output.out, w->experiment);
     report_sentence("%scripts/plot %s draws the figure and says what is fitted; scripts/report %s "
                     "makes a page of all cells.",
                     output ? "s" : "With --output FILE s", file, file);

@@ -71,7 +71,7 @@ void run_tell_case(const struct session *session, int topology, const struct cel
         report_case(cells, count);
     const char *kernels = session->options->kernel; /* name what `best` is if it has rivals */
     if (!drawn && is_named(kernels, SELECT_BEST) && strchr(kernels, ','))
-        report_best(cells, count);
+        report_case_best(cells, count);
     if (drawn && bad && (*simplified)++ < MOST_SIMPLIFIED) {
         const struct attempt attempt = {session, topology, bad};
         const struct problem_case simplest = draw_simplest(bad->c, fails, &attempt, MOST_TRIES);

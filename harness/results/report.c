@@ -254,10 +254,10 @@ void report_summary(const struct cell *cells, size_t count, double wall_s)
     progress_clear();
     fprintf(report_output.out, "\n");
     if (n)
-        report_saw(&table, report_table(&table), summary_from);
+        report_legend_saw(&table, report_table(&table), summary_from);
     advise(cells, count, wall_s, advice);
     const size_t unranked = report_unranked(cells, count, advice);
-    report_choices(cells, count);
+    report_answer_choices(cells, count);
     report_verdicts(cells, count);
     if (n || unranked) {
         report_legend();

@@ -16,7 +16,7 @@ void report_case(const struct cell *cells, size_t count);
 
 /* Prints which variant the library chooses for a case on each number of threads, if it was asked to
  * choose. */
-void report_best(const struct cell *cells, size_t count);
+void report_case_best(const struct cell *cells, size_t count);
 
 /* Redraws the live table of the current case: launches and median so far of unfinished cells, the row of
  * report_case() for finished ones.  If the terminal has too few lines, the rows that changed least recently

@@ -168,7 +168,7 @@ static void name_worst(const struct cell *chosen, const struct cell *fastest, do
              of_fastest, chosen->c->name, chosen->threads, chosen->threads == 1 ? "" : "s");
 }
 
-void report_choices(const struct cell *cells, size_t count)
+void report_answer_choices(const struct cell *cells, size_t count)
 {
     double *regrets = alloc_zeroed(count + 1, sizeof *regrets), most = 1;
     size_t n = 0, ties = 0;

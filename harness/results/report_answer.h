@@ -39,6 +39,6 @@ void report_answers(const struct cell *cells, size_t count, const struct cell *c
 
 /* Prints how much longer the library's choices take than the fastest, over all cases where both have a
  * rank. */
-void report_choices(const struct cell *cells, size_t count);
+void report_answer_choices(const struct cell *cells, size_t count);
 
 #endif

@@ -54,7 +54,7 @@ static const char *mark(const struct cell *cell, const struct cell *fastest, boo
     return beats ? "*" : "";
 }
 
-void report_head(FILE *out, size_t width, const struct cell *cell)
+void report_case_head(FILE *out, size_t width, const struct cell *cell)
 {
     const struct problem_case *c = cell->c;
     char problem[PARSE_TEXT], input[PARSE_TEXT], flops[UNITS_TEXT], bytes[UNITS_TEXT];
@@ -228,9 +228,9 @@ void report_case(const struct cell *cells, size_t count)
                                     .row_count = n};
         fill_rows(cells, count, sorted, n, rows);
         progress_clear();
-        report_head(report_output.out, report_output.width, &cells[0]);
+        report_case_head(report_output.out, report_output.width, &cells[0]);
         if (n)
-            report_saw(&table, report_table(&table), NULL);
+            report_legend_saw(&table, report_table(&table), NULL);
         report_answers(cells, count, sorted, n);
         report_unranked(cells, count, "");
         report_settings(cells, count);
@@ -257,7 +257,7 @@ static bool is_told(const struct cell *cells, const struct cell *cell)
     return false;
 }
 
-void report_best(const struct cell *cells, size_t count)
+void report_case_best(const struct cell *cells, size_t count)
 {
     char text[512] = "";
     for (size_t i = 0; i < count; i++)

@@ -50,7 +50,7 @@ static void print(const struct lines *lines)
         report_wrapped(indent, "%-*s%s", (int)indent, lines->line[i].sign, lines->line[i].text);
 }
 
-void report_saw(const struct table *table, unsigned shown, const int *which)
+void report_legend_saw(const struct table *table, unsigned shown, const int *which)
 {
     for (size_t c = 0; c < table->column_count; c++) {
         const int column = which ? which[c] : (int)c;

@@ -180,7 +180,7 @@ void report_live(const struct cell *cells, size_t count, const struct cell *runn
         return;
     FILE *out = look(cells, count, running) ? open_memstream(&text, &size) : NULL;
     if (out) {
-        report_head(out, width - 1, &cells[0]);
+        report_case_head(out, width - 1, &cells[0]);
         (void)fflush(out);
         const size_t taken = lines_of(text) + 2; /* with the last line, and one of other programs */
         fits = height >= taken + FEWEST_LINES;

@@ -58,7 +58,8 @@ bool report_row_is_absent(const json_t *row)
     return state == CELL_UNSUPPORTED || state == CELL_UNAVAILABLE;
 }
 
-double report_bound(const json_t *row, size_t side)
+/* An end of the median's 95 % interval in seconds, side 0 the lower; NaN if there is none. */
+static double bound(const json_t *row, size_t side)
 {
     const json_t *ci = field_json(row, FIELD_INTERVAL);
     return json_is_array(ci) ? json_number_value(json_array_get(ci, side)) : NAN;
@@ -66,7 +67,7 @@ double report_bound(const json_t *row, size_t side)
 
 double report_half(const json_t *row)
 {
-    return (report_bound(row, 1) - report_bound(row, 0)) / 2;
+    return (bound(row, 1) - bound(row, 0)) / 2;
 }
 
 bool report_rivals(const struct cell *a, const struct cell *b)
@@ -115,7 +116,7 @@ bool report_is_ranked(const struct cell *cells, size_t count, const struct cell 
             alone = false;
             ranked = report_ratio(&cells[i], cell).interval;
         }
-    return ranked || (alone && isfinite(report_bound(cell->row, 0)));
+    return ranked || (alone && isfinite(bound(cell->row, 0)));
 }
 
 size_t report_unranked(const struct cell *cells, size_t count, const char *advice)

@@ -35,10 +35,7 @@ enum cell_state report_state(const json_t *row);
 /* Whether the state is unsupported or unavailable: a property of the build or kernel, not a result. */
 bool report_row_is_absent(const json_t *row);
 
-/* An end of the median's 95 % interval in seconds, side 0 the lower; NaN if there is none. */
-double report_bound(const json_t *row, size_t side);
-
-/* Half the interval's width in seconds; NaN likewise. */
+/* Half the width of the median's 95 % interval in seconds; NaN if there is none. */
 double report_half(const json_t *row);
 
 /* The ratio of a finished cell's time to base's, round by round: launch k of both was part of round k.  It
@@ -70,7 +67,7 @@ double report_gemm(const struct cell *cells, size_t count, const struct cell *li
 
 /* Records which columns, marks and flags a table has shown, for the legend.  `shown`: what table_print()
  * returned; which[]: the COLUMN_ of each column, -1 for none; NULL: the columns are report_columns(). */
-void report_saw(const struct table *table, unsigned shown, const int *which);
+void report_legend_saw(const struct table *table, unsigned shown, const int *which);
 
 /* Prints a line for each mark, column and flag that was shown and needs one. */
 void report_legend(void);
@@ -90,6 +87,6 @@ struct stats_ratio report_regret(const struct cell *cells, size_t count, const s
 double report_share(const json_t *row);
 
 /* Prints the heading of a case's table: name, problem, input unless it is the default, sizes. */
-void report_head(FILE *out, size_t width, const struct cell *cell);
+void report_case_head(FILE *out, size_t width, const struct cell *cell);
 
 #endif

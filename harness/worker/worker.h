@@ -42,7 +42,7 @@ __attribute__((format(printf, 3, 4))) _Noreturn void
 worker_give_up(struct worker *worker, enum cell_state state, const char *why, ...);
 
 /* "check" of the answer. */
-json_t *worker_check_answer(const struct check_result *result);
+json_t *worker_answer_check(const struct check_result *result);
 
 /* ---- actions, one file each; worker.c has the small ones ------------------------------------- */
 

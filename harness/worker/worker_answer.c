@@ -56,7 +56,7 @@ void worker_give_up(struct worker *worker, enum cell_state state, const char *wh
     worker_abandon(worker, state, "%s%s%s", text, *stage ? ", while " : "", stage);
 }
 
-json_t *worker_check_answer(const struct check_result *result)
+json_t *worker_answer_check(const struct check_result *result)
 {
     return json_pack(
         "{s:o, s:o, s:o, s:s, s:o, s:I}", "max_abs_error", number_json(result->max_abs_error),

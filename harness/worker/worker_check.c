@@ -45,7 +45,7 @@ static json_t *verdict(const struct worker *worker, const struct counts *counts,
                        const struct check_result *result)
 {
     const struct protocol_request *r = &worker->request;
-    json_t *check = worker_check_answer(result), *caps = capabilities_json(&worker->kernel->caps);
+    json_t *check = worker_answer_check(result), *caps = capabilities_json(&worker->kernel->caps);
     json_object_set(check, "caveats", json_object_get(caps, "caveats"));
     json_decref(caps);
     json_object_set_new(check, "depth", json_string(protocol_depth_name(r->depth)));
@@ -65,7 +65,7 @@ static enum cell_state takes(const struct worker *worker, int threads, char *why
 {
     struct worker_plan plan;
     if (worker->backend->here && !worker->kernel->library)
-        return worker_takes(worker, why, size);
+        return worker_plan_takes(worker, why, size);
     const enum cell_state state = worker_plan_make(worker, threads, &plan, why, size);
     if (state == CELL_OK)
         worker_plan_close(&plan);

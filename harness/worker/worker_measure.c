@@ -53,7 +53,7 @@ static void renew(void *context, size_t first, size_t count)
 /* How many samples were taken, verified, and found wrong. */
 static json_t *timed_answer(const struct check_timed *timed)
 {
-    json_t *answer = worker_check_answer(&timed->result);
+    json_t *answer = worker_answer_check(&timed->result);
     json_t *samples =
         json_pack("{s:I, s:I, s:I}", "samples", (json_int_t)timed->samples, "verified_samples",
                   (json_int_t)(timed->samples - timed->mismatches), "mismatches",

@@ -1,17 +1,16 @@
 /*
- * worker_plan: makes plans and workspaces, and places memory.
+ * worker_plan: makes plans and workspaces.
  */
 #include "worker_plan.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "backend.h"
 #include "base/clock.h"
 #include "problem/select.h"
 #include "system/aftermath.h"
 
-enum cell_state worker_takes(const struct worker *worker, char *why, size_t why_size)
+enum cell_state worker_plan_takes(const struct worker *worker, char *why, size_t why_size)
 {
     worker_stage("preparing");
     return select_refusal(worker->kernel, &worker->request.c.problem, why, why_size)
@@ -23,7 +22,7 @@ enum cell_state worker_plan_make(const struct worker *worker, int threads, struc
                                  char *why, size_t why_size)
 {
     const struct attn_problem *problem = &worker->request.c.problem;
-    const enum cell_state taken = worker_takes(worker, why, why_size);
+    const enum cell_state taken = worker_plan_takes(worker, why, why_size);
     const char *reason = "";
     if (taken != CELL_OK)
         return taken;
@@ -60,74 +59,4 @@ void worker_plan_close(struct worker_plan *plan)
 {
     attn_plan_destroy(&plan->plan);
     free(plan->workspace);
-}
-
-/* ---- where the memory of a launch lies, and on what pages ------------------------------------ */
-
-/* The memory policy is set before the process's first allocation.  Operands, which another process has
- * filled, and results are moved; then the location of everything is read back.  With first touch on one NUMA
- * node there is nothing to move. */
-bool worker_memory_policy(struct worker *worker)
-{
-    const struct protocol_request *r = &worker->request;
-    char message[256];
-    if (r->huge_pages && worker->backend->no_huge_pages) {
-        worker_end(worker, CELL_UNSUPPORTED, "huge pages: %s", worker->backend->no_huge_pages);
-        return false;
-    }
-    if (r->memory == MEMORY_FIRST_TOUCH ||
-        machine_memory_set(worker->machine, r->memory, message, sizeof message))
-        return true;
-    worker_end(worker, CELL_SKIPPED, "%s", message);
-    return false;
-}
-
-static void ask_for_huge(void *data, size_t bytes)
-{
-    if (data) {
-        machine_huge_pages(data, bytes);
-        machine_huge_collapse(data, bytes);
-    }
-}
-
-/* Moves one mapping of a set; false fills message. */
-static bool place(struct worker *worker, void *data, size_t bytes, char *message, size_t size)
-{
-    const struct protocol_request *r = &worker->request;
-    const bool moves = r->memory != MEMORY_FIRST_TOUCH || machine_numa_nodes(worker->machine) > 1;
-    if (moves &&
-        !machine_memory_place(worker->machine, data, bytes, r->memory, r->threads, message, size))
-        return false;
-    if (r->huge_pages)
-        ask_for_huge(data, bytes);
-    return true;
-}
-
-bool worker_memory_place(struct worker *worker, const struct worker_plan *plan,
-                         const struct tensor_set *sets)
-{
-    const struct protocol_request *r = &worker->request;
-    char message[256];
-    bool holds = true;
-    size_t huge = 0;
-    worker_stage("placing memory");
-    for (size_t i = 0; i < 2 * r->sets; i++) {
-        void *data = sets[i / 2].mapping[i % 2];
-        const size_t bytes = sets[i / 2].mapping_bytes[i % 2];
-        if (!place(worker, data, bytes, message, sizeof message)) {
-            worker_end(worker, CELL_SKIPPED, "%s", message);
-            return false;
-        }
-        holds = holds && machine_memory_holds(worker->machine, data, bytes, r->memory, r->threads);
-        if (r->huge_pages)
-            huge += machine_huge_bytes(data, bytes);
-    }
-    if (r->huge_pages && plan->workspace) {
-        ask_for_huge(plan->workspace, plan->workspace_bytes);
-        huge += machine_huge_bytes(plan->workspace, plan->workspace_bytes);
-    }
-    json_object_set_new(worker->answer, "memory_in_place", json_boolean(holds));
-    if (r->huge_pages)
-        json_object_set_new(worker->answer, "huge_bytes", json_integer((json_int_t)huge));
-    return true;
 }

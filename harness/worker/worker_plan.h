@@ -15,7 +15,7 @@ struct worker_plan {
 };
 
 /* CELL_OK if the kernel's capabilities include the problem; else fills why. */
-enum cell_state worker_takes(const struct worker *worker, char *why, size_t why_size);
+enum cell_state worker_plan_takes(const struct worker *worker, char *why, size_t why_size);
 
 /* Makes a plan for so many threads; a library or a program may refuse the problem only then.  CELL_OK: the
  * caller closes the plan; else fills why. */
@@ -25,6 +25,8 @@ enum cell_state worker_plan_make(const struct worker *worker, int threads, struc
 /* Makes a plan for the request's threads; false: worker_end() was called. */
 bool worker_plan_open(struct worker *worker, struct worker_plan *plan);
 void worker_plan_close(struct worker_plan *plan);
+
+/* ---- where the memory lies (worker_memory.c) --------------------------------------------------- */
 
 /* Sets the memory policy, before any allocation; places a launch's memory and reads back where it lies and on
  * which pages, after all allocations.  False: worker_end() was called. */

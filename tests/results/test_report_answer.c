@@ -117,7 +117,7 @@ static const char *printed(const struct cell *cells, size_t count)
     for (size_t i = 0; i < count; i++)
         sorted[i] = &cells[i];
     report_answers(cells, count, sorted, count);
-    report_choices(cells, count);
+    report_answer_choices(cells, count);
     fclose(report_output.out);
     return text;
 }
