@@ -5,7 +5,6 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 void refuse_message(char *message, size_t size, const char *format, ...)
 {

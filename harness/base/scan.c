@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "refuse.h"
+#include "message.h"
 
 #define WORD_MAX 63 /* a case name: the longest word that is ever offered */
 

@@ -5,7 +5,6 @@
 
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,7 +14,7 @@
 #include "base/message.h"
 #include "base/refuse.h"
 #include "problem/operands_file.h"
-#include "base/scan.h"
+#include "base/piece.h"
 #include "problem/select.h"
 #include "session/guests.h"
 #include "session/record.h"

@@ -8,17 +8,14 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "base/refuse.h"
 #include "base/clock.h"
 #include "base/lock.h"
 #include "base/members.h"
 #include "problem/outputs.h"
-#include "problem/select.h"
 #include "base/progress.h"
 #include "results/report.h"
 #include "session/guests.h"

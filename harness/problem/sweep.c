@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/message.h"
-#include "base/refuse.h"
 
 #define MOST_VALUE ((uint64_t)1 << 60) /* so that a step beyond it does not overflow */
 #define TEXT ((size_t)4 * PARSE_TEXT)

@@ -4,7 +4,6 @@
 #include "base/alloc.h"
 #include "session_needs.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

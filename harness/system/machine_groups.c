@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/scan.h"
+#include "base/piece.h"
 #include "machine_private.h"
 
 #define FOLDER ((size_t)4608) /* bytes of a path */

@@ -8,7 +8,6 @@
 #include <dlfcn.h>
 #include <omp.h>
 #include <stdatomic.h>
-#include <stddef.h>
 
 #include "base/clock.h"
 #include "teams.h"

@@ -4,11 +4,9 @@
 #include "kernel_weights.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "kernel_call.h"
-#include "softmax_facts.h"
 
 struct attn_problem kernel_weights_problem(const struct kernel_weights_head *head, size_t v_dim)
 {
