@@ -12,6 +12,18 @@
 
 #include "sweep.h"
 
+/* The files of suites/, as the build found them: suites.cmake generates SUITE(name, summary, byte...) for each. */
+#define SUITE(name, summary, ...) static const char text_##name[] = {__VA_ARGS__, 0};
+#include "suites_list.h"
+#undef SUITE
+
+#define SUITE(name, summary, ...) {#name, summary, text_##name},
+const struct suite cases_builtin[] = {
+#include "suites_list.h"
+    {NULL, NULL, NULL},
+};
+#undef SUITE
+
 #define SUITE_BYTES ((size_t)1 << 20) /* most bytes of a suite file, thousands of cases */
 
 #define ALL "all" /* the name of all built-in suites */
