@@ -31,7 +31,7 @@ static bool is_right(const struct evidence *e)
     const struct trial *trial = e->trial;
     struct check_comparison of;
     return check_compare(trial->checker->kernel, &trial->problem, &trial->set.tensors,
-                         &e->wrong.row, 1, 1, false, &of) &&
+                         &e->wrong.row, 1, 1, CHECK_NOT_STORED, &of) &&
            !of.wrong_rows;
 }
 

@@ -16,26 +16,23 @@
 
 /* ---- the case's own lengths ---------------------------------------------------------------- */
 
-/* Compares the rows that the stored reference has, or as many as check_affordable_rows() allows. */
+/* Compares at most `most` rows; SIZE_MAX: those of check_pick_own(). */
 static bool judge(struct trial *trial, const struct problem_case *c, size_t most)
 {
     const struct checker *checker = trial->checker;
+    const struct attn_problem *p = &trial->problem;
+    const struct attn_tensors *t = &trial->set.tensors;
     struct check_comparison comparison = {0};
-    size_t count, *picked = NULL;
-    const size_t *rows = check_stored_rows(c, &count);
-    const bool stored = rows && most == SIZE_MAX;
-    if (!stored) {
-        const size_t affordable = check_affordable_rows(&trial->problem);
-        count = check_pick_rows(&trial->problem, &trial->set.tensors, checker->threads,
-                                most < affordable ? most : affordable, checker->trials, &picked);
-        rows = picked;
-        if (!picked)
-            return check_give_up(trial, "no memory to pick rows");
-    }
-    const bool right = check_trial_judge_rows(trial, rows, count, stored, &comparison);
+    size_t *rows;
+    const size_t count =
+        most == SIZE_MAX ? check_pick_own(c, t, &rows)
+                         : check_pick_rows(p, t, checker->threads, most, checker->trials, &rows);
+    if (!rows)
+        return check_give_up(trial, "no memory to pick rows");
+    const bool right = check_trial_judge_rows(trial, rows, count, &comparison);
     if (c == checker->c)
         check_note(checker->result, &comparison);
-    free(picked);
+    free(rows);
     return right;
 }
 

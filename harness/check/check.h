@@ -45,14 +45,15 @@ bool check_rows(const struct attn_kernel *kernel, const struct attn_problem *pro
                 struct check_result *result);
 
 /*
- * The reference of a case's own input (stream 0) is computed once per case instead of once per cell, because
- * it costs more than most kernels.  A preparing worker writes it to the empty memory file `fd`, which the
- * workers of the case inherit and pass to check_reference_use(); checks then read its rows.  With -1, the
- * default, they compute them.
+ * Rows of the reference are stored in memory files, because computing them costs more than most kernels.
+ * After check_reference_use(), checks look up rows in the file `known`, which may end with zeros, and write
+ * those that it lacks to the empty file `fresh`, no more of them than there is room in those zeros.  -1, the
+ * default: no file.  check_reference_create() stores the rows of a case's own input in an empty file, on all
+ * threads.
  */
+void check_reference_use(int known, int fresh);
 bool check_reference_create(const struct problem_case *c, int fd, char *message,
                             size_t message_size);
-void check_reference_use(int fd);
 
 /* Beginning of the step that a check notes for the parent's crash report (fault.h): "checking at
  * threads=2: needle, guard page behind". */

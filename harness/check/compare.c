@@ -104,30 +104,19 @@ static void merge(struct check_comparison *total, const struct check_comparison 
     total->lse_rows += part->lse_rows;
 }
 
-/* Judges one row against its reference, which is looked up or computed. */
-static void judge_row(const struct attn_kernel *kernel, const struct attn_problem *p,
-                      const struct attn_tensors *t, size_t number, bool stored,
-                      struct check_row *row)
-{
-    const struct tensors_place at = tensors_place(p, t, number);
-    if (stored)
-        check_stored_row(kernel, number, &row->reference);
-    else
-        attn_reference(p, t, at.b, at.h, at.i, attn_compute(kernel, p), kernel->caps.bound_factor,
-                       row->workspace, &row->reference);
-}
-
 bool check_compare(const struct attn_kernel *kernel, const struct attn_problem *problem,
                    const struct attn_tensors *tensors, const size_t *rows, size_t count,
-                   int threads, bool stored, struct check_comparison *comparison)
+                   int threads, uint64_t input, struct check_comparison *comparison)
 {
     const bool lenient = kernel->caps.caveats & ATTN_CAVEAT_EMPTY_ROWS;
     bool memory = true;
     *comparison = (struct check_comparison){0};
     const double work = (double)count * (double)problem->kv_len;
-    const unsigned parts = CHECK_BOUND |
+    const unsigned parts = CHECK_BOUND | CHECK_MAGNITUDE |
                            (problem->outputs & ATTN_OUTPUT_WEIGHTS ? CHECK_WEIGHTS : 0) |
                            (problem->outputs & ATTN_OUTPUT_SCORES ? CHECK_SCORES : 0);
+    struct check_stored stored;
+    check_stored_open(&stored, problem, input, count);
 #pragma omp parallel num_threads(threads) if (work > CHECK_PARALLEL)
     {
         struct check_row row;
@@ -136,7 +125,7 @@ bool check_compare(const struct attn_kernel *kernel, const struct attn_problem *
 #pragma omp for schedule(dynamic, 4)
         for (size_t k = 0; k < count; k++)
             if (ready) {
-                judge_row(kernel, problem, tensors, rows[k], stored, &row);
+                check_stored_row(&stored, kernel, problem, tensors, rows[k], &row);
                 if (!(lenient && row.reference.lse == -INFINITY))
                     compare_row(problem, tensors, rows[k], &row.reference, &mine);
             }
@@ -147,6 +136,7 @@ bool check_compare(const struct attn_kernel *kernel, const struct attn_problem *
             merge(comparison, &mine);
         }
     }
+    check_stored_close(&stored, problem);
     return memory;
 }
 
@@ -180,8 +170,8 @@ bool check_rows(const struct attn_kernel *kernel, const struct attn_problem *pro
         return false;
     const int threads = 1; /* a few rows, and the threads belong to the measurement */
     const size_t count = check_pick_rows(problem, tensors, threads, rows, seed, &picked);
-    if (!picked ||
-        !check_compare(kernel, problem, tensors, picked, count, threads, false, &comparison)) {
+    if (!picked || !check_compare(kernel, problem, tensors, picked, count, threads,
+                                  CHECK_NOT_STORED, &comparison)) {
         snprintf(result->why, sizeof result->why, "no memory to compare rows");
         free(picked);
         result->unfinished = true;

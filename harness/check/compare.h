@@ -58,19 +58,41 @@ struct check_comparison {
 
 /*
  * Compares the given rows of all results that the problem wants, on `threads` threads.  False
- * without memory.  `stored`: this input's reference comes from the file of check_reference_use().
+ * without memory.  `input` is that of check_input(), or CHECK_NOT_STORED.
  */
 bool check_compare(const struct attn_kernel *kernel, const struct attn_problem *problem,
                    const struct attn_tensors *tensors, const size_t *rows, size_t count,
-                   int threads, bool stored, struct check_comparison *comparison);
+                   int threads, uint64_t input, struct check_comparison *comparison);
 
-/* The rows that the stored reference has of a case; NULL where it is of another case or there is none. */
-const size_t *check_stored_rows(const struct problem_case *c, size_t *count);
+/* ---- rows of the reference that are stored (stored_reference.c) ------------------------------- */
 
-/* Sets O and LSE of row number `number` of the stored reference, with bounds as wide as the kernel's caps
- * allow. */
-void check_stored_row(const struct attn_kernel *kernel, size_t number,
-                      struct attn_reference_row *row);
+/* A hash of all operands, which must be as tensors_seal() found them, and of the problem without its outputs:
+ * rows with the same hash and number have the same reference. */
+#define CHECK_NOT_STORED 0
+uint64_t check_input(const struct attn_problem *problem, const struct tensor_set *set);
+
+/* An input whose rows are looked up in the files of check_reference_use(), or computed and stored there. */
+struct check_stored {
+    uint64_t input;
+    char *fresh;  /* rows that are not yet in a file; NULL: computed rows are not stored.  Owned */
+    size_t count; /* of them */
+};
+
+/* For at most `count` rows.  Where the problem wants weights or scores nothing is looked up or stored. */
+void check_stored_open(struct check_stored *stored, const struct attn_problem *problem,
+                       uint64_t input, size_t count);
+void check_stored_close(struct check_stored *stored, const struct attn_problem *problem);
+
+/* Sets row->reference to that of row `number`, with bounds as wide as the kernel's caps allow; any thread. */
+void check_stored_row(struct check_stored *stored, const struct attn_kernel *kernel,
+                      const struct attn_problem *problem, const struct attn_tensors *tensors,
+                      size_t number, struct check_row *row);
+
+/* check_pick_rows() for a case's own input: the same for all kernels and thread counts. */
+size_t check_pick_own(const struct problem_case *c, const struct attn_tensors *tensors,
+                      size_t **rows);
+
+/* ---- others --------------------------------------------------------------------------------- */
 
 /* How many rows of a case's own input the reference computes in 1e11 flops. */
 size_t check_affordable_rows(const struct attn_problem *problem);

@@ -140,7 +140,7 @@ void check_negate(const struct attn_problem *p, const struct attn_tensors *t, si
             negate(&t->q, attn_row(&t->q, b, h, s.q_first + n), p->qk_dim);
     for (size_t g = 0; g < p->kv_heads; g++)
         for (size_t n = j; n < s.kv_len; n++)
-            if (!prefix_holds(p, t, b, n))
+            if (!clause_prefix_holds(p, t, b, n))
                 negate_key(p, t, &s, b, g, n);
 }
 

@@ -1,211 +1,320 @@
 /*
- * stored_reference: the reference of a case's own input, kept in a memory file.
+ * stored_reference: rows of the reference in memory files, for later checks of the same inputs.
  *
- * kernels/reference.c explains how a row and its bound are computed.
+ * kernels/reference.c explains how a row and its bounds are computed.
  *
- * The file has a header, the numbers of its rows (all, or a sample where all would take too long), and for
- * each row LSE with its bound, O, and for each element of O the bound of an f32 kernel and the magnitude from
- * which the additional bound of a bf16 kernel follows.
+ * A file is a sequence of rows, each with LSE and its bound, O, the bounds of O of an f32 kernel and, where
+ * kernels may compute in bf16, the magnitudes from which their additional bounds follow.  Each row has a hash:
+ * what lies behind the last whole row is not read.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include <xxhash.h>
+
 #include "compare.h"
+#include "system/memory_file.h"
 
-struct header {
-    struct attn_problem problem;
-    struct input input;
-    size_t rows;
-    size_t complete; /* set last, to detect a writer that was killed */
-};
-
-/* One stored row; o, bound and magnitude follow it. */
+/* A row in a file; O, bounds and magnitudes follow. */
 struct stored_row {
+    uint64_t hash;  /* of all that follows it */
+    uint64_t input; /* of check_input() */
+    size_t number, bytes;
     double lse, lse_bound;
 };
 
 static struct {
-    const struct header *header; /* NULL where none is in use */
-    size_t bytes;
-} lent;
+    void *mapping[2]; /* for reading: of rows of earlier checks, and of new ones */
+    size_t bytes[2], written;
+    struct memory_file file;         /* for new rows */
+    int fd;                          /* of it; -1: new rows are not stored */
+    size_t room;                     /* bytes that new rows may still take */
+    const struct stored_row **table; /* a row is at the place of its hash or the next free one */
+    size_t places, count;
+} store = {.fd = -1};
+
+/* ---- looking up ------------------------------------------------------------------------------ */
+
+uint64_t check_input(const struct attn_problem *problem, const struct tensor_set *set)
+{
+    const struct tensors_shape *shape = &set->shape; /* padding follows its last member */
+    char text[PARSE_TEXT];
+    struct attn_problem p = *problem;
+    p.outputs = ATTN_OUTPUT_O;
+    parse_print_problem(&p, text);
+    uint64_t hash = XXH3_64bits(set->checksum, sizeof set->checksum);
+    hash = XXH3_64bits_withSeed(shape, offsetof(struct tensors_shape, bias_dtype), hash);
+    hash = XXH3_64bits_withSeed(&shape->bias_dtype, sizeof shape->bias_dtype, hash);
+    return XXH3_64bits_withSeed(text, strlen(text), hash);
+}
+
+/* The place of a row, or the gap where it would be. */
+static size_t place_of(uint64_t input, size_t number)
+{
+    size_t at = XXH3_64bits_withSeed(&number, sizeof number, input) & (store.places - 1);
+    while (store.table[at] &&
+           (store.table[at]->input != input || store.table[at]->number != number))
+        at = (at + 1) & (store.places - 1);
+    return at;
+}
+
+/* Doubles the table; false without memory. */
+static bool grow(void)
+{
+    const struct stored_row **old = store.table;
+    const size_t places = store.places;
+    const struct stored_row **table = calloc(places ? 2 * places : 1024, sizeof(*table));
+    if (!table)
+        return false;
+    store.table = table;
+    store.places = places ? 2 * places : 1024;
+    for (size_t n = 0; n < places; n++)
+        if (old[n])
+            table[place_of(old[n]->input, old[n]->number)] = old[n];
+    free(old);
+    return true;
+}
+
+static uint64_t hash_of(const struct stored_row *row)
+{
+    return XXH3_64bits(&row->input, row->bytes - offsetof(struct stored_row, input));
+}
+
+/* Puts the rows between two places of a file into the table, as long as they are whole and there is memory.
+ * Returns where it stopped. */
+static const char *add_rows(const char *at, const char *end)
+{
+    while ((size_t)(end - at) >= sizeof(struct stored_row)) {
+        const struct stored_row *row = (const struct stored_row *)at;
+        if (row->bytes < sizeof *row || row->bytes > (size_t)(end - at) || row->bytes % 8 ||
+            row->hash != hash_of(row) || (2 * store.count >= store.places && !grow()))
+            break;
+        const struct stored_row **place = &store.table[place_of(row->input, row->number)];
+        store.count += !*place;
+        *place = row;
+        at += row->bytes;
+    }
+    return at;
+}
+
+static void map(int n, int fd, size_t bytes)
+{
+    if (fd < 0 || !bytes)
+        return;
+    store.mapping[n] = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
+    store.bytes[n] = bytes;
+    if (store.mapping[n] == MAP_FAILED)
+        store.mapping[n] = NULL;
+}
+
+/* Forgets all rows; new ones go to `fd`. */
+static void begin(int fd, size_t room)
+{
+    for (int n = 0; n < 2; n++)
+        if (store.mapping[n])
+            munmap(store.mapping[n], store.bytes[n]);
+    free(store.table);
+    memset(&store, 0, sizeof store);
+    store.fd = memory_file_locate(fd, &store.file) ? fd : -1;
+    store.room = room;
+}
+
+void check_reference_use(int known, int fresh)
+{
+    struct memory_file file;
+    begin(fresh, 0);
+    map(0, known, memory_file_locate(known, &file) ? file.bytes : 0);
+    const char *first = store.mapping[0];
+    if (first)
+        store.room = (size_t)(first + store.bytes[0] - add_rows(first, first + store.bytes[0]));
+    map(1, store.fd, store.room);
+    if (!store.mapping[1])
+        store.fd = -1;
+}
+
+/* ---- rows of one input ----------------------------------------------------------------------- */
+
+static bool has_magnitudes(const struct attn_problem *p)
+{
+    return p->dtype != ATTN_F64;
+}
 
 static size_t row_bytes(const struct attn_problem *p)
 {
-    return sizeof(struct stored_row) + p->v_dim * 3 * sizeof(double);
+    return sizeof(struct stored_row) + p->v_dim * (has_magnitudes(p) ? 3 : 2) * sizeof(double);
 }
 
-static size_t file_bytes(const struct attn_problem *p, size_t rows)
+void check_stored_open(struct check_stored *s, const struct attn_problem *p, uint64_t input,
+                       size_t count)
 {
-    return sizeof(struct header) + rows * (sizeof(size_t) + row_bytes(p));
+    const bool other = p->outputs & (ATTN_OUTPUT_WEIGHTS | ATTN_OUTPUT_SCORES);
+    *s = (struct check_stored){.input = other ? 0 : input};
+    if (s->input && store.fd >= 0 && count <= store.room / row_bytes(p))
+        s->fresh = malloc(count * row_bytes(p));
 }
 
-static const size_t *row_numbers(const struct header *header)
+static void keep(struct check_stored *s, const struct attn_problem *p, size_t number,
+                 const struct attn_reference_row *row)
 {
-    return (const size_t *)(header + 1);
-}
-
-static char *row_at(const struct header *header, size_t index)
-{
-    return (char *)(uintptr_t)(row_numbers(header) + header->rows) +
-           index * row_bytes(&header->problem);
-}
-
-/* ---- writing ------------------------------------------------------------------------------- */
-
-static void store_row(const struct header *header, size_t index,
-                      const struct attn_reference_row *row)
-{
-    const size_t n = header->problem.v_dim;
-    struct stored_row *stored = (struct stored_row *)row_at(header, index);
+    const size_t n = p->v_dim, bytes = row_bytes(p);
+    size_t at;
+#pragma omp atomic capture
+    at = s->count++;
+    struct stored_row *stored = (struct stored_row *)(s->fresh + at * bytes);
     double *o = (double *)(stored + 1);
-    *stored = (struct stored_row){row->lse, row->lse_bound};
+    *stored = (struct stored_row){0, s->input, number, bytes, row->lse, row->lse_bound};
     memcpy(o, row->o, n * sizeof *o);
     memcpy(o + n, row->bound, n * sizeof *o);
-    memcpy(o + 2 * n, row->magnitude, n * sizeof *o);
+    if (has_magnitudes(p))
+        memcpy(o + 2 * n, row->magnitude, n * sizeof *o);
+    stored->hash = hash_of(stored);
 }
 
-static bool compute_rows(const struct header *header, const struct attn_tensors *tensors)
+static void copy(const struct stored_row *stored, const struct attn_problem *p,
+                 struct attn_reference_row *row)
 {
-    const struct attn_problem *p = &header->problem;
+    const size_t n = p->v_dim;
+    const double *o = (const double *)(stored + 1);
+    row->lse = stored->lse;
+    row->lse_bound = stored->lse_bound;
+    memcpy(row->o, o, n * sizeof *o);
+    memcpy(row->bound, o + n, n * sizeof *o);
+    if (has_magnitudes(p))
+        memcpy(row->magnitude, o + 2 * n, n * sizeof *o);
+}
+
+/* Turns the bounds of an f32 kernel into those that the kernel's caps allow.  Bounds of 0 stay: the row sees
+ * no key. */
+static void widen(const struct attn_kernel *kernel, const struct attn_problem *p,
+                  struct attn_reference_row *row)
+{
+    const double factor = kernel->caps.bound_factor > 0 ? kernel->caps.bound_factor : 1;
+    const bool bf16 = attn_compute(kernel, p) == ATTN_BF16;
+    for (size_t d = 0; d < p->v_dim; d++) {
+        if (bf16 && row->bound[d] > 0)
+            row->bound[d] += attn_reference_bf16_extra(p, row->magnitude[d]);
+        row->bound[d] *= factor;
+    }
+    if (bf16 && row->lse != -INFINITY)
+        row->lse_bound += attn_reference_bf16_extra_lse();
+    row->lse_bound *= factor;
+}
+
+void check_stored_row(struct check_stored *s, const struct attn_kernel *kernel,
+                      const struct attn_problem *p, const struct attn_tensors *tensors,
+                      size_t number, struct check_row *row)
+{
+    const struct tensors_place at = tensors_place(p, tensors, number);
+    struct attn_reference_row *reference = &row->reference;
+    const struct stored_row *stored =
+        s->input && store.count ? store.table[place_of(s->input, number)] : NULL;
+    if (stored) {
+        copy(stored, p, reference);
+    } else if (s->fresh) {
+        attn_reference(p, tensors, at.b, at.h, at.i, ATTN_F32, 0, row->workspace, reference);
+        keep(s, p, number, reference);
+    } else {
+        attn_reference(p, tensors, at.b, at.h, at.i, attn_compute(kernel, p),
+                       kernel->caps.bound_factor, row->workspace, reference);
+        return;
+    }
+    widen(kernel, p, reference);
+}
+
+/* Appends bytes to the file of new rows; false if the kernel has closed it. */
+static bool append(const char *data, size_t bytes)
+{
+    struct memory_file now;
+    if (!memory_file_locate(store.fd, &now) || now.device != store.file.device ||
+        now.inode != store.file.inode)
+        return false;
+    while (bytes) {
+        const ssize_t n = write(store.fd, data, bytes);
+        if (n <= 0)
+            return false;
+        data += n;
+        bytes -= (size_t)n;
+    }
+    return true;
+}
+
+void check_stored_close(struct check_stored *s, const struct attn_problem *p)
+{
+    const size_t bytes = s->count * row_bytes(p);
+    const char *rows = (const char *)store.mapping[1] + store.written;
+    if (bytes && !append(s->fresh, bytes)) {
+        store.fd = -1;
+    } else if (bytes) {
+        if (store.mapping[1])
+            add_rows(rows, rows + bytes);
+        store.written += bytes;
+        store.room -= bytes;
+    }
+    free(s->fresh);
+    s->fresh = NULL;
+}
+
+/* ---- the case's own input -------------------------------------------------------------------- */
+
+size_t check_pick_own(const struct problem_case *c, const struct attn_tensors *tensors,
+                      size_t **rows)
+{
+    return check_pick_rows(&c->problem, tensors, 1, check_affordable_rows(&c->problem),
+                           c->input.seed, rows);
+}
+
+/* Rows that are computed before they are written. */
+#define BLOCK 4096
+
+static bool compute_rows(const struct attn_problem *p, const struct tensor_set *set,
+                         const size_t *rows, size_t count)
+{
+    static const struct attn_kernel plain; /* with the bounds of the reference itself */
+    struct check_stored stored;
     bool memory = true;
+    check_stored_open(&stored, p, check_input(p, set), count);
 #pragma omp parallel
     {
         struct check_row row;
         const bool ready = check_row_open(&row, p, CHECK_BOUND | CHECK_MAGNITUDE);
 #pragma omp for schedule(dynamic, 4)
-        for (size_t k = 0; k < header->rows; k++)
-            if (ready) {
-                const struct tensors_place at = tensors_place(p, tensors, row_numbers(header)[k]);
-                attn_reference(p, tensors, at.b, at.h, at.i, ATTN_F32, 0, row.workspace,
-                               &row.reference);
-                store_row(header, k, &row.reference);
-            }
+        for (size_t k = 0; k < count; k++)
+            if (ready && stored.fresh)
+                check_stored_row(&stored, &plain, p, &set->tensors, rows[k], &row);
         if (!ready) {
 #pragma omp atomic write
             memory = false;
         }
         check_row_close(&row);
     }
-    return memory;
-}
-
-static struct header *map_new(const struct problem_case *c, const size_t *rows, size_t count,
-                              int fd, char *message, size_t message_size)
-{
-    const size_t bytes = file_bytes(&c->problem, count);
-    const int error = posix_fallocate(fd, 0, (off_t)bytes);
-    struct header *header = MAP_FAILED;
-    if (!error)
-        header = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (header == MAP_FAILED) {
-        snprintf(message, message_size, "cannot keep %zu bytes of the reference: %s", bytes,
-                 strerror(error ? error : errno));
-        return NULL;
-    }
-    header->problem = c->problem;
-    header->input = c->input;
-    header->rows = count;
-    memcpy(header + 1, rows, count * sizeof *rows);
-    return header;
+    check_stored_close(&stored, p);
+    return memory && store.fd >= 0;
 }
 
 bool check_reference_create(const struct problem_case *c, int fd, char *message,
                             size_t message_size)
 {
     struct tensor_set set;
-    size_t *rows;
+    size_t *rows = NULL;
     const struct tensors_layout layout = {.guard = TENSORS_TIMING};
     if (!tensors_alloc_case(&set, c, &layout, message, message_size))
         return false;
-    bool ok = tensors_fill(&set, c, 0, message, message_size);
-    const size_t count = check_pick_rows(&c->problem, &set.tensors, 1,
-                                         check_affordable_rows(&c->problem), c->input.seed, &rows);
-    struct header *header = ok && rows ? map_new(c, rows, count, fd, message, message_size) : NULL;
-    if (!rows)
-        snprintf(message, message_size, "out of memory");
-    ok = header && compute_rows(header, &set.tensors);
-    if (header) {
-        header->complete = ok;
-        munmap(header, file_bytes(&c->problem, count));
-    }
+    const bool filled = tensors_fill(&set, c, 0, message, message_size);
+    const size_t count = filled ? check_pick_own(c, &set.tensors, &rows) : 0;
+    bool computed = rows;
+    begin(fd, SIZE_MAX);
+    for (size_t k = 0; computed && k < count; k += BLOCK)
+        computed = compute_rows(&c->problem, &set, rows + k, count - k < BLOCK ? count - k : BLOCK);
+    begin(-1, 0);
+    if (filled && !computed)
+        snprintf(message, message_size, "no memory for the reference");
     free(rows);
     tensors_free(&set);
-    return ok;
-}
-
-/* ---- reading ------------------------------------------------------------------------------- */
-
-void check_reference_use(int fd)
-{
-    struct stat status;
-    if (lent.header)
-        munmap((void *)(uintptr_t)lent.header, lent.bytes);
-    lent.header = NULL;
-    if (fd < 0 || fstat(fd, &status) != 0 || (size_t)status.st_size < sizeof(struct header))
-        return;
-    lent.bytes = (size_t)status.st_size;
-    const struct header *header = mmap(NULL, lent.bytes, PROT_READ, MAP_SHARED, fd, 0);
-    if (header == MAP_FAILED)
-        return;
-    lent.header = header;
-    if (!header->complete || file_bytes(&header->problem, header->rows) > lent.bytes)
-        check_reference_use(-1);
-}
-
-/* Whether the case has the same operands; outputs and layout do not matter. */
-static bool same_case(const struct problem_case *c, const struct header *header)
-{
-    struct problem_case stored = *c;
-    stored.problem = header->problem;
-    stored.problem.outputs = c->problem.outputs;
-    stored.problem.layout = c->problem.layout;
-    stored.input = header->input;
-    return case_text_same(&stored, c);
-}
-
-const size_t *check_stored_rows(const struct problem_case *c, size_t *count)
-{
-    const unsigned not_stored = ATTN_OUTPUT_WEIGHTS | ATTN_OUTPUT_SCORES;
-    if (!lent.header || c->problem.outputs & not_stored || !same_case(c, lent.header))
-        return NULL;
-    *count = lent.header->rows;
-    return row_numbers(lent.header);
-}
-
-/* Row numbers ascend. */
-static size_t index_of(size_t row)
-{
-    const size_t *numbers = row_numbers(lent.header);
-    const size_t *found = bsearch(&row, numbers, lent.header->rows, sizeof row, check_ascending);
-    return found ? (size_t)(found - numbers) : 0;
-}
-
-void check_stored_row(const struct attn_kernel *kernel, size_t number,
-                      struct attn_reference_row *row)
-{
-    const struct attn_problem *p = &lent.header->problem;
-    const struct stored_row *stored =
-        (const struct stored_row *)row_at(lent.header, index_of(number));
-    const double *o_stored = (const double *)(stored + 1);
-    const double *bounds = o_stored + p->v_dim, *magnitudes = bounds + p->v_dim;
-    const double factor = kernel->caps.bound_factor > 0 ? kernel->caps.bound_factor : 1;
-    const bool bf16 = attn_compute(kernel, p) == ATTN_BF16;
-    const bool empty = isinf(stored->lse) && stored->lse < 0;
-    for (size_t d = 0; d < p->v_dim; d++) {
-        double b = bounds[d];
-        if (bf16 && !empty)
-            b += attn_reference_bf16_extra(p, magnitudes[d]);
-        row->o[d] = o_stored[d];
-        row->bound[d] = factor * b;
-    }
-    row->lse = stored->lse;
-    row->lse_bound =
-        factor * (stored->lse_bound + (bf16 && !empty ? attn_reference_bf16_extra_lse() : 0));
+    return computed;
 }

@@ -112,7 +112,7 @@ static bool must_equal(struct trial *trial, const struct check_kept *first, size
         return true;
     for (int n = 0; n < 2; n++)
         if (!check_compare(checker->kernel, &trial->problem, results[n], rows, count,
-                           checker->threads, false, &of[n]))
+                           checker->threads, CHECK_NOT_STORED, &of[n]))
             return check_give_up(trial, "no memory to compare rows");
     if (of[0].wrong_rows)
         fail_plan(trial, last, &of[0]);
@@ -156,13 +156,14 @@ bool check_trial_run(struct trial *trial)
     return right;
 }
 
-bool check_trial_judge_rows(struct trial *trial, const size_t *rows, size_t count, bool stored,
+bool check_trial_judge_rows(struct trial *trial, const size_t *rows, size_t count,
                             struct check_comparison *comparison)
 {
+    const uint64_t input = check_input(&trial->problem, &trial->set);
     struct checker *checker = trial->checker;
     struct check_result *result = checker->result;
     if (!check_compare(checker->kernel, &trial->problem, &trial->set.tensors, rows, count,
-                       checker->threads, stored, comparison))
+                       checker->threads, input, comparison))
         return check_give_up(trial, "no memory to compare rows");
     result->rows += comparison->rows;
     if (comparison->over_bound > result->hardest_over_bound) {
@@ -184,7 +185,7 @@ bool check_trial_look(struct trial *trial, size_t most)
     const size_t count =
         check_pick_rows(&trial->problem, &trial->set.tensors, trial->checker->threads, most,
                         trial->checker->trials, &rows);
-    const bool right = rows ? check_trial_judge_rows(trial, rows, count, false, &comparison)
+    const bool right = rows ? check_trial_judge_rows(trial, rows, count, &comparison)
                             : check_give_up(trial, "no memory to pick rows");
     free(rows);
     return right;

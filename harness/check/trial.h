@@ -110,8 +110,8 @@ bool check_trial_run(struct trial *trial);
 bool check_trial_look(struct trial *trial, size_t rows);
 bool check_trial_judge(struct trial *trial, size_t rows);
 
-/* The same with given rows and, where `stored`, the stored reference. */
-bool check_trial_judge_rows(struct trial *trial, const size_t *rows, size_t count, bool stored,
+/* The same with given rows. */
+bool check_trial_judge_rows(struct trial *trial, const size_t *rows, size_t count,
                             struct check_comparison *comparison);
 
 /* Bits of the thread counts that are blamed for a failure on `threads` threads: that count's, or all if it

@@ -80,7 +80,7 @@ size_t clause_prefix_pages(const struct problem_case *c);
 
 /* Whether key j of sequence b lies in a page that it shares with the first sequence; b = 0: with the
  * second. */
-bool prefix_holds(const struct attn_problem *problem, const struct attn_tensors *tensors, size_t b,
-                  size_t j);
+bool clause_prefix_holds(const struct attn_problem *problem, const struct attn_tensors *tensors,
+                         size_t b, size_t j);
 
 #endif

@@ -38,7 +38,8 @@ size_t clause_prefix_pages(const struct problem_case *c)
     return c->input.prefix_keys ? c->input.prefix_keys / c->problem.page_size : 0;
 }
 
-bool prefix_holds(const struct attn_problem *p, const struct attn_tensors *t, size_t b, size_t j)
+bool clause_prefix_holds(const struct attn_problem *p, const struct attn_tensors *t, size_t b,
+                         size_t j)
 {
     const size_t other = b ? 0 : 1;
     if (!(p->options & ATTN_OPTION_PAGED) || p->batch < 2)

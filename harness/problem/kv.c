@@ -237,7 +237,7 @@ static void scale_all(const struct filling *f)
 static void fill_row(const struct filling *f, struct kv_place at, bool token)
 {
     const struct attn_tensors *t = &f->set->tensors;
-    const bool shared = at.b && prefix_holds(f->p, t, at.b, at.j);
+    const bool shared = at.b && clause_prefix_holds(f->p, t, at.b, at.j);
     const struct attn_tensor row = row_of(f->p, t, f->operand, at);
     double x[KV_CHUNK];
     if (token)

@@ -19,8 +19,8 @@ static const char *const actions[] = {
 
 static const char *const files[PROTOCOL_FILE_COUNT] = {
     [PROTOCOL_OPERANDS] = "operands", [PROTOCOL_REFERENCE] = "reference",
-    [PROTOCOL_TOPOLOGY] = "topology", [PROTOCOL_STATUS] = "progress",
-    [PROTOCOL_OUTPUTS] = "outputs",
+    [PROTOCOL_COMPUTED] = "computed", [PROTOCOL_TOPOLOGY] = "topology",
+    [PROTOCOL_STATUS] = "progress",   [PROTOCOL_OUTPUTS] = "outputs",
 };
 
 static const char *const depths[] = {

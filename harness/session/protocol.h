@@ -9,7 +9,8 @@
  *             "plugin":PATH, "arguments":TEXT, "digest":TEXT, "program":BOOL,
  *             "threads":N, "team":N, "counts":[[N, SLOT], ...], "placement":NAME, "memory":NAME,
  *             "huge_pages":BOOL, "cold":BOOL,
- *             "files":{"operands":FD, "reference":FD, "topology":FD, "progress":FD, "outputs":FD},
+ *             "files":{"operands":FD, "reference":FD, "computed":FD, "topology":FD, "progress":FD,
+ *                      "outputs":FD},
  *             "sets":N, "shift":BYTES, "depth":"case|full|thorough|invariant", "seed":N, "launch":N,
  *             "warmup_s":S, "sample_s":S, "budget_s":S, "max_samples":N,
  *             "path_in":PATH, "path_out":PATH, "experiment":NAME, "step":TEXT, "token":TEXT}
@@ -54,14 +55,15 @@ enum protocol_action {
 enum protocol_file {
     PROTOCOL_OPERANDS,
     PROTOCOL_REFERENCE,
+    PROTOCOL_COMPUTED, /* rows of the reference that a check has computed */
     PROTOCOL_TOPOLOGY,
     PROTOCOL_STATUS, /* "progress" */
     PROTOCOL_OUTPUTS,
     PROTOCOL_FILE_COUNT
 };
-#define PROTOCOL_NO_FILES  \
-    {                      \
-        -1, -1, -1, -1, -1 \
+#define PROTOCOL_NO_FILES      \
+    {                          \
+        -1, -1, -1, -1, -1, -1 \
     }
 
 /* A thread count to check, and the slot of its results in the file of outputs. */

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "bench/bench.h"
@@ -16,8 +17,8 @@
 #include "session_needs.h"
 #include "base/random.h"
 #include "base/refuse.h"
-#include "system/memory_file.h"
 #include "base/stats.h"
+#include "system/memory_file.h"
 
 /* A launch samples for a thirtieth of its cell's share of the time, within these limits: a shorter one spends
  * more time on starting a process than on sampling, a longer one gains no precision. */
@@ -48,6 +49,8 @@ static size_t sets_for(const struct rounds *rounds)
                         fmin((double)bench_cold_sets(session->machine, bytes), most));
 }
 
+#define REFERENCE_BYTES ((size_t)1 << 30)
+
 static struct protocol_request request_of(const struct rounds *rounds)
 {
     struct protocol_request r = {
@@ -64,18 +67,30 @@ static struct protocol_request request_of(const struct rounds *rounds)
     return r;
 }
 
-/* Makes files that kernels can read but nobody can write any more; this process can still shift operands. */
+/* Bytes of stored rows of the reference, at most, in memory and in the address space of each process. */
+static size_t reference_most(void)
+{
+    struct rlimit space;
+    size_t most = machine_memory_available() / 4;
+    if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur / 8 < most)
+        most = space.rlim_cur / 8;
+    return most < REFERENCE_BYTES ? most : REFERENCE_BYTES;
+}
+
+/* Freezes the files and puts read-only descriptors into the request: of the two only this process can still
+ * shift the operands and append rows of the reference, if there is room for these. */
 static bool lend(struct rounds *rounds, const int *filled, int *lent, char *message, size_t size)
 {
     if (!tensors_file_hold(&rounds->operands, filled[PROTOCOL_OPERANDS], message, size))
         return false;
+    memory_log_open(&rounds->reference, filled[PROTOCOL_REFERENCE], reference_most());
     for (int i = PROTOCOL_OPERANDS; i <= PROTOCOL_REFERENCE; i++)
         if ((lent[i] = memory_file_freeze(filled[i])) < 0)
             return refuse(message, size, "cannot lend operands: %s", strerror(errno));
     return true;
 }
 
-/* Has a worker fill the files of the case, on every core, and puts read-only descriptors into the request. */
+/* Has a worker fill the files of the case, on every core, and lends them to later ones. */
 static struct launch prepare(struct rounds *rounds, struct protocol_request *request)
 {
     struct protocol_request r = *request;
@@ -205,6 +220,15 @@ static enum session_end run_rounds(struct rounds *rounds, struct protocol_reques
     return end;
 }
 
+/* Frees the rows of the reference, which only checks need. */
+static void forget_reference(struct rounds *rounds, struct protocol_request *request)
+{
+    memory_log_close(&rounds->reference);
+    if (request->files[PROTOCOL_REFERENCE] >= 0)
+        close(request->files[PROTOCOL_REFERENCE]);
+    request->files[PROTOCOL_REFERENCE] = -1;
+}
+
 /* Prepares the case in its memory files, then checks and measures. */
 static enum session_end run_prepared(struct rounds *rounds, struct protocol_request *request)
 {
@@ -216,6 +240,7 @@ static enum session_end run_prepared(struct rounds *rounds, struct protocol_requ
         const enum session_end chosen = rounds_choose_cores(rounds, request);
         const enum session_end judged =
             chosen == SESSION_DONE ? rounds_judge(rounds, request) : chosen;
+        forget_reference(rounds, request);
         const bool counts = session_counts_checks(rounds->session, rounds->cells[0].c);
         rounds->put_off_s = counts ? 0 : clock_now() - start;
         rounds->until += rounds->put_off_s;
@@ -252,8 +277,8 @@ enum session_end rounds_run(struct rounds *rounds)
     if (end == SESSION_INTERRUPTED && rounds->action == PROTOCOL_MEASURE)
         keep_incomplete(rounds);
     tensors_file_release(&rounds->operands);
-    for (int i = PROTOCOL_OPERANDS; i <= PROTOCOL_REFERENCE; i++)
-        if (request.files[i] >= 0)
-            close(request.files[i]);
+    forget_reference(rounds, &request);
+    if (request.files[PROTOCOL_OPERANDS] >= 0)
+        close(request.files[PROTOCOL_OPERANDS]);
     return end;
 }

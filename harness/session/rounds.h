@@ -7,6 +7,7 @@
 #include "launch.h"
 #include "problem/tensors.h"
 #include "record.h"
+#include "system/memory_log.h"
 
 struct rounds {
     const struct session *session;
@@ -24,6 +25,7 @@ struct rounds {
     struct cell twin;  /* launched beside cell twin_of; its .c is NULL without one */
     size_t twin_of;
     int outputs;                  /* PROTOCOL_CHECK: memory file of every cell's O, else -1 */
+    struct memory_log reference;  /* of the case, for checks: rows as in check_reference_use() */
     struct tensors_file operands; /* of the case; rounds_run() fills and releases it */
 };
 

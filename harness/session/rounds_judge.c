@@ -183,6 +183,30 @@ static struct launch launch_check(struct rounds *rounds, struct protocol_request
     return launch;
 }
 
+/* Whether the group's check hands on the rows of the reference that it computes: another variant waits for its
+ * own check, and the kernel is not a plug-in's, which could write what it likes to the file. */
+static bool hands_on(const struct rounds *rounds, const struct group *group,
+                     const struct protocol_request *r)
+{
+    bool others = false;
+    for (size_t i = 0; i < rounds->count; i++) {
+        const struct cell *cell = &rounds->cells[i];
+        others |= !cell->done && !cell->check && !cell_same_variant(cell, group->cells[0]);
+    }
+    return others && rounds->reference.mapping && !*r->plugin;
+}
+
+/* Appends the rows of the reference that a check computed to those that later checks look up, if its kernel
+ * passed. */
+static void keep_reference(struct rounds *rounds, const struct group *group, int computed)
+{
+    bool passed = computed >= 0;
+    for (size_t k = 0; k < group->count; k++)
+        passed &= runs(group->cells[k]) || group->cells[k]->state == CELL_UNSUPPORTED;
+    if (passed)
+        memory_log_append(&rounds->reference, computed); /* else they are computed again */
+}
+
 enum session_end rounds_judge(struct rounds *rounds, const struct protocol_request *base)
 {
     const int cores = machine_cores(rounds->session->machine);
@@ -200,11 +224,17 @@ enum session_end rounds_judge(struct rounds *rounds, const struct protocol_reque
                   : rounds->session->options->invariant ? CHECK_INVARIANT
                   : rounds->action == PROTOCOL_CHECK    ? CHECK_THOROUGH
                                                         : CHECK_FULL;
+        if (hands_on(rounds, &group, &r))
+            r.files[PROTOCOL_COMPUTED] = memory_file_create("attnbench-computed");
         rounds_say(rounds, cell, "checking");
         struct launch launch = launch_check(rounds, &r, &group);
         end = launch.interrupted                        ? SESSION_INTERRUPTED
               : apply_verdicts(rounds, &group, &launch) ? SESSION_DONE
                                                         : SESSION_STOPPED;
+        if (end == SESSION_DONE)
+            keep_reference(rounds, &group, r.files[PROTOCOL_COMPUTED]);
+        if (r.files[PROTOCOL_COMPUTED] >= 0)
+            close(r.files[PROTOCOL_COMPUTED]);
         launch_free(&launch);
     }
     return end;

@@ -3,6 +3,7 @@
 import hashlib
 import os
 import pathlib
+import unittest.mock
 
 from command import TINY, CommandTest, Row
 
@@ -15,7 +16,14 @@ def digest(path: str | pathlib.Path) -> str:
 
 
 class PluginTest(CommandTest):
-    """A test of sessions with plug-ins."""
+    """A test of sessions with plug-ins, but not with the rivals of this host."""
+
+    def setUp(self) -> None:
+        """Hides the rivals."""
+        super().setUp()
+        patch = unittest.mock.patch.dict(os.environ, {"ATTNBENCH_RIVALS": ""})
+        patch.start()
+        self.addCleanup(patch.stop)
 
     def plugin(self, name: str) -> str:
         """The path of a plug-in of tests/plugins/."""

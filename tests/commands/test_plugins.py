@@ -17,6 +17,7 @@ from command import (
     SCHEMA,
     TINY,
     UNCHECKED,
+    Row,
     cells,
     lines,
     run,
@@ -27,6 +28,11 @@ from command import read_safetensors as read
 from plugins import PluginTest, digest
 
 CAUSAL = "h=1,s=16,d=8,mask=causal"
+
+
+def stored(row: Row) -> int:
+    """Blocks of stored rows of the reference that kernel `told` found."""
+    return int(row["log"].split("stored=")[1].split()[0])
 
 
 class Plugins(PluginTest):
@@ -185,6 +191,21 @@ class Plugins(PluginTest):
             r"problem b=1,hq=1,hkv=1,sq=16,skv=16,d=8,mask=causal$",
         )
         self.assertIn("as if it did not see its last key, 1", " ".join(self.done.stdout.split()))
+
+    def test_a_check_finds_the_rows_of_the_reference_that_others_computed(self) -> None:
+        """But a plug-in hands on none; before any check there are those of the case's own input."""
+        told = ("--plugin", self.plugin("told"))
+        alone = stored(self.session(*told, kernels="told", command="check")["told"])
+        self.output = str(self.directory / "second.jsonl")
+        rows = self.session(*told, kernels="naive,told", command="check")
+        self.assertEqual(list(rows), ["naive", "told"])
+        self.assertGreater(stored(rows["told"]), alone)
+        self.assertGreater(alone, 0)
+        self.output = str(self.directory / "third.jsonl")
+        right = ("--plugin", self.plugin("right"), *told)
+        rows = self.session(*right, kernels="right,told", command="check")
+        self.assertEqual(rows["right"]["state"], "ok")
+        self.assertEqual(stored(rows["told"]), alone)
 
     # ---- files that change -----------------------------------------------------------------------
 

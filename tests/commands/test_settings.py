@@ -97,7 +97,7 @@ class Settings(PluginTest):
         _, rows = self.measured("", f"MODE={'b' * 200} OMP_WAIT_POLICY=passive", more=ONE)
         self.assertNotIn("environment", rows["base"])
         for setting, policy in (("base", "active"), ("new", "passive")):
-            self.assertIn(f"OMP_WAIT_POLICY={policy} misses=0\n", *self.logs(setting))
+            self.assertIn(f"OMP_WAIT_POLICY={policy} misses=0 stored=", *self.logs(setting))
 
     def test_wrong_under_one_of_them(self) -> None:
         out, rows = self.measured("", "MODE=wrong", more=ONE, code=1)

@@ -26,7 +26,7 @@ static struct protocol_request sample(void)
         .memory = MEMORY_BIND,
         .huge_pages = true,
         .cold = true,
-        .files = {10, -1, 12, 13, -1},
+        .files = {10, -1, 11, 12, 13, -1},
         .sets = 5,
         .shift = 192,
         .counts = {{1, 7}, {2, 9}},
@@ -59,7 +59,7 @@ TEST(a_request_reads_as_it_was_printed)
         fail_msg("%s", message);
     free(line);
     /* the child finds its files in the order of the list */
-    static const int files[PROTOCOL_FILE_COUNT] = {5, -1, 7, 8, -1};
+    static const int files[PROTOCOL_FILE_COUNT] = {5, -1, 7, 8, 9, -1};
     assert_memory_equal(got.files, files, sizeof files);
     memcpy(got.files, sent.files, sizeof got.files);
     assert_memory_equal(&got.c.problem, &sent.c.problem, sizeof sent.c.problem);

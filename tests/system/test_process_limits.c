@@ -21,6 +21,7 @@
 #include "system/limits.h"
 #include "system/machine.h"
 #include "system/memory_file.h"
+#include "system/memory_log.h"
 
 #define NUMBER 1234 /* of bytes, prime to those of pages */
 #define NO_ORPHANS "does not let a process adopt orphans"
@@ -240,6 +241,28 @@ TEST(frozen_files_cannot_be_written)
     close(lent);
 }
 
+TEST(logs_grow_while_they_are_frozen)
+{
+    struct memory_log log;
+    const int file = memory_file_create("test"), added = memory_file_create("added");
+    assert_int_equal(pwrite(file, "a", 1, 0), 1);
+    assert_int_equal(pwrite(added, "bcd", 3, 0), 3);
+    assert_false(memory_log_open(&log, file, 0));
+    assert_true(memory_log_open(&log, file, 6));
+    const int lent = memory_file_freeze(file);
+    assert_true(memory_log_append(&log, added));
+    assert_false(memory_log_append(&log, added)); /* does not fit */
+    char text[8] = "";
+    assert_int_equal(pread(lent, text, sizeof text, 0), 6);
+    assert_memory_equal(text, "abcd\0", 7);
+    const struct process_spec with_file = {.files = &lent, .file_count = 1};
+    assert_answers("write", with_file, "0 0 0 0 a");
+    memory_log_close(&log);
+    close(file);
+    close(added);
+    close(lent);
+}
+
 TEST(room_is_limited)
 {
     const int file = memory_file_of_size("test", NUMBER);
@@ -260,6 +283,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(only_lent_files_are_open),
         cmocka_unit_test(few_descriptors_do_or_are_named),
         cmocka_unit_test(frozen_files_cannot_be_written),
+        cmocka_unit_test(logs_grow_while_they_are_frozen),
         cmocka_unit_test(room_is_limited),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
