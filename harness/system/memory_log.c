@@ -28,11 +28,11 @@ bool memory_log_open(struct memory_log *log, int fd, size_t bytes)
 bool memory_log_append(struct memory_log *log, int fd)
 {
     struct stat status;
-    char *to = log->mapping + log->written;
     if (!log->mapping || fstat(fd, &status) != 0 ||
         (size_t)status.st_size > log->bytes - log->written)
         return false;
     const size_t bytes = (size_t)status.st_size;
+    char *to = log->mapping + log->written;
     for (size_t at = 0; at < bytes;) {
         const ssize_t n = pread(fd, to + at, bytes - at, (off_t)at);
         if (n <= 0) {
