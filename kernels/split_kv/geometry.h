@@ -24,11 +24,28 @@
 #define BLOCK_KEYS 64      /* most keys of a block: bits of a word (mask_bits.h) */
 #define BLOCK_BYTES 8192   /* of K in a block: its K, its V, Q and O share 32 KB of L1 */
 #define UNITS_PER_THREAD 8 /* from here on threads take whole units */
-#define BUNDLES_PER_THREAD 4
-#define FAR_BYTES 0x14p20 /* of K and V: so many are taken to come from memory */
-#define NEAR_BYTES 0x1p23 /* and so few from a cache, in which hardware finds them in time */
-#define HEADS_ABREAST 8   /* most KV heads that a task takes together */
-#define UNITS_ABREAST 32  /* most units: of those heads, or of sequences that share pages */
+#define BUNDLES_PER_THREAD \
+    4 /* with fewer, threads wait for the last ones; of lanes half as many, which larger */
+#define BUNDLES_OF_LANES 2 /* bundles fill better: 0.97 of the time on two threads */
+#define FAR_BYTES 0x14p20  /* of K and V: so many are taken to come from memory */
+#define NEAR_BYTES 0x1p23  /* and so few from a cache, in which hardware finds them in time */
+#define HEADS_ABREAST 8    /* most KV heads that a task takes together */
+#define UNITS_ABREAST 32   /* most units: of those heads, or of sequences that share pages */
+
+/* Whether rows of several units see the keys that they share together, a row in each lane (row_lanes.h). */
+#define ROW_LANES (BF16_PAIRS && !MATRIX_UNIT && VF_LANES == 2 * LANE_ROWS)
+#if ROW_LANES
+#define LANES_COLS 2                         /* vectors of a tile */
+#define LANES_TILE (LANES_COLS * VF_LANES)   /* rows of a tile */
+#define LANES_TILES (UNIT_ROWS / LANES_TILE) /* of a task */
+#define LANES_KEYS 256                       /* most keys whose values are interleaved together */
+#define LANES_RING 128                       /* keys whose weights are held as floats: two blocks */
+#define LANES_PANEL \
+    (LANES_KEYS / 2 * VF_BYTES + VF_BYTES) /* bytes of 16 dimensions; not a power of two */
+
+/* Memory of these tiles, in this order, behind the scratch of all units of a task. */
+enum lanes_memory { LANES_Q, LANES_O, LANES_S, LANES_P, LANES_V, LANES_COUNT };
+#endif
 
 /* Intel's cores, which avx512_2fma is for, want every line asked for: see geometry_streams(). */
 #ifdef VF_TWO_FMA_UNITS
@@ -90,9 +107,12 @@ struct geometry {
     bool whole; /* a thread takes all splits of a unit, where all units are alike */
     /* Bytes, all multiples of ATTN_WORKSPACE_ALIGN. */
     size_t scratch[SCRATCH_COUNT], unit_bytes; /* where each begins, and their sum */
-    size_t thread_bytes;                       /* of all units of a task */
-    size_t o_bytes, part_bytes;                /* a part is O and then m and l of each row */
-    size_t slots;                              /* for the parts of one unit */
+    size_t thread_bytes; /* of all units of a task, and of their tiles of lanes */
+#if ROW_LANES
+    size_t lanes[LANES_COUNT]; /* where each begins in a thread's scratch */
+#endif
+    size_t o_bytes, part_bytes; /* a part is O and then m and l of each row */
+    size_t slots;               /* for the parts of one unit */
     /* Of these, the first ones, of threads: for the units of a task that takes them whole. */
     size_t own;
     size_t table_bytes; /* of a schedule (schedule.h) */
@@ -185,6 +205,25 @@ static inline size_t geometry_copy(const struct geometry *g, const struct axis *
            (g->format == FORMAT_I4 ? 2 * keys * groups * sizeof(float) : 0);
 }
 
+#if ROW_LANES
+/* Adds the memory of tiles of lanes to that of a thread, where sequences may share pages. */
+static inline void geometry_lanes(struct geometry *g)
+{
+    const size_t q = (size_t)g->q_floats, o = (size_t)g->o_floats;
+    const size_t floats[LANES_COUNT] = {
+        [LANES_Q] = UNIT_ROWS * q,
+        [LANES_O] = UNIT_ROWS * o,
+        [LANES_S] = LANES_RING * LANES_TILE,
+        [LANES_P] = LANES_KEYS / 2 * LANES_TILE,
+        [LANES_V] = LANES_PANEL / sizeof(float) * (o / VF_LANES),
+    };
+    for (int i = 0; i < LANES_COUNT && g->bundle > 1 && g->format == FORMAT_BF16; i++) {
+        g->lanes[i] = g->thread_bytes;
+        g->thread_bytes += geometry_lines(floats[i] * sizeof(float));
+    }
+}
+#endif
+
 static inline void geometry_bytes(struct geometry *g)
 {
     const size_t rows = g->row_room, keys = (size_t)g->block_keys;
@@ -210,8 +249,22 @@ static inline void geometry_bytes(struct geometry *g)
         g->unit_bytes += geometry_lines(bytes[i]);
     }
     g->thread_bytes = geometry_together(g) * g->unit_bytes;
+#if ROW_LANES
+    geometry_lanes(g);
+#endif
     g->o_bytes = geometry_lines(rows * (size_t)g->o_floats * sizeof(float));
     g->part_bytes = g->o_bytes + geometry_lines(2 * rows * sizeof(float));
+}
+
+/* Bundles of sequences that a thread should have, if there are enough. */
+static inline size_t geometry_bundles(const struct geometry *g)
+{
+#if ROW_LANES
+    if (g->lanes[LANES_Q])
+        return BUNDLES_OF_LANES;
+#endif
+    (void)g;
+    return BUNDLES_PER_THREAD;
 }
 
 /* Whether the rows of a key's heads are neighbours.  Then a head's own rows may have a page each, and heads

@@ -112,13 +112,12 @@ static void load_q(const struct unit *u, int row, int rows, float *q)
     }
 }
 
-/* Cuts the rows into tiles of 8, 8, .. 4, 2, 1 that have seen no key yet.  Their O is that of the
- * part. */
-static void start_tiles(struct unit *u, float *o)
+/* Cuts the rows into tiles of 8, 8, .. 4, 2, 1 that have seen no key yet, without Q.  Their O, which is not
+ * written, is that of the part. */
+static void cut_tiles(struct unit *u, float *o)
 {
     const struct geometry *g = u->g;
     const struct attn_problem *problem = u->block.problem;
-    memset(o, 0, (size_t)(u->rows * g->o_floats) * sizeof(float));
     u->tiles = 0;
     for (int row = 0; row < u->rows; row += u->tile[u->tiles++].rows) {
         int rows = g->tile_rows;
@@ -139,8 +138,21 @@ static void start_tiles(struct unit *u, float *o)
             t->limit[lane] = -INFINITY;
         if (problem->options & ATTN_OPTION_ALIBI)
             place_rows(u, t, row);
-        load_q(u, row, rows, u->q + row * g->q_floats);
     }
+}
+
+static void load_tiles(const struct unit *u)
+{
+    for (int i = 0, row = 0; i < u->tiles; row += u->tile[i++].rows)
+        load_q(u, row, u->tile[i].rows, u->q + row * u->g->q_floats);
+}
+
+/* All that tiles which have seen no key need. */
+static void start_tiles(struct unit *u, float *o)
+{
+    memset(o, 0, (size_t)(u->rows * u->g->o_floats) * sizeof(float));
+    cut_tiles(u, o);
+    load_tiles(u);
 }
 
 #endif

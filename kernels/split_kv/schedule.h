@@ -78,7 +78,7 @@ static size_t schedule_cut(struct schedule *s, size_t most)
 /* The same, with enough bundles for all threads. */
 static void schedule_bundles(struct schedule *s, int threads)
 {
-    const size_t enough = threads > 1 ? BUNDLES_PER_THREAD * (size_t)threads : 0;
+    const size_t enough = threads > 1 ? geometry_bundles(s->g) * (size_t)threads : 0;
     size_t most = s->g->bundle;
     s->bundles = schedule_cut(s, most);
     while (most > 1 && s->bundles * s->problem->kv_heads < enough) {

@@ -15,7 +15,8 @@
  * pages (schedule.h).  geometry.h divides the problem, and schedule.h assigns the parts, sequences of
  * different lengths by their keys.  unit.h has a unit's state; unit_blocks.h processes blocks of keys in
  * tiles of up to eight rows (split_kv_tile.h), and the arithmetic is in format.h, byte_pairs.h, scores.h
- * and values.h.
+ * and values.h.  With pairs of bf16 in vectors of 64 bytes, units of sequences gather their rows for shared keys,
+ * a row in each lane, and keep their bits (shared_keys.h, row_lanes.h).
  *
  * Everything besides Q, K and V is handled a block of keys at a time: where keys lie (cache.h), which of them
  * a row sees (mask_bits.h, shared/key_bits.h), what is added to a score (split_kv_terms.h).  A block that no
@@ -31,9 +32,9 @@
  *             adjacent sequences share at their beginning once for up to 32 of them
  *   parallel  over (sequence, KV head, split), or over (sequence, KV head) if these are many
  *   scratch   threads * (Q and P of a unit, or of those processed in turn: with pages of as many sequences
- *             as have 128 rows, at most 32, since a plan does not know the tables), and a part, Dv + 2
- *             floats per row, for each split of a unit, which is O(Skv): of a task's units in each
- *             thread, of all units where these are few (below 8 per thread, or 64 where heads are
+ *             as have 128 rows, at most 32, since a plan does not know the tables, and what these share
+ *             in pairs of bf16, 0.2 MB at 128 dimensions), and a part, Dv + 2 floats per row, for each
+ *             split of a unit, which is O(Skv): of a task's units in each thread, of all units where these are few (below 8 per thread, or 64 where heads are
  *             neighbours), or of both where sequences have lengths of their own.  In latent attention
  *             of 128 heads a unit has 0.26 MB per 1024 keys.  And 32 bytes for each sequence where
  *             these have their own lengths or may share pages
@@ -45,6 +46,9 @@
 #include "weights_output.h"
 #include "schedule.h"
 #include "split_rows.h"
+#if ROW_LANES
+#include "shared_keys.h"
+#endif
 
 /* Stores m and l of the unit's rows from their tiles. */
 static void gather_sums(const struct unit *u, char *part)
@@ -87,7 +91,12 @@ static void split(struct unit *u, int n, size_t index, char *part, size_t step)
     } else if (u->alone) {
         split_rows(u, n, keys, part, step);
     } else {
-        for (int i = 0; i < n; i++)
+        int begun = 0;
+#if ROW_LANES
+        if (n > 1 && g->lanes[LANES_Q]) /* the first unit's scratch is the thread's */
+            begun = see_shared_keys(u, n, keys, (char *)u->q - g->scratch[SCRATCH_Q], part, step);
+#endif
+        for (int i = begun; i < n; i++)
             start_tiles(&u[i], (float *)(part + (size_t)i * step));
         unit_keys(u, n, keys);
         for (int i = 0; i < n; i++)
