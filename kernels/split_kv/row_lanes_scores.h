@@ -148,7 +148,7 @@ VF_INLINE void all_chains(const bool pieces, const int cols, const struct lanes_
 /* Stores the scores of a group, and raises top to them; makes weights of the group before. */
 VF_INLINE void score_group(const bool pieces, const int cols, struct lanes_group *g)
 {
-    const int keys = LANES_SUMS / cols;
+    const int keys = LANES_SUMS / cols, tiles = GROUP_KEYS / keys;
     const float scale = g->t->scale;
     float *s = lanes_scores(g->t, g->key);
     const char *k = g->k.data;
@@ -157,7 +157,7 @@ VF_INLINE void score_group(const bool pieces, const int cols, struct lanes_group
     for (int c = 0; c < LANES_COLS; c++)
         top[c] = vf_set1(-INFINITY);
 #pragma GCC unroll 1
-    for (int i = 0; i < GROUP_KEYS / keys; i++, k += keys * g->k.stride, s += keys * LANES_TILE) {
+    for (int i = 0; i < tiles; i++, k += keys * g->k.stride, s += keys * LANES_TILE) {
         vf sum[LANES_SUMS];
         fetch_lanes(g, i, keys);
         const struct weighing w = weighing_of(cols, g->t, g->weigh ? g->key - GROUP_KEYS : 0, i);
