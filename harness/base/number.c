@@ -1,5 +1,5 @@
 /*
- * number: null in JSON is NaN in C.
+ * number: NaN and infinity are null in JSON.
  */
 #include "number.h"
 

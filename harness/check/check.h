@@ -46,9 +46,9 @@ bool check_rows(const struct attn_kernel *kernel, const struct attn_problem *pro
 
 /*
  * Rows of the reference are stored in memory files, because computing them costs more than most kernels.
- * After check_reference_use(), checks look up rows in the file `known`, which may end with zeros, and write
- * those that it lacks to the empty file `fresh`, no more of them than there is room in those zeros.  -1, the
- * default: no file.  check_reference_create() stores the rows of a case's own input in an empty file, on all
+ * After check_reference_use(), checks look rows up in the file `known` and write missing ones to `fresh`, an
+ * empty file.  Zeros at the end of `known` are room for these: `fresh` grows no larger.  -1, the default: no
+ * file.  check_reference_create() stores the rows of a case's own input in an empty file, on all
  * threads.
  */
 void check_reference_use(int known, int fresh);

@@ -116,7 +116,7 @@ bool check_compare(const struct attn_kernel *kernel, const struct attn_problem *
                            (problem->outputs & ATTN_OUTPUT_WEIGHTS ? CHECK_WEIGHTS : 0) |
                            (problem->outputs & ATTN_OUTPUT_SCORES ? CHECK_SCORES : 0);
     struct check_stored stored;
-    check_stored_open(&stored, problem, input, count);
+    check_stored_open(&stored, problem, input, rows, count);
 #pragma omp parallel num_threads(threads) if (work > CHECK_PARALLEL)
     {
         struct check_row row;

@@ -23,9 +23,6 @@ size_t check_edges(size_t n, int threads, size_t *edges, size_t most);
 size_t check_pick_rows(const struct attn_problem *problem, const struct attn_tensors *tensors,
                        int threads, size_t most, uint64_t seed, size_t **rows);
 
-/* Compares two row numbers, for qsort() and bsearch(). */
-int check_ascending(const void *a, const void *b);
-
 /* A row of the reference, and memory for it: O, and the parts that are wanted. */
 enum { CHECK_BOUND = 1, CHECK_MAGNITUDE = 2, CHECK_WEIGHTS = 4, CHECK_SCORES = 8 };
 struct check_row {
@@ -78,9 +75,9 @@ struct check_stored {
     size_t count; /* of them */
 };
 
-/* For at most `count` rows.  Where the problem wants weights or scores nothing is looked up or stored. */
+/* For some rows.  Where the problem wants weights or scores nothing is looked up or stored. */
 void check_stored_open(struct check_stored *stored, const struct attn_problem *problem,
-                       uint64_t input, size_t count);
+                       uint64_t input, const size_t *rows, size_t count);
 void check_stored_close(struct check_stored *stored, const struct attn_problem *problem);
 
 /* Sets row->reference to that of row `number`, with bounds as wide as the kernel's caps allow; any thread. */

@@ -38,7 +38,7 @@ size_t check_edges(size_t n, int threads, size_t *edges, size_t most)
     return count;
 }
 
-int check_ascending(const void *a, const void *b)
+static int ascending(const void *a, const void *b)
 {
     const size_t x = *(const size_t *)a, y = *(const size_t *)b;
     return (x > y) - (x < y);
@@ -77,7 +77,7 @@ static size_t pick(const struct attn_problem *p, const struct attn_tensors *t, i
 /* Sorts rows and removes duplicates; returns how many are left. */
 static size_t sort_rows(size_t *rows, size_t count)
 {
-    qsort(rows, count, sizeof *rows, check_ascending);
+    qsort(rows, count, sizeof *rows, ascending);
     size_t kept = 0;
     for (size_t k = 0; k < count; k++)
         if (!kept || rows[k] != rows[kept - 1])
@@ -117,6 +117,13 @@ size_t check_affordable_rows(const struct attn_problem *p)
         return (size_t)rows;
     const double sampled = SAMPLE / (flops / rows);
     return sampled < 64 ? 64 : (size_t)sampled;
+}
+
+size_t check_pick_own(const struct problem_case *c, const struct attn_tensors *tensors,
+                      size_t **rows)
+{
+    return check_pick_rows(&c->problem, tensors, 1, check_affordable_rows(&c->problem),
+                           c->input.seed, rows);
 }
 
 /* ---- a row of the reference ------------------------------------------------------------------ */

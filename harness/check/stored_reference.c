@@ -4,9 +4,10 @@
  * kernels/reference.c explains how a row and its bounds are computed.
  *
  * A file is a sequence of rows, each with LSE and its bound, O, the bounds of O of an f32 kernel and, where
- * kernels may compute in bf16, the magnitudes from which their additional bounds follow.  Each row has a hash:
- * what lies behind the last whole row is not read.
+ * kernels may compute in bf16, the magnitudes from which their additional bounds follow.  Reading stops at the
+ * first row whose hash does not fit.
  */
+#include <assert.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -150,13 +151,21 @@ static size_t row_bytes(const struct attn_problem *p)
     return sizeof(struct stored_row) + p->v_dim * (has_magnitudes(p) ? 3 : 2) * sizeof(double);
 }
 
+static const struct stored_row *find(uint64_t input, size_t number)
+{
+    return input && store.count ? store.table[place_of(input, number)] : NULL;
+}
+
 void check_stored_open(struct check_stored *s, const struct attn_problem *p, uint64_t input,
-                       size_t count)
+                       const size_t *rows, size_t count)
 {
     const bool other = p->outputs & (ATTN_OUTPUT_WEIGHTS | ATTN_OUTPUT_SCORES);
     *s = (struct check_stored){.input = other ? 0 : input};
-    if (s->input && store.fd >= 0 && count <= store.room / row_bytes(p))
-        s->fresh = malloc(count * row_bytes(p));
+    size_t missing = 0;
+    for (size_t k = 0; store.fd >= 0 && k < count; k++)
+        missing += !find(s->input, rows[k]);
+    if (s->input && missing && missing <= store.room / row_bytes(p))
+        s->fresh = malloc(missing * row_bytes(p));
 }
 
 static void keep(struct check_stored *s, const struct attn_problem *p, size_t number,
@@ -181,6 +190,7 @@ static void copy(const struct stored_row *stored, const struct attn_problem *p,
 {
     const size_t n = p->v_dim;
     const double *o = (const double *)(stored + 1);
+    assert(stored->bytes == row_bytes(p));
     row->lse = stored->lse;
     row->lse_bound = stored->lse_bound;
     memcpy(row->o, o, n * sizeof *o);
@@ -189,8 +199,8 @@ static void copy(const struct stored_row *stored, const struct attn_problem *p,
         memcpy(row->magnitude, o + 2 * n, n * sizeof *o);
 }
 
-/* Turns the bounds of an f32 kernel into those that the kernel's caps allow.  Bounds of 0 stay: the row sees
- * no key. */
+/* Turns the bounds of an f32 kernel into those that the kernel's caps allow.  A row that sees no key has bounds
+ * of 0, and keeps them. */
 static void widen(const struct attn_kernel *kernel, const struct attn_problem *p,
                   struct attn_reference_row *row)
 {
@@ -212,8 +222,7 @@ void check_stored_row(struct check_stored *s, const struct attn_kernel *kernel,
 {
     const struct tensors_place at = tensors_place(p, tensors, number);
     struct attn_reference_row *reference = &row->reference;
-    const struct stored_row *stored =
-        s->input && store.count ? store.table[place_of(s->input, number)] : NULL;
+    const struct stored_row *stored = find(s->input, number);
     if (stored) {
         copy(stored, p, reference);
     } else if (s->fresh) {
@@ -227,19 +236,21 @@ void check_stored_row(struct check_stored *s, const struct attn_kernel *kernel,
     widen(kernel, p, reference);
 }
 
-/* Appends bytes to the file of new rows; false if the kernel has closed it. */
+/* Appends bytes to the file of new rows; false if the kernel has closed it or not all could be written. */
 static bool append(const char *data, size_t bytes)
 {
     struct memory_file now;
     if (!memory_file_locate(store.fd, &now) || now.device != store.file.device ||
         now.inode != store.file.inode)
         return false;
-    while (bytes) {
-        const ssize_t n = write(store.fd, data, bytes);
-        if (n <= 0)
+    for (size_t at = 0; at < bytes;) {
+        const ssize_t n = write(store.fd, data + at, bytes - at);
+        if (n <= 0) {
+            const int cut = ftruncate(store.fd, (off_t)store.written); /* no part of a row */
+            (void)cut;
             return false;
-        data += n;
-        bytes -= (size_t)n;
+        }
+        at += (size_t)n;
     }
     return true;
 }
@@ -247,12 +258,12 @@ static bool append(const char *data, size_t bytes)
 void check_stored_close(struct check_stored *s, const struct attn_problem *p)
 {
     const size_t bytes = s->count * row_bytes(p);
-    const char *rows = (const char *)store.mapping[1] + store.written;
     if (bytes && !append(s->fresh, bytes)) {
         store.fd = -1;
     } else if (bytes) {
-        if (store.mapping[1])
-            add_rows(rows, rows + bytes);
+        const char *file = store.mapping[1];
+        if (file)
+            add_rows(file + store.written, file + store.written + bytes);
         store.written += bytes;
         store.room -= bytes;
     }
@@ -261,13 +272,6 @@ void check_stored_close(struct check_stored *s, const struct attn_problem *p)
 }
 
 /* ---- the case's own input -------------------------------------------------------------------- */
-
-size_t check_pick_own(const struct problem_case *c, const struct attn_tensors *tensors,
-                      size_t **rows)
-{
-    return check_pick_rows(&c->problem, tensors, 1, check_affordable_rows(&c->problem),
-                           c->input.seed, rows);
-}
 
 /* Rows that are computed before they are written. */
 #define BLOCK 4096
@@ -278,7 +282,7 @@ static bool compute_rows(const struct attn_problem *p, const struct tensor_set *
     static const struct attn_kernel plain; /* with the bounds of the reference itself */
     struct check_stored stored;
     bool memory = true;
-    check_stored_open(&stored, p, check_input(p, set), count);
+    check_stored_open(&stored, p, check_input(p, set), rows, count);
 #pragma omp parallel
     {
         struct check_row row;

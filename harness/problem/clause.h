@@ -64,7 +64,7 @@ void clause_tree_make(const struct input *input, size_t b, int32_t *parents, siz
 void clause_index_fill(const struct input *input, const struct attn_problem *problem,
                        const struct attn_tensors *tensors);
 
-/* Number of lists of a KV head, of all sequences, which are packed; else 0. */
+/* A KV head's lists in all sequences of a packed problem; 0 without lists, or not packed. */
 size_t clause_index_lists(const struct attn_problem *problem, const struct attn_tensors *tensors);
 
 /* ---- keys that all sequences share, in pages that lie in memory once (clause_prefix.c) --------- */

@@ -37,7 +37,7 @@ struct tensors_layout {
 struct tensors_shape {
     size_t q_rows, kv_rows;   /* packed: rows of all sequences; else 0 */
     size_t pages, table_cols; /* paged: pages of k and v, and of a sequence; else 0 */
-    size_t lists;             /* lists of keys: of a sequence, packed: of all sequences; else 0 */
+    size_t lists;             /* packed: lists of keys of all sequences; else 0 */
     /* Dimensions, 1 if shared; the last of v_scale is 1.  0: absent. */
     size_t bias[4], mask[4], k_scale[4], v_scale[4];
     enum attn_dtype bias_dtype;

@@ -21,9 +21,9 @@ struct tensors_view {
     enum attn_layout order;
     unsigned dense;  /* index of the stride that belongs to the columns */
     unsigned shared; /* bit n: dimension n has stride 0 */
-    bool
-        rows_apart; /* padding of rows also adds a row to each head (BSHD: a position to a sequence) */
-    bool wide;      /* twice the padding, so that strides of K and V differ */
+    /* Padding of rows also adds a row to each head (BSHD: a position to a sequence). */
+    bool rows_apart;
+    bool wide; /* twice the padding, so that strides of K and V differ */
 };
 
 /* The view of one operand, without its tensor. */

@@ -98,7 +98,7 @@ static struct report_answer answer_of(const struct cell *cell, bool ranked)
     cell_variant(cell, a.variant);
     units_seconds(median, a.time);
     a.launches = (int)field_of(row, FIELD_LAUNCHES);
-    a.half = report_half(row) / median;
+    a.half = report_half_width(row) / median;
     snprintf(a.bound, sizeof a.bound, "%s", field_word(row, FIELD_BOUND_BY));
     a.share = report_share(row);
     add_doubts(row, &a);

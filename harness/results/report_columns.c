@@ -18,7 +18,7 @@
 /* Half the interval's width in percent of the median, or n=... with too few launches for an interval. */
 static void show_interval(const json_t *row, char *text)
 {
-    const double half = report_half(row) / report_median(row);
+    const double half = report_half_width(row) / report_median(row);
     const double launches = field_of(row, FIELD_LAUNCHES);
     if (isfinite(half))
         units_number(100 * half, text);

@@ -59,7 +59,7 @@ static void add_time(const json_t *row, char *text, size_t size)
 {
     struct table_row whole = {0};
     char time[UNITS_TEXT];
-    const double half = report_half(row);
+    const double half = report_half_width(row);
     report_fill(row, NAN, &whole);
     units_seconds_known(report_median(row), half / report_median(row), time);
     message_add(text, size, isfinite(half) ? "%s +-%s %%" : "%s (%s)", time,
@@ -79,7 +79,7 @@ static void add(struct sum *sum, const struct cell *cells, size_t count, const s
         return;
     }
     sum->seconds += (double)layers * report_median(best->row);
-    sum->half_s += (double)layers * report_half(best->row);
+    sum->half_s += (double)layers * report_half_width(best->row);
     sum->timed += layers;
     cell_variant(best, variant);
     message_add(sum->parts, sizeof sum->parts, "%s%zu %.*s%sx ", *sum->parts ? " + " : "", layers,

@@ -65,7 +65,7 @@ static double bound(const json_t *row, size_t side)
     return json_is_array(ci) ? json_number_value(json_array_get(ci, side)) : NAN;
 }
 
-double report_half(const json_t *row)
+double report_half_width(const json_t *row)
 {
     return (bound(row, 1) - bound(row, 0)) / 2;
 }

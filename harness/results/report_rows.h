@@ -36,7 +36,7 @@ enum cell_state report_state(const json_t *row);
 bool report_row_is_absent(const json_t *row);
 
 /* Half the width of the median's 95 % interval in seconds; NaN if there is none. */
-double report_half(const json_t *row);
+double report_half_width(const json_t *row);
 
 /* The ratio of a finished cell's time to base's, round by round: launch k of both was part of round k.  It
  * has no interval between this session and an earlier one, which shared no round. */

@@ -49,6 +49,8 @@ static size_t sets_for(const struct rounds *rounds)
                         fmin((double)bench_cold_sets(session->machine, bytes), most));
 }
 
+/* Bytes of stored rows of the reference, at most.  A thorough check of 8 heads of 1024 queries and keys stores
+ * some 500 MB; more would not save more than the memory is worth. */
 #define REFERENCE_BYTES ((size_t)1 << 30)
 
 static struct protocol_request request_of(const struct rounds *rounds)
@@ -67,18 +69,19 @@ static struct protocol_request request_of(const struct rounds *rounds)
     return r;
 }
 
-/* Bytes of stored rows of the reference, at most, in memory and in the address space of each process. */
+/* Bytes of the log of stored rows.  While rows are appended there is as much again in a worker's file, and a
+ * worker maps both. */
 static size_t reference_most(void)
 {
     struct rlimit space;
-    size_t most = machine_memory_available() / 4;
+    size_t most = machine_memory_available() / 8;
     if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur / 8 < most)
         most = space.rlim_cur / 8;
     return most < REFERENCE_BYTES ? most : REFERENCE_BYTES;
 }
 
-/* Freezes the files and puts read-only descriptors into the request: of the two only this process can still
- * shift the operands and append rows of the reference, if there is room for these. */
+/* Freezes the files and puts read-only descriptors into the request.  From then on only this process can change
+ * them: it shifts the operands and, if there is room, appends rows of the reference. */
 static bool lend(struct rounds *rounds, const int *filled, int *lent, char *message, size_t size)
 {
     if (!tensors_file_hold(&rounds->operands, filled[PROTOCOL_OPERANDS], message, size))
@@ -90,7 +93,7 @@ static bool lend(struct rounds *rounds, const int *filled, int *lent, char *mess
     return true;
 }
 
-/* Has a worker fill the files of the case, on every core, and lends them to later ones. */
+/* Has a worker fill the files of the case, on every core, and lends them to later workers. */
 static struct launch prepare(struct rounds *rounds, struct protocol_request *request)
 {
     struct protocol_request r = *request;

@@ -25,7 +25,7 @@ struct rounds {
     struct cell twin;  /* launched beside cell twin_of; its .c is NULL without one */
     size_t twin_of;
     int outputs;                  /* PROTOCOL_CHECK: memory file of every cell's O, else -1 */
-    struct memory_log reference;  /* of the case, for checks: rows as in check_reference_use() */
+    struct memory_log reference;  /* of the case, for checks: rows that they look up */
     struct tensors_file operands; /* of the case; rounds_run() fills and releases it */
 };
 

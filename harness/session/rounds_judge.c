@@ -183,10 +183,10 @@ static struct launch launch_check(struct rounds *rounds, struct protocol_request
     return launch;
 }
 
-/* Whether the group's check hands on the rows of the reference that it computes: another variant waits for its
+/* Whether the group's check shares the rows of the reference that it computes: another variant waits for its
  * own check, and the kernel is not a plug-in's, which could write what it likes to the file. */
-static bool hands_on(const struct rounds *rounds, const struct group *group,
-                     const struct protocol_request *r)
+static bool shares_rows(const struct rounds *rounds, const struct group *group,
+                        const struct protocol_request *r)
 {
     bool others = false;
     for (size_t i = 0; i < rounds->count; i++) {
@@ -224,7 +224,7 @@ enum session_end rounds_judge(struct rounds *rounds, const struct protocol_reque
                   : rounds->session->options->invariant ? CHECK_INVARIANT
                   : rounds->action == PROTOCOL_CHECK    ? CHECK_THOROUGH
                                                         : CHECK_FULL;
-        if (hands_on(rounds, &group, &r))
+        if (shares_rows(rounds, &group, &r))
             r.files[PROTOCOL_COMPUTED] = memory_file_create("attnbench-computed");
         rounds_say(rounds, cell, "checking");
         struct launch launch = launch_check(rounds, &r, &group);

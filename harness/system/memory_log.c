@@ -1,5 +1,5 @@
 /*
- * memory_log: writes through a mapping, which seals against writing do not forbid.
+ * memory_log: writes through a mapping that was made before the file was sealed.
  */
 #include "memory_log.h"
 

@@ -64,7 +64,7 @@ struct probe {
 extern const struct probe *const probes[];
 extern const size_t probe_count;
 
-/* The one with the widest vectors of this host (ceilings.c). */
+/* The probe with the widest vectors of this host (ceilings.c). */
 const struct probe *ceilings_widest(void);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * worker_plan: a kernel's plan and workspace, and where a launch's memory lies.
+ * worker_plan: a kernel's plan and workspace (worker_plan.c), and where a launch's memory lies (worker_memory.c).
  */
 #ifndef HARNESS_WORKER_WORKER_PLAN_H
 #define HARNESS_WORKER_WORKER_PLAN_H

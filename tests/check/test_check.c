@@ -444,6 +444,22 @@ TEST(rows_that_a_check_computes_are_found_by_the_next)
     close(fresh);
 }
 
+TEST(more_rows_than_are_written_at_once_are_stored)
+{
+    const struct problem_case c = case_of("h=2,sq=2100,skv=3,d=2,outputs=o", "normal:4");
+    struct check_result result;
+    const int fd = stored_rows_of(&c), fresh = file_of(0);
+    assert_int_equal(size_of(fd), 4200 * (HEADER + 3 * 2 * 8));
+    assert_int_equal(ftruncate(fd, size_of(fd) + (1 << 20)), 0);
+    check_reference_use(fd, fresh);
+    assert_true(check_kernel(&wrong_honest, &c, THREADS, CHECK_CASE, &result));
+    assert_int_equal(result.rows, 4200);
+    assert_int_equal(size_of(fresh), 0);
+    check_reference_use(-1, -1);
+    close(fd);
+    close(fresh);
+}
+
 /* With room for less than a check wants, and with a file that is no longer there, nothing is written. */
 TEST(rows_without_room_are_not_stored)
 {
@@ -482,6 +498,7 @@ int main(void)
         cmocka_unit_test(a_stored_reference_is_used_for_its_input_only),
         cmocka_unit_test(a_damaged_row_of_the_reference_is_not_used),
         cmocka_unit_test(rows_that_a_check_computes_are_found_by_the_next),
+        cmocka_unit_test(more_rows_than_are_written_at_once_are_stored),
         cmocka_unit_test(rows_without_room_are_not_stored),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
