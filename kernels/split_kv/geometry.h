@@ -18,19 +18,19 @@
 #else
 #define SPLIT_KEYS 512 /* 256 KB of f32 K at D = 128: 10 us, against 1 us to start and merge */
 #endif
-#define ALONE_KEYS 1024    /* the same for a single row, which reads long runs faster */
-#define TOUCH_BYTES 65536  /* of K, or of V, whose pages are looked up together (pages.h) */
-#define UNIT_ROWS 128      /* Q, P and O of a unit stay in L2 beside the streams of K and V */
-#define BLOCK_KEYS 64      /* most keys of a block: bits of a word (mask_bits.h) */
-#define BLOCK_BYTES 8192   /* of K in a block: its K, its V, Q and O share 32 KB of L1 */
-#define UNITS_PER_THREAD 8 /* from here on threads take whole units */
-#define BUNDLES_PER_THREAD \
-    4 /* with fewer, threads wait for the last ones; of lanes half as many, which larger */
-#define BUNDLES_OF_LANES 2 /* bundles fill better: 0.97 of the time on two threads */
-#define FAR_BYTES 0x14p20  /* of K and V: so many are taken to come from memory */
-#define NEAR_BYTES 0x1p23  /* and so few from a cache, in which hardware finds them in time */
-#define HEADS_ABREAST 8    /* most KV heads that a task takes together */
-#define UNITS_ABREAST 32   /* most units: of those heads, or of sequences that share pages */
+#define ALONE_KEYS 1024      /* the same for a single row, which reads long runs faster */
+#define TOUCH_BYTES 65536    /* of K, or of V, whose pages are looked up together (pages.h) */
+#define UNIT_ROWS 128        /* Q, P and O of a unit stay in L2 beside the streams of K and V */
+#define BLOCK_KEYS 64        /* most keys of a block: bits of a word (mask_bits.h) */
+#define BLOCK_BYTES 8192     /* of K in a block: its K, its V, Q and O share 32 KB of L1 */
+#define UNITS_PER_THREAD 8   /* from here on threads take whole units */
+#define BUNDLES_PER_THREAD 4 /* with fewer, threads wait for the last ones */
+#define BUNDLES_OF_LANES \
+    2 /* larger bundles fill the lanes better: 0.97 of the time of 4, two threads */
+#define FAR_BYTES 0x14p20 /* of K and V: so many are taken to come from memory */
+#define NEAR_BYTES 0x1p23 /* and so few from a cache, in which hardware finds them in time */
+#define HEADS_ABREAST 8   /* most KV heads that a task takes together */
+#define UNITS_ABREAST 32  /* most units: of those heads, or of sequences that share pages */
 
 /* Whether rows of several units see the keys that they share together, a row in each lane (row_lanes.h). */
 #define ROW_LANES (BF16_PAIRS && !MATRIX_UNIT && VF_LANES == 2 * LANE_ROWS)
@@ -39,7 +39,7 @@
 #define LANES_TILE (LANES_COLS * VF_LANES)   /* rows of a tile */
 #define LANES_TILES (UNIT_ROWS / LANES_TILE) /* of a task */
 #define LANES_KEYS 256                       /* most keys whose values are interleaved together */
-#define LANES_RING 128                       /* keys whose weights are held as floats: two blocks */
+#define LANES_RING 128                       /* keys whose scores are held: two blocks */
 #define LANES_PANEL \
     (LANES_KEYS / 2 * VF_BYTES + VF_BYTES) /* bytes of 16 dimensions; not a power of two */
 

@@ -247,6 +247,7 @@ static void leave_sums(const struct lanes *t, int c, int lane, struct tile *to, 
 static void leave_lanes(const struct lanes_rows *all, const struct lanes *t, int first)
 {
     const ptrdiff_t o_floats = all->u->g->o_floats;
+    assert(!t->fresh);
     for (int c = 0; c < t->cols; c++) {
         struct tile *to[VF_LANES];
         int row[VF_LANES], n = 0;
@@ -276,22 +277,23 @@ static int see_shared_keys(struct unit *u, int n, struct attn_range *keys, char 
                            char *part, size_t step)
 {
     const struct lanes_rows all = lanes_of_units(u, n);
-    const ptrdiff_t shared = all.n > 1 ? lanes_shared(&all) : 0;
-    const ptrdiff_t end = all.n > 1 ? lanes_end(&all, keys, shared) : keys->lo;
-    if (end - keys->lo < GROUP_KEYS)
+    if (all.n < 2)
         return 0;
+    const ptrdiff_t shared = lanes_shared(&all), end = lanes_end(&all, keys, shared);
     struct lanes tile[LANES_TILES];
     struct lanes_pass pass = {.v = scratch + u->g->lanes[LANES_V]};
+    ptrdiff_t j = keys->lo;
+    start_pass(&pass, u, j, end, keys->hi, shared);
+    if (!pass.keys) /* `end` may lie within the first block */
+        return 0;
     for (int i = 0; i < all.n; i++)
         cut_tiles(&u[i], (float *)(part + (size_t)i * step));
     const int tiles = start_lanes(&all, tile, scratch);
-    ptrdiff_t j = keys->lo;
-    for (;; j += pass.keys) {
-        start_pass(&pass, u, j, end, keys->hi, shared);
-        if (!pass.keys)
-            break;
+    while (pass.keys) {
         for (int i = 0; i < tiles; i++)
             lanes_see(&tile[i], i, tiles, u->g, &pass);
+        j += pass.keys;
+        start_pass(&pass, u, j, end, keys->hi, shared);
     }
     for (int i = 0; i < tiles; i++)
         leave_lanes(&all, &tile[i], i * LANES_TILE);
