@@ -206,7 +206,8 @@ static inline size_t geometry_copy(const struct geometry *g, const struct axis *
 }
 
 #if ROW_LANES
-/* Adds the memory of tiles of lanes to that of a thread, where sequences may share pages. */
+/* Adds the memory of tiles of lanes to that of a thread, where sequences may share pages and tiles of lanes take
+ * their keys (shared_keys.h). */
 static inline void geometry_lanes(struct geometry *g)
 {
     const size_t q = (size_t)g->q_floats, o = (size_t)g->o_floats;
@@ -217,7 +218,9 @@ static inline void geometry_lanes(struct geometry *g)
         [LANES_P] = LANES_KEYS / 2 * LANES_TILE,
         [LANES_V] = LANES_PANEL / sizeof(float) * (o / VF_LANES),
     };
-    for (int i = 0; i < LANES_COUNT && g->bundle > 1 && g->format == FORMAT_BF16; i++) {
+    const bool taken = g->bundle > 1 && g->format == FORMAT_BF16 && !g->natural && !g->looks &&
+                       !g->qk.tail && !g->v.tail;
+    for (int i = 0; i < LANES_COUNT && taken; i++) {
         g->lanes[i] = g->thread_bytes;
         g->thread_bytes += geometry_lines(floats[i] * sizeof(float));
     }

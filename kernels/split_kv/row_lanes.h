@@ -40,7 +40,7 @@ struct lanes {
     int parts;   /* of l: keys j, j + parts, .. have one */
     bool pieces; /* eight rows a tile in units, whose sums have two lanes */
     float scale;
-    float *q;  /* [two chains][step][chain][LANES_TILE] pairs */
+    float *q;  /* [pair of chains][step][chain of the pair][LANES_TILE] pairs */
     float *o;  /* [dimension, as in a part][LANES_TILE] */
     float *s;  /* [key % LANES_RING][LANES_TILE] scores */
     float *p;  /* [pair of keys of the pass][LANES_TILE] weights */

@@ -3,9 +3,9 @@
  * once.
  *
  * Units whose sequences begin with the same pages are taken abreast (schedule.h).  Where all their rows see all
- * of a split's first keys and nothing is added to scores, the rows are gathered in tiles (row_lanes.h), which
- * see these keys pass by pass; then each unit gets its state, as if its own tiles had seen them, and goes on
- * by itself.
+ * of a split's first keys, nothing is added to scores, and the rows of a unit fill tiles of one height, the rows
+ * are gathered in tiles of lanes (row_lanes.h), which see these keys pass by pass; then each unit gets its
+ * state, as if its own tiles had seen them, and goes on by itself.
  */
 #ifndef ATTN_SPLIT_KV_SHARED_KEYS_H
 #define ATTN_SPLIT_KV_SHARED_KEYS_H
@@ -58,17 +58,16 @@ static ptrdiff_t lanes_shared(const struct lanes_rows *all)
     return shared;
 }
 
-/* The end of the keys that all rows of the units see, from the first key of all on, and of the shared ones;
- * keys->lo where there are none. */
+/* The first key that some row of the units does not see, or that is not shared; keys->lo where tiles of lanes
+ * cannot take any. */
 static ptrdiff_t lanes_end(const struct lanes_rows *all, const struct attn_range *keys,
                            ptrdiff_t shared)
 {
     const struct unit *u = all->u;
-    const struct geometry *g = u->g;
     const ptrdiff_t lo = keys->lo;
     ptrdiff_t end = shared;
-    if (g->looks || u->scaling.natural || g->qk.tail || g->v.tail || lo % GROUP_KEYS ||
-        u->block.problem->page_size % GROUP_KEYS || all->rows % all->height)
+    if (u->scaling.natural || lo % GROUP_KEYS || all->rows % all->height ||
+        u->block.problem->page_size % GROUP_KEYS)
         return lo;
     for (int i = 0; i < all->n; i++) {
         if (keys[i].lo != lo || u[i].whole.lo > lo || u[i].rows != all->rows)

@@ -34,8 +34,9 @@
  *   scratch   threads * (Q and P of a unit, or of those processed in turn: with pages of as many sequences
  *             as have 128 rows, at most 32, since a plan does not know the tables, and what these share
  *             in pairs of bf16, 0.2 MB at 128 dimensions), and a part, Dv + 2 floats per row, for each
- *             split of a unit, which is O(Skv): of a task's units in each thread, of all units where these are few (below 8 per thread, or 64 where heads are
- *             neighbours), or of both where sequences have lengths of their own.  In latent attention
+ *             split of a unit, which is O(Skv): of a task's units in each thread, of all units where these
+ *             are few (below 8 per thread, or 64 where heads are neighbours), or of both where sequences
+ *             have lengths of their own.  In latent attention
  *             of 128 heads a unit has 0.26 MB per 1024 keys.  And 32 bytes for each sequence where
  *             these have their own lengths or may share pages
  *   instead   flash from about 16 query rows per KV head on, whose products need no reductions (nor do
