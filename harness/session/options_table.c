@@ -39,7 +39,7 @@ const struct options_command options_commands[COMMAND_COUNT] = {
     [COMMAND_CHECK] =
         {"check", "check kernels, on every adversarial input, without timing them", "[OPTION]...",
          "Without --suite, --problem and --model the suite is `conformance`: every mask,\n"
-         "option, type and layout in small cases, about two minutes a kernel with --isa all.\n"
+         "option, type and layout in small cases, some minutes a kernel with --isa all.\n"
          "Then come problems drawn at random (--draw).\n"
          "\n"
          "With --invariant the suite is `invariance`, and nothing is drawn.  A kernel that\n"
