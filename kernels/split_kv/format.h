@@ -6,8 +6,8 @@
  * elements have 8 bits and widen to f32, a quarter of 4.  Its
  * elements widen to one vector (f32) or two.  bf16 widens by a shift and a mask, so its two vectors
  * hold the even and the odd elements; Q is laid out to match and O is put in order again when it is
- * stored (split_merge.h).  Where pairs of bf16 are multiplied, elements of 8 bits become bf16, too
- * (byte_pairs.h).
+ * stored (split_merge.h).  Where pairs of bf16 are multiplied, elements of 8 and 4 bits become bf16, too
+ * (byte_pairs.h, nibble_pairs.h).
  */
 #ifndef ATTN_SPLIT_KV_FORMAT_H
 #define ATTN_SPLIT_KV_FORMAT_H
@@ -24,7 +24,7 @@ enum format {
     FORMAT_I8,
     FORMAT_F8E4M3,
     FORMAT_F8E5M2,
-    FORMAT_I4 /* nibbles.h */
+    FORMAT_I4 /* nibbles.h, nibble_pairs.h */
 };
 
 /* How rows are read: some keys abreast or one after the other, beside prefetches, or without any: abreast,
@@ -52,7 +52,8 @@ static inline enum format format_of(enum attn_dtype kv_dtype)
 #define MATRIX_UNIT 0
 #endif
 
-/* Whether K and V of 8 bits are converted to bf16 and multiplied in pairs (byte_pairs.h). */
+/* Whether K and V of 8 and 4 bits are converted to bf16 and multiplied in pairs (byte_pairs.h,
+ * nibble_pairs.h). */
 #if BF16_PAIRS && defined __AVX512VBMI__ && !MATRIX_UNIT
 #define BYTE_PAIRS 1
 #else
@@ -100,6 +101,7 @@ struct groups {
     ptrdiff_t steps;                 /* of a group */
     int last;                        /* row that there is */
     int left;                        /* elements in the last step where that is not whole */
+    bool zeros;                      /* there are zero points; otherwise all are 8 */
 };
 
 /* A row of K or V: `full` whole steps and, where `tail` is not 0, one of `tail` bytes. */

@@ -437,6 +437,8 @@ static inline struct geometry geometry_of(const struct attn_problem *p, int thre
 #if BYTE_PAIRS
     if (FORMAT_BYTE_PAIRS(format)) /* whether channels have scales a plan does not know */
         g.q_floats = g.qk.steps * FORMAT_K_VECTORS(format) * VF_LANES * Q_PARTS;
+    if (format == FORMAT_I4) /* also as pairs (nibble_pairs.h) */
+        g.q_floats += g.qk.steps * VF_LANES;
 #endif
 #if MATRIX_UNIT
     g.row_room = attn_round_up(g.unit_rows, TILE_ROWS);

@@ -58,11 +58,39 @@ VF_NOINLINE void load_q_for_bytes(const struct unit *u, const char *from, int ro
 
 #endif
 
-/* A row of Q for keys of 4 bits: of each step the even elements, then the odd ones. */
-VF_NOINLINE void load_q_for_nibbles(const struct unit *u, const char *from, int rows, float *q)
+#if BYTE_PAIRS
+/* Row number `row` of a tile's Q, in bf16, for keys of 4 bits: of each step the even elements, then the odd
+ * ones.  Behind these floats of all rows are their elements in bf16, in pairs that are four apart
+ * (nibble_pairs.h). */
+static void load_q_for_nibbles(const struct unit *u, const char *from, int row, int rows, float *q)
+{
+    const ptrdiff_t dim = u->g->qk.dim, steps = u->g->qk.steps;
+    bf16_vector fours;
+    for (int i = 0; i < 2 * VF_LANES; i++)
+        fours[i] = (uint16_t)(i / 8 * 8 + i % 2 * 4 + i % 8 / 2);
+    for (ptrdiff_t i = 0; i < steps; i++) {
+        const ptrdiff_t left = dim - i * 2 * VF_LANES;
+        vi step;
+        vf x[2];
+        if (left < 2 * VF_LANES)
+            step = vi_load_bytes(from + i * VF_BYTES, (size_t)left * sizeof(uint16_t));
+        else
+            memcpy(&step, from + i * VF_BYTES, sizeof step);
+        widen_pairs(step, x);
+        vf_store(q + (i * rows + row) * 2 * VF_LANES, x[0]);
+        vf_store(q + (i * rows + row) * 2 * VF_LANES + VF_LANES, x[1]);
+        vf_store(q + (steps * rows * 2 + i * rows + row) * VF_LANES,
+                 (vf)bf16_permute((bf16_vector)step, fours));
+    }
+}
+#else
+/* Row number `row` of a tile's Q for keys of 4 bits: of each step the even elements, then the odd ones. */
+VF_NOINLINE void load_q_for_nibbles(const struct unit *u, const char *from, int row, int rows,
+                                    float *q)
 {
     const size_t dim = (size_t)u->g->qk.dim, element = attn_dtype_size(u->t->q.dtype);
     const size_t all = (size_t)u->g->q_floats, step = 2 * VF_LANES;
+    q += row * (int)step;
     for (size_t d = 0; d < all; d += VF_LANES) {
         float x[VF_LANES];
         const size_t n = d < dim ? geometry_minimum(dim - d, VF_LANES) : 0;
@@ -71,6 +99,7 @@ VF_NOINLINE void load_q_for_nibbles(const struct unit *u, const char *from, int 
             q[d / step * step * (size_t)rows + (d + i) % 2 * VF_LANES + (d + i) % step / 2] = x[i];
     }
 }
+#endif
 
 /* Rows of Q in the order of struct tile, 0 past the end of a row. */
 static void load_q(const struct unit *u, int row, int rows, float *q)
@@ -89,7 +118,7 @@ static void load_q(const struct unit *u, int row, int rows, float *q)
     for (int h = 0; h < rows; h++) {
         const char *from = unit_row(u, &u->t->q, row + h);
         if (g->format == FORMAT_I4) {
-            load_q_for_nibbles(u, from, rows, q + h * w * VF_LANES);
+            load_q_for_nibbles(u, from, h, rows, q);
             continue;
         }
 #if BYTE_PAIRS

@@ -9,8 +9,8 @@
  * On avx512_bf16 a lane of 32 bits holds the weights, or values, of two adjacent keys, and vdpbf16ps
  * multiplies and adds both: half the multiply-adds of widened values, with P rounded to bf16.  Values of two
  * keys are interleaved when they are loaded, even elements in one vector and odd ones in the other, which
- * costs as many instructions as widening.  Values of 8 bits become bf16 when they are interleaved
- * (byte_pairs.h).
+ * costs as many instructions as widening.  Values of 8 and 4 bits become bf16 when they are interleaved
+ * (byte_pairs.h, nibble_pairs.h).
  */
 #ifndef ATTN_SPLIT_KV_VALUES_H
 #define ATTN_SPLIT_KV_VALUES_H
@@ -92,15 +92,22 @@ VF_INLINE void add_values(const enum format format, const int r, const int c, in
 
 #if BF16_PAIRS
 
-/* Rearranges P of `keys` keys, a multiple of GROUP_KEYS, in place: [key / 2][row], both keys in a lane. */
-static void pair_weights(struct tile *t, int keys)
+/* From where in [key][row] each word of [key / 2][row] comes, both keys in a lane; rows are a power of
+ * two. */
+VF_INLINE bf16_vector pair_order(int rows)
 {
-    const uint16_t bits = (uint16_t)__builtin_ctz((unsigned)t->rows); /* rows are a power of two */
+    const uint16_t bits = (uint16_t)__builtin_ctz((unsigned)rows);
     bf16_vector lane;
     for (int i = 0; i < 2 * VF_LANES; i++)
         lane[i] = (uint16_t)i;
-    const bf16_vector row = lane >> 1 & (uint16_t)(t->rows - 1), pair = lane >> (bits + 1);
-    const bf16_vector from = ((2 * pair + (lane & 1)) << bits) + row;
+    const bf16_vector row = lane >> 1 & (uint16_t)(rows - 1), pair = lane >> (bits + 1);
+    return ((2 * pair + (lane & 1)) << bits) + row;
+}
+
+/* Rearranges P of `keys` keys, a multiple of GROUP_KEYS, in place, in that order. */
+static void pair_weights(struct tile *t, int keys)
+{
+    const bf16_vector from = pair_order(t->rows);
     const int n = keys * t->rows / VF_LANES;
     for (int i = 0; i < n; i += 2) {
         const vf a = vf_load(t->p + i * VF_LANES);
@@ -184,6 +191,10 @@ VF_INLINE void add_pairs_of_values(const enum format format, const int r, const 
     store_sums(r, n, a, o, o_stride);
 }
 
+#endif
+
+#if BYTE_PAIRS
+#include "nibble_pairs.h"
 #endif
 
 /* ---- one function for each format and height of a tile -------------------------------------- */
@@ -280,6 +291,29 @@ VF_INLINE void values_of_tile(const enum format format, const int r, const struc
     ARITHMETIC(name##_1, format, 1)     \
     ARITHMETIC(name##_2, format, 2)     \
     ARITHMETIC(name##_4, format, 4)
+/* Functions for 4 bits as pairs of bf16, which leave zero points to those of nibbles.h. */
+#define ARITHMETIC_OF_NIBBLE_PAIRS(r)                                                     \
+    VF_NOINLINE void dots_i4_pairs_##r(vf *s, const float *q, struct rows k,              \
+                                       const struct axis *axis, struct cursor *next)      \
+    {                                                                                     \
+        struct cursor none = {0};                                                         \
+        vf exact[r];                                                                      \
+        if (axis->groups.zeros) {                                                         \
+            dots_i4_##r(s, q, k, axis, next);                                             \
+        } else if (!dots_of_nibble_pairs(r, s, q, k, axis, next)) {                       \
+            dots_i4_##r(exact, q, k, axis, &none);                                        \
+            replace_scores(r, s, exact);                                                  \
+        }                                                                                 \
+    }                                                                                     \
+    VF_NOINLINE void values_i4_pairs_##r(const struct tile *t, int row, int from, int to, \
+                                         struct rows v, const struct axis *axis,          \
+                                         struct cursor *next)                             \
+    {                                                                                     \
+        if (axis->groups.zeros)                                                           \
+            values_i4_##r(t, row, from, to, v, axis, next);                               \
+        else                                                                              \
+            values_of_nibble_pairs(r, t, row, from, to, v, axis, next);                   \
+    }
 ARITHMETIC_OF_FEW(f32, FORMAT_F32)
 ARITHMETIC_OF_FEW(bf16, FORMAT_BF16)
 ARITHMETIC_OF_FEW(f16, FORMAT_F16)
@@ -287,6 +321,14 @@ ARITHMETIC_OF_FEW(i8, FORMAT_I8)
 ARITHMETIC_OF_FEW(f8e4m3, FORMAT_F8E4M3)
 ARITHMETIC_OF_FEW(f8e5m2, FORMAT_F8E5M2)
 ARITHMETIC_OF_FEW(i4, FORMAT_I4)
+#if BYTE_PAIRS
+ARITHMETIC_OF_NIBBLE_PAIRS(1)
+ARITHMETIC_OF_NIBBLE_PAIRS(2)
+ARITHMETIC_OF_NIBBLE_PAIRS(4)
+#define ARITHMETIC_OF_I4(r) ALIKE(i4_pairs_##r)
+#else
+#define ARITHMETIC_OF_I4(r) ALIKE(i4_##r)
+#endif
 #if VF_LANES == 2 * LANE_ROWS
 ARITHMETIC(f32_8, FORMAT_F32, 8)
 ARITHMETIC(bf16_8, FORMAT_BF16, 8)
@@ -349,7 +391,7 @@ static const struct arithmetic {
     [FORMAT_I8] = {[1] = ALIKE(i8_1), [2] = ALIKE(i8_2), [4] = ALIKE(i8_4)},
     [FORMAT_F8E4M3] = {[1] = ALIKE(f8e4m3_1), [2] = ALIKE(f8e4m3_2), [4] = ALIKE(f8e4m3_4)},
     [FORMAT_F8E5M2] = {[1] = ALIKE(f8e5m2_1), [2] = ALIKE(f8e5m2_2), [4] = ALIKE(f8e5m2_4)},
-    [FORMAT_I4] = {[1] = ALIKE(i4_1), [2] = ALIKE(i4_2), [4] = ALIKE(i4_4)},
+    [FORMAT_I4] = {[1] = ARITHMETIC_OF_I4(1), [2] = ARITHMETIC_OF_I4(2), [4] = ARITHMETIC_OF_I4(4)},
 };
 
 static const struct arithmetic *arithmetic_of(enum format format, int rows)

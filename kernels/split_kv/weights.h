@@ -121,6 +121,7 @@ VF_NOINLINE const struct axis *axis_of_nibbles(const struct unit *u, const struc
         .steps = (ptrdiff_t)p->kv_group / (2 * VF_LANES),
         .last = (int)n - 1,
         .left = (int)(axis->dim - axis->full * 2 * VF_LANES),
+        .zeros = zeros,
     };
     if (u->list) {
         groups_listed(u, axis, scale, zeros ? zero : NULL, j,
