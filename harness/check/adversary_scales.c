@@ -133,7 +133,9 @@ static void set_scale(struct trial *trial, enum kv_operand operand, struct kv_pl
 }
 
 /* Heads in turn: a scale of K, of one key or of all that share it, is NaN; is infinite, so that products
- * of both signs add up to NaN; is -inf with positive elements, so that the key's weight is 0. */
+ * of both signs add up to NaN; is -inf with positive elements, so that the key's weight is 0.  Of the products
+ * of a single key with an infinite scale all but one are negative: a kernel that multiplies their sum by the
+ * scale finds -inf, and gives the key no weight, where the row should be NaN. */
 void infinite_k_scales(struct trial *trial)
 {
     static const float scales[] = {NAN, INFINITY, -INFINITY};
@@ -148,6 +150,10 @@ void infinite_k_scales(struct trial *trial)
             const size_t end = own ? at.j + 1 : attn_sequence(p, t, b).kv_len;
             for (size_t j = own ? at.j : 0; kind == 2 && j < end; j++)
                 fill_row(trial, KV_K, (struct kv_place){b, g, j}, 1, 1);
+            if (kind == 1 && own) {
+                fill_row(trial, KV_K, at, 1, -1);
+                kv_set(p, t, KV_K, at, 0, 1);
+            }
             set_scale(trial, KV_K, at, scales[kind]);
         }
 }
