@@ -16,8 +16,8 @@ static bool run(struct checker *checker, const struct adversary *adversary,
     bool unsupported;
     double ratio;
     const unsigned turn = checker->trials++;
-    if (!check_trial_open(&trial, checker, adversary->phase, c, check_layout(turn),
-                          CHECK_EVERY_COUNT, &unsupported))
+    if (!trial_open(&trial, checker, adversary->phase, c, trial_layout(turn), TRIAL_EVERY_COUNT,
+                    &unsupported))
         return unsupported;
     trial.heads_before = first;
     if (adversary->special_keys)
@@ -25,8 +25,8 @@ static bool run(struct checker *checker, const struct adversary *adversary,
             trial.needles[trial.needle_count] = edges[(first + trial.needle_count) % edge_count];
     adversary_fill(&trial, adversary, random_key(checker->c->input.seed, turn));
     const bool right =
-        check_trial_judge(&trial, rows) && (!adversary->precise || check_precision(&trial, &ratio));
-    check_trial_close(&trial);
+        trial_judge(&trial, rows) && (!adversary->precise || precision_judge(&trial, &ratio));
+    trial_close(&trial);
     return right;
 }
 
@@ -35,8 +35,8 @@ static bool run(struct checker *checker, const struct adversary *adversary,
 static bool run_all(struct checker *checker, const struct adversary *adversary,
                     const struct problem_case *c, size_t most)
 {
-    size_t edges[CHECK_NEEDLES];
-    const size_t count = check_edges(c->problem.kv_len, checker->threads, edges, most);
+    size_t edges[TRIAL_NEEDLES];
+    const size_t count = pick_edges(c->problem.kv_len, checker->threads, edges, most);
     const size_t heads = c->problem.batch * c->problem.kv_heads;
     const size_t needed = adversary->special_keys ? count
                           : adversary->heads      ? adversary->heads->count
@@ -75,12 +75,12 @@ static bool is_admitted(const struct checker *checker, const struct adversary *a
            (admitted && (p->mask || p->options & hiding));
 }
 
-bool check_adversaries(struct checker *checker, const struct attn_problem *small,
-                       enum adversary_turn turn)
+bool adversary_run(struct checker *checker, const struct attn_problem *small,
+                   enum adversary_turn turn)
 {
     const bool thorough = checker->depth == CHECK_THOROUGH;
     for (size_t n = 0; n < adversary_count; n++) {
-        struct problem_case c = check_case_of(checker, small);
+        struct problem_case c = shrink_case(checker, small);
         c.problem.outputs |= checker->kernel->caps.outputs & ATTN_OUTPUT_LSE;
         if (!adversary_shape_case(&adversaries[n], &c))
             continue;
@@ -89,21 +89,21 @@ bool check_adversaries(struct checker *checker, const struct attn_problem *small
         if (turn_of(&adversaries[n], &c.problem, small) != turn ||
             is_admitted(checker, &adversaries[n], &c.problem))
             continue;
-        c.problem = check_shrink(&c.problem, checker->limit); /* the adversary may enlarge it */
+        c.problem = shrink_problem(&c.problem, checker->limit); /* the adversary may enlarge it */
         parse_fit_input(&c.input, &c.problem);
-        if (!run_all(checker, &adversaries[n], &c, thorough ? CHECK_NEEDLES : 24))
+        if (!run_all(checker, &adversaries[n], &c, thorough ? TRIAL_NEEDLES : 24))
             return false;
     }
     return true;
 }
 
-bool check_full_length(struct checker *checker)
+bool adversary_full_length(struct checker *checker)
 {
-    const struct attn_problem p = check_unshortened(checker);
-    const struct problem_case c = check_case_of(checker, &p);
+    const struct attn_problem p = shrink_full_length(checker);
+    const struct problem_case c = shrink_case(checker, &p);
     const size_t rows = CHECK_SAMPLED_ROWS;
-    size_t edges[CHECK_NEEDLES];
-    const size_t count = check_edges(p.kv_len, checker->threads, edges, CHECK_NEEDLES);
+    size_t edges[TRIAL_NEEDLES];
+    const size_t count = pick_edges(p.kv_len, checker->threads, edges, TRIAL_NEEDLES);
     const size_t heads = p.batch * p.kv_heads;
     if (heads > 1 && checker->depth != CHECK_THOROUGH)
         return run(checker, &adversary_needle_or_negative, &c, edges, count, 0, rows);

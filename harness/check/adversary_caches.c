@@ -14,13 +14,13 @@ static void set_sink(struct trial *trial, size_t h, float sink)
 }
 
 /* Sinks so large that they take all of the weight. */
-void raise_sinks(struct trial *trial)
+void caches_raise_sinks(struct trial *trial)
 {
     for (size_t h = 0; h < trial->problem.q_heads; h++)
         set_sink(trial, h, h % 2 ? 1e30F : 100 + (float)h);
 }
 
-void vary_sinks(struct trial *trial)
+void caches_vary_sinks(struct trial *trial)
 {
     static const float sinks[] = {-INFINITY, 15, -1e30F, 0};
     for (size_t h = 0; h < trial->problem.q_heads; h++)
@@ -30,7 +30,7 @@ void vary_sinks(struct trial *trial)
 /* ---- slopes -------------------------------------------------------------------------------- */
 
 /* Slopes other than the usual powers of two, which a kernel could compute from the number of heads. */
-void vary_slopes(struct trial *trial)
+void caches_vary_slopes(struct trial *trial)
 {
     static const float slopes[] = {0.7F, 0.03F, 0, 1.3F};
     for (size_t h = 0; h < trial->problem.q_heads; h++)
@@ -63,7 +63,7 @@ static void poison_page(const struct trial *trial, size_t page)
 }
 
 /* All sequences begin with pages of the first one; in every other sequence their order differs. */
-void share_pages(struct trial *trial)
+void caches_share_pages(struct trial *trial)
 {
     const struct attn_tensor *t = &trial->set.tensors.block_table;
     int32_t *first = t->data;
@@ -79,7 +79,7 @@ void share_pages(struct trial *trial)
 
 /* Sequences 0 and 1, 2 and 3, and so on share as many pages at their beginning as both have full ones,
  * which may be all pages of one of them. */
-void share_prefixes(struct trial *trial)
+void caches_share_prefixes(struct trial *trial)
 {
     const struct attn_tensor *t = &trial->set.tensors.block_table;
     for (size_t b = 1; b < trial->problem.batch; b += 2) {

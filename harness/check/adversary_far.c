@@ -55,7 +55,7 @@ static double score_of(const struct trial *trial, struct kv_place at,
     return head->others < 0 ? head->others * head->score : 4 * adversary_unit(trial, at);
 }
 
-double score_of_head(const void *context, struct kv_place at)
+double far_score_of_head(const void *context, struct kv_place at)
 {
     const struct trial *trial = context;
     return score_of(trial, at, trial->heads);
@@ -69,7 +69,7 @@ static const struct adversary_head below[] = {
     {LAST_THIRD, -BEYOND, 0}, {ODD, -1e30, 0},           {ODD_BLOCKS, -BEYOND, 0},
 };
 
-const struct adversary_heads heads_far_below = {below, ADVERSARY_COUNT(below)};
+const struct adversary_heads far_heads_below = {below, ADVERSARY_COUNT(below)};
 
 /* ---- -inf ------------------------------------------------------------------------------------ */
 
@@ -80,10 +80,10 @@ static const struct adversary_head infinite[] = {
     {ODD, -INFINITY, 0},         {LAST, -INFINITY, 0}, {LAST_THIRD, -INFINITY, 0},
 };
 
-const struct adversary_heads heads_infinite = {infinite, ADVERSARY_COUNT(infinite)};
+const struct adversary_heads far_heads_infinite = {infinite, ADVERSARY_COUNT(infinite)};
 
 /* Needs a K that can be infinite, and a V that is no part of it. */
-bool shape_infinite(struct problem_case *c)
+bool far_shape_infinite(struct problem_case *c)
 {
     return !attn_dtype_scaled(c->problem.kv_dtype) && !(c->problem.options & ATTN_OPTION_SHARED_KV);
 }
@@ -95,13 +95,13 @@ static const struct adversary_head largest[] = {
     {ODD, BEYOND, -1},  {FIRST_BLOCK, -BEYOND, -1}, {ODD_BLOCKS, -BEYOND, 0},
 };
 
-const struct adversary_heads heads_largest = {largest, ADVERSARY_COUNT(largest)};
+const struct adversary_heads far_heads_largest = {largest, ADVERSARY_COUNT(largest)};
 
 /* The scale with which scores can be largest: the difference of two of them overflows a float. */
-bool shape_far_as_can_be(struct problem_case *c)
+bool far_shape_farthest(struct problem_case *c)
 {
     c->problem.scale = 1;
-    return shape_own_values(c);
+    return weights_shape_own_values(c);
 }
 
 /* ---- from below 0 to above --------------------------------------------------------------------- */
@@ -122,18 +122,18 @@ static const struct adversary_head across[] = {
 /* Rows of each kind, at least. */
 #define ACROSS_ROWS 24
 
-size_t across_kinds(const struct attn_problem *p)
+size_t far_kinds(const struct attn_problem *p)
 {
     const size_t rows = adversary_rows(p);
     return ADVERSARY_COUNT(across) * ((ACROSS_ROWS + rows - 1) / rows);
 }
 
-double score_across(const void *context, struct kv_place at)
+double far_score_across(const void *context, struct kv_place at)
 {
     static const struct adversary_heads heads = {across, ADVERSARY_COUNT(across)};
     const struct trial *trial = context;
     const double further = trial->problem.dtype == ATTN_F64 ? 0x1p32 : 1;
-    /* Half of it, because stretch_to_twice() makes it up to twice as large. */
+    /* Half of it, because far_stretch_to_twice() makes it up to twice as large. */
     return adversary_held(trial, 2 * further * score_of(trial, at, &heads)) / 2;
 }
 
@@ -144,12 +144,12 @@ static double up_to_twice(const struct trial *trial, size_t b, size_t h, size_t 
 }
 
 /* Lengths as those of adversary_rises.c. */
-bool shape_across(struct problem_case *c)
+bool far_shape_across(struct problem_case *c)
 {
-    return shape_rises(c) && shape_own_values(c);
+    return rises_shape(c) && weights_shape_own_values(c);
 }
 
-void stretch_to_twice(struct trial *trial)
+void far_stretch_to_twice(struct trial *trial)
 {
     adversary_stretch(trial, up_to_twice);
 }

@@ -39,32 +39,32 @@ static ptrdiff_t second(const struct adversary_place *e)
     return (ptrdiff_t)((2 * e->n + (e->number + e->g) % 2));
 }
 
-ptrdiff_t list_front_padded(const struct adversary_place *e)
+ptrdiff_t index_front_padded(const struct adversary_place *e)
 {
     const size_t padding = e->count / 2;
     return e->n < padding ? -1 : (ptrdiff_t)(2 * (e->n - padding) + e->number % 2);
 }
 
-ptrdiff_t list_scattered(const struct adversary_place *e)
+ptrdiff_t index_scattered(const struct adversary_place *e)
 {
     return (e->n + e->number) % 3 ? second(e) : -1;
 }
 
 /* Even lists name no key. */
-ptrdiff_t list_none_or_all(const struct adversary_place *e)
+ptrdiff_t index_none_or_all(const struct adversary_place *e)
 {
     return (e->number + e->g) % 2 ? (ptrdiff_t)e->n : -1;
 }
 
 /* One key, in the middle of the list; another one in each list, the last key among them. */
-ptrdiff_t list_one(const struct adversary_place *e)
+ptrdiff_t index_one(const struct adversary_place *e)
 {
     const size_t back = (5 * e->number + 3 * e->g) % (e->kv_len ? e->kv_len : 1);
     return e->n == e->count / 2 ? (ptrdiff_t)(e->kv_len - 1 - back) : -1;
 }
 
 /* All keys from the last to the first. */
-ptrdiff_t list_falling(const struct adversary_place *e)
+ptrdiff_t index_falling(const struct adversary_place *e)
 {
     return e->n < e->kv_len ? (ptrdiff_t)(e->kv_len - 1 - e->n) : -1;
 }

@@ -10,9 +10,10 @@
 
 /* Makes another problem from a case; false where that is not possible.  adversary_shapes.c */
 typedef bool adversary_shape(struct problem_case *c);
-adversary_shape shape_more_queries, shape_some_more_queries, shape_narrow_window, shape_mask_blocks,
-    shape_short, shape_short_packed, shape_pages, shape_window, shape_top_left, shape_causal,
-    shape_tree, shape_tall_tree, shape_short_groups, shape_prefix, shape_prefixes;
+adversary_shape shapes_more_queries, shapes_some_more_queries, shapes_narrow_window,
+    shapes_mask_blocks, shapes_short, shapes_short_packed, shapes_pages, shapes_window,
+    shapes_top_left, shapes_causal, shapes_tree, shapes_tall_tree, shapes_short_groups,
+    shapes_prefix, shapes_prefixes;
 
 #define ADVERSARY_COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -28,18 +29,20 @@ struct adversary_heads {
 /* Whether a boolean mask hides a key; `at` is the index of its element in each dimension. */
 typedef bool adversary_hider(const struct trial *trial, const size_t at[4]);
 void adversary_mask(struct trial *trial, adversary_hider *hides);
-adversary_hider hides_needle, hides_all_but_last, hides_rows, hides_blocks_of_64,
-    hides_blocks_of_128, hides_columns;
+adversary_hider masks_hide_needle, masks_hide_all_but_last, masks_hide_rows,
+    masks_hide_blocks_of_64, masks_hide_blocks_of_128, masks_hide_columns;
 
 /* The bias of row i at key j; `random` is the one it replaces. */
 typedef double adversary_bias(const struct trial *trial, size_t i, size_t j, double random);
 void adversary_set_bias(struct trial *trial, adversary_bias *bias);
-adversary_bias bias_columns, bias_holes, bias_far_below, bias_lowest, bias_far_above, bias_nan;
+adversary_bias masks_bias_columns, masks_bias_holes, masks_bias_far_below, masks_bias_lowest,
+    masks_bias_far_above, masks_bias_nan;
 
 /* The parent of draft i, in the tree of every sequence; -1: the cache. */
 typedef ptrdiff_t adversary_parent(ptrdiff_t i);
 void adversary_make_tree(struct trial *trial, adversary_parent *parent);
-adversary_parent parent_before, parent_cache, parent_two_before, parent_seventh;
+adversary_parent trees_parent_before, trees_parent_cache, trees_parent_two_before,
+    trees_parent_seventh;
 
 /* An entry of a list of keys: entry n of `count` in list `number` of KV head g in sequence b, which has
  * kv_len keys.  The function returns its key; -1, or a key that the sequence does not have, means none. */
@@ -51,19 +54,20 @@ typedef ptrdiff_t adversary_entry(const struct adversary_place *place);
  * queries and keys for them. */
 void adversary_add_lists(struct attn_problem *problem, size_t keys, size_t queries);
 void adversary_make_lists(struct trial *trial, adversary_entry *entry);
-adversary_entry list_front_padded, list_scattered, list_none_or_all, list_one, list_falling;
+adversary_entry index_front_padded, index_scattered, index_none_or_all, index_one, index_falling;
 
 /* Fills the operands, or changes them after they are filled. */
 typedef void adversary_change(struct trial *trial);
 /* adversary_masks.c */
-adversary_change poison_hidden;
+adversary_change masks_poison_hidden;
 /* adversary_trees.c */
-adversary_change nan_in_draft;
+adversary_change trees_nan_in_draft;
 /* adversary_caches.c */
-adversary_change raise_sinks, vary_sinks, vary_slopes, share_pages, share_prefixes;
+adversary_change caches_raise_sinks, caches_vary_sinks, caches_vary_slopes, caches_share_pages,
+    caches_share_prefixes;
 /* adversary_scales.c */
-adversary_change clear_scales, vary_scales, infinite_keys, infinite_k_scales, infinite_v_scales,
-    fill_extremes, fill_bytes, fill_nibbles;
+adversary_change scales_clear, scales_vary, scales_infinite_keys, scales_infinite_k,
+    scales_infinite_v, scales_fill_extremes, scales_fill_bytes, scales_fill_nibbles;
 enum { SCALE_KINDS = 4, INFINITE_K_KINDS = 3 };
 
 /* A random number in [0, 1) for a key. */
@@ -102,37 +106,38 @@ double adversary_room(const struct trial *trial);
 void adversary_enlarge_v(struct trial *trial);
 
 /* adversary_scores.c */
-patterns_score score_needle, score_needle_or_negative, score_ascending, score_descending,
-    score_falling, score_rising, score_exp_edge, score_exp_edge_below, score_tied, score_spread,
-    score_tiny;
+patterns_score scores_needle, scores_needle_or_negative, scores_ascending, scores_descending,
+    scores_falling, scores_rising, scores_exp_edge, scores_exp_edge_below, scores_tied,
+    scores_spread, scores_tiny;
 patterns_needle adversary_is_needle;
 
 /* adversary_far.c */
-patterns_score score_of_head, score_across;
-extern const struct adversary_heads heads_far_below, heads_infinite, heads_largest;
-adversary_kinds across_kinds;
-adversary_shape shape_infinite, shape_across, shape_far_as_can_be;
-adversary_change stretch_to_twice;
+patterns_score far_score_of_head, far_score_across;
+extern const struct adversary_heads far_heads_below, far_heads_infinite, far_heads_largest;
+adversary_kinds far_kinds;
+adversary_shape far_shape_infinite, far_shape_across, far_shape_farthest;
+adversary_change far_stretch_to_twice;
 
 /* adversary_rises.c */
-patterns_score score_rise;
-adversary_kinds rise_kinds;
-adversary_shape shape_rises;
-adversary_change stretch_queries, stretch_queries_and_values;
+patterns_score rises_score;
+adversary_kinds rises_kinds;
+adversary_shape rises_shape;
+adversary_change rises_stretch_queries, rises_stretch_queries_and_values;
 
 /* adversary_sums.c */
-patterns_score score_beside_one;
-adversary_shape shape_few_keys, shape_many_keys;
+patterns_score sums_score_beside_one;
+adversary_shape sums_shape_few_keys, sums_shape_many_keys;
 
 /* adversary_values.c */
-adversary_change subnormal_v, subnormal_qk, large_v, nan_in_k, nan_in_v, minus_nan_in_v,
-    nan_in_last_column, nan_in_q, infinity_in_v;
+adversary_change values_subnormal_v, values_subnormal_qk, values_large_v, values_nan_in_k,
+    values_nan_in_v, values_minus_nan_in_v, values_nan_in_last_column, values_nan_in_q,
+    values_infinity_in_v;
 
 /* adversary_weights.c */
-adversary_change fill_all_sizes, fill_fractions, jitter_queries;
-adversary_kinds fraction_kinds;
+adversary_change weights_fill_all_sizes, weights_fill_fractions, weights_jitter_queries;
+adversary_kinds weights_fraction_kinds;
 enum { SIZE_KINDS = 3 };
-adversary_shape shape_own_values, shape_fractions;
+adversary_shape weights_shape_own_values, weights_shape_fractions;
 
 /* ---- the inputs ------------------------------------------------------------------------------ */
 

@@ -23,18 +23,18 @@ void adversary_mask(struct trial *trial, adversary_hider *hides)
 }
 
 /* Hides the special key from every other query. */
-bool hides_needle(const struct trial *trial, const size_t at[4])
+bool masks_hide_needle(const struct trial *trial, const size_t at[4])
 {
-    return at[2] % 2 && at[3] == check_needle(trial, at[0], attn_kv_head(&trial->problem, at[1]));
+    return at[2] % 2 && at[3] == trial_needle(trial, at[0], attn_kv_head(&trial->problem, at[1]));
 }
 
-bool hides_all_but_last(const struct trial *trial, const size_t at[4])
+bool masks_hide_all_but_last(const struct trial *trial, const size_t at[4])
 {
     return at[3] + 1 != attn_sequence(&trial->problem, &trial->set.tensors, at[0]).kv_len;
 }
 
 /* Hides all keys from one row in three, and the first tile from another. */
-bool hides_rows(const struct trial *trial, const size_t at[4])
+bool masks_hide_rows(const struct trial *trial, const size_t at[4])
 {
     (void)trial;
     const size_t turn = (at[2] + at[1]) % 3;
@@ -51,20 +51,20 @@ static bool is_block_hidden(size_t side, const size_t at[4])
     return number % 2 != odd;
 }
 
-bool hides_blocks_of_64(const struct trial *trial, const size_t at[4])
+bool masks_hide_blocks_of_64(const struct trial *trial, const size_t at[4])
 {
     (void)trial;
     return is_block_hidden(64, at);
 }
 
-bool hides_blocks_of_128(const struct trial *trial, const size_t at[4])
+bool masks_hide_blocks_of_128(const struct trial *trial, const size_t at[4])
 {
     (void)trial;
     return is_block_hidden(128, at);
 }
 
 /* Hides some keys from all queries. */
-bool hides_columns(const struct trial *trial, const size_t at[4])
+bool masks_hide_columns(const struct trial *trial, const size_t at[4])
 {
     (void)trial;
     return at[3] % 5 == 2 || at[3] / 64 == 1;
@@ -108,7 +108,7 @@ static size_t own_keys(const struct trial *trial, size_t b)
 }
 
 /* NaN, infinity and -infinity in K and V of the keys that no query sees. */
-void poison_hidden(struct trial *trial)
+void masks_poison_hidden(struct trial *trial)
 {
     static const double poison[] = {NAN, INFINITY, -INFINITY};
     const struct attn_problem *p = &trial->problem;
@@ -133,14 +133,14 @@ void adversary_set_bias(struct trial *trial, adversary_bias *bias)
                     tensors_set(t, b, h, i, j, bias(trial, h + i, j, tensors_get(t, b, h, i, j)));
 }
 
-/* The columns that hides_columns() hides. */
-double bias_columns(const struct trial *trial, size_t i, size_t j, double random)
+/* The columns that masks_hide_columns() hides. */
+double masks_bias_columns(const struct trial *trial, size_t i, size_t j, double random)
 {
-    return hides_columns(trial, (size_t[]){0, 0, i, j}) ? -INFINITY : random;
+    return masks_hide_columns(trial, (size_t[]){0, 0, i, j}) ? -INFINITY : random;
 }
 
 /* -inf at a third of all keys, and in every fifth row. */
-double bias_holes(const struct trial *trial, size_t i, size_t j, double random)
+double masks_bias_holes(const struct trial *trial, size_t i, size_t j, double random)
 {
     (void)trial;
     return i % 5 == 3 || (i * 7 + j) % 3 == 1 ? -INFINITY : random;
@@ -163,7 +163,7 @@ static double held(const struct trial *trial, double x)
 }
 
 /* Lowers the bias far, in turn for half of a row's keys, for all but one, and for all that are not hidden. */
-double bias_far_below(const struct trial *trial, size_t i, size_t j, double random)
+double masks_bias_far_below(const struct trial *trial, size_t i, size_t j, double random)
 {
     const double low = held(trial, -1e30 * further(trial));
     const bool odd = (i + j) % 2;
@@ -179,20 +179,20 @@ double bias_far_below(const struct trial *trial, size_t i, size_t j, double rand
 
 /* In every other row all keys have the lowest number of the type, as frameworks hide a row of padding.  A
  * kernel that hides other keys by adding a large negative number cannot tell these from them. */
-double bias_lowest(const struct trial *trial, size_t i, size_t j, double random)
+double masks_bias_lowest(const struct trial *trial, size_t i, size_t j, double random)
 {
     (void)j;
     return i % 2 ? random : held(trial, -INFINITY);
 }
 
 /* One NaN in every fourth row: only that row becomes NaN, unless something else hides the key. */
-double bias_nan(const struct trial *trial, size_t i, size_t j, double random)
+double masks_bias_nan(const struct trial *trial, size_t i, size_t j, double random)
 {
     return i % 4 == 2 && j == i * 7 % trial->problem.kv_len ? NAN : random;
 }
 
 /* One key gets all of the weight, or two share it. */
-double bias_far_above(const struct trial *trial, size_t i, size_t j, double random)
+double masks_bias_far_above(const struct trial *trial, size_t i, size_t j, double random)
 {
     const size_t keys = trial->problem.kv_len, one = i * 7 % keys,
                  other = i % 4 ? one : i * 5 % keys;

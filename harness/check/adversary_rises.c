@@ -37,14 +37,14 @@ static const struct {
 
 /* Each place of a rise with each of the amounts; several heads where one has fewer rows than there are
  * amounts. */
-size_t rise_kinds(const struct attn_problem *p)
+size_t rises_kinds(const struct attn_problem *p)
 {
     const size_t rows = adversary_rows(p);
     return ADVERSARY_COUNT(rises) * ((ADVERSARY_COUNT(totals) + rows - 1) / rows);
 }
 
 /* Rises from -1/2 to 1/2, in base 2; the rows' factors make the amounts of it. */
-double score_rise(const void *context, struct kv_place at)
+double rises_score(const void *context, struct kv_place at)
 {
     const struct trial *trial = context;
     const size_t kind = adversary_kind(trial, at.b, at.g, ADVERSARY_COUNT(rises)),
@@ -59,7 +59,7 @@ double score_rise(const void *context, struct kv_place at)
 static double rise_of(const struct trial *trial, size_t b, size_t h, size_t i)
 {
     const struct attn_problem *p = &trial->problem;
-    const size_t group = p->q_heads / p->kv_heads, all = rise_kinds(p);
+    const size_t group = p->q_heads / p->kv_heads, all = rises_kinds(p);
     const size_t turn = adversary_kind(trial, b, h / group, all) / ADVERSARY_COUNT(rises);
     const size_t number = turn * adversary_rows(p) + h % group * p->q_len + i;
     const double total = totals[number % ADVERSARY_COUNT(totals)];
@@ -68,22 +68,22 @@ static double rise_of(const struct trial *trial, size_t b, size_t h, size_t i)
     return adversary_held(trial, LN2 * rise) / LN2;
 }
 
-void stretch_queries(struct trial *trial)
+void rises_stretch_queries(struct trial *trial)
 {
     adversary_stretch(trial, rise_of);
 }
 
 /* V of one sign, so that nothing in a sum cancels. */
-void stretch_queries_and_values(struct trial *trial)
+void rises_stretch_queries_and_values(struct trial *trial)
 {
     const struct attn_problem *p = &trial->problem;
-    stretch_queries(trial);
+    rises_stretch_queries(trial);
     patterns_normal(&trial->set, p, PATTERNS_V, trial->key, 0.75, 0.05);
     adversary_enlarge_v(trial);
 }
 
 /* Long enough for every rise, and for a long sum after it; and short. */
-bool shape_rises(struct problem_case *c)
+bool rises_shape(struct problem_case *c)
 {
     struct attn_problem *p = &c->problem;
     p->kv_len = p->kv_len < 280 ? 280 : p->kv_len > 300 ? 300 : p->kv_len;

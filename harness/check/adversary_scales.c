@@ -12,7 +12,7 @@
 
 /* Sets scales to 0: K's first and every third one (of keys, or of dimensions), V's first and every second
  * one. */
-void clear_scales(struct trial *trial)
+void scales_clear(struct trial *trial)
 {
     const struct attn_problem *p = &trial->problem;
     const struct attn_tensors *t = &trial->set.tensors;
@@ -53,7 +53,7 @@ static void fill_row(struct trial *trial, enum kv_operand operand, struct kv_pla
 /* Heads in turn: some scales of K are huge; all scales of V are subnormal; every third scale of V is 0,
  * the others are as large as possible; scales of V are so small that weight * scale is subnormal, while
  * scale * element is not. */
-void vary_scales(struct trial *trial)
+void scales_vary(struct trial *trial)
 {
     const struct attn_problem *p = &trial->problem;
     const struct attn_tensors *t = &trial->set.tensors;
@@ -104,7 +104,7 @@ static struct kv_place key_of(const struct trial *trial, size_t b, size_t g)
 /* One key of each head is -inf, so that its weight is 0.  The scales of K's channels, which a kernel may
  * multiply into the query, are in turn powers of two, these times 1.5, numbers with all bits set, and
  * nearly 0. */
-void infinite_keys(struct trial *trial)
+void scales_infinite_keys(struct trial *trial)
 {
     static const float factors[] = {1, 1.5F, 0x1.fffffep0F, 0x1p-60F};
     const struct attn_problem *p = &trial->problem;
@@ -136,7 +136,7 @@ static void set_scale(struct trial *trial, enum kv_operand operand, struct kv_pl
  * of both signs add up to NaN; is -inf with positive elements, so that the key's weight is 0.  Of the products
  * of a single key with an infinite scale all but one are negative: a kernel that multiplies their sum by the
  * scale finds -inf, and gives the key no weight, where the row should be NaN. */
-void infinite_k_scales(struct trial *trial)
+void scales_infinite_k(struct trial *trial)
 {
     static const float scales[] = {NAN, INFINITY, -INFINITY};
     const struct attn_problem *p = &trial->problem;
@@ -159,7 +159,7 @@ void infinite_k_scales(struct trial *trial)
 }
 
 /* The same for V: a scale is NaN or infinite, for elements of both signs and 0. */
-void infinite_v_scales(struct trial *trial)
+void scales_infinite_v(struct trial *trial)
 {
     const struct attn_problem *p = &trial->problem;
     for (size_t b = 0; b < p->batch; b++)
@@ -171,7 +171,7 @@ void infinite_v_scales(struct trial *trial)
 /* ---- elements ------------------------------------------------------------------------------ */
 
 /* Every integer is -128 or 127. */
-void fill_extremes(struct trial *trial)
+void scales_fill_extremes(struct trial *trial)
 {
     const struct attn_problem *p = &trial->problem;
     const struct attn_tensors *t = &trial->set.tensors;
@@ -199,7 +199,7 @@ static uint8_t byte_of(enum attn_dtype dtype, size_t kind, uint64_t random)
 
 /* Keys hold in turn numbers of all sizes, subnormal ones, and the largest; each scale makes the largest
  * number 3. */
-void fill_bytes(struct trial *trial)
+void scales_fill_bytes(struct trial *trial)
 {
     const struct attn_problem *p = &trial->problem;
     const struct attn_tensors *t = &trial->set.tensors;
@@ -222,7 +222,7 @@ void fill_bytes(struct trial *trial)
 /* Each row holds all 16 values in turn, beginning with another one.  Scales are 1/16 to 8/16 and differ
  * between neighbouring groups; zero points are 0 to 15, some of them fractions, and differ between K and
  * V. */
-void fill_nibbles(struct trial *trial)
+void scales_fill_nibbles(struct trial *trial)
 {
     const struct attn_problem *p = &trial->problem;
     const struct attn_tensors *t = &trial->set.tensors;

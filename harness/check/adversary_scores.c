@@ -98,69 +98,69 @@ static double dither(const struct trial *trial, struct kv_place at)
 bool adversary_is_needle(const void *context, struct kv_place at)
 {
     const struct trial *trial = context;
-    return at.j == check_needle(trial, at.b, at.g);
+    return at.j == trial_needle(trial, at.b, at.g);
 }
 
-double score_needle(const void *context, struct kv_place at)
+double scores_needle(const void *context, struct kv_place at)
 {
     return adversary_is_needle(context, at) ? NEEDLE_SCORE : 0;
 }
 
 /* Needles and negative rows at once, in alternate heads. */
-double score_needle_or_negative(const void *context, struct kv_place at)
+double scores_needle_or_negative(const void *context, struct kv_place at)
 {
-    return (at.b + at.g) % 2 ? patterns_negative(context, at) : score_needle(context, at);
+    return (at.b + at.g) % 2 ? patterns_negative(context, at) : scores_needle(context, at);
 }
 
-double score_ascending(const void *context, struct kv_place at)
+double scores_ascending(const void *context, struct kv_place at)
 {
     return 60 * position(context, at) - 30;
 }
 
-double score_descending(const void *context, struct kv_place at)
+double scores_descending(const void *context, struct kv_place at)
 {
-    return -score_ascending(context, at);
+    return -scores_ascending(context, at);
 }
 
 /* Down by 100 (f64: by 802) half-way: later blocks lie more than 88 below the running maximum. */
-double score_falling(const void *context, struct kv_place at)
+double scores_falling(const void *context, struct kv_place at)
 {
     const struct trial *trial = context;
     const double half = trial->problem.dtype == ATTN_F64 ? 401 : 50;
     return position(context, at) < 0.5 ? half : -half;
 }
 
-double score_rising(const void *context, struct kv_place at)
+double scores_rising(const void *context, struct kv_place at)
 {
-    return -score_falling(context, at);
+    return -scores_falling(context, at);
 }
 
-double score_exp_edge(const void *context, struct kv_place at)
+double scores_exp_edge(const void *context, struct kv_place at)
 {
     const struct trial *trial = context;
     return adversary_range(trial)->exp_edge + 2 * dither(context, at);
 }
 
 /* One key scores 0, the others around -88 (f64: -709): they weigh around e^-88 of it. */
-double score_exp_edge_below(const void *context, struct kv_place at)
+double scores_exp_edge_below(const void *context, struct kv_place at)
 {
-    return at.j == 0 ? 0 : -score_exp_edge(context, at);
+    return at.j == 0 ? 0 : -scores_exp_edge(context, at);
 }
 
-double score_tied(const void *context, struct kv_place at)
+double scores_tied(const void *context, struct kv_place at)
 {
     (void)context;
     (void)at;
     return 1;
 }
 
-double score_spread(const void *context, struct kv_place at)
+double scores_spread(const void *context, struct kv_place at)
 {
     return 1000 * dither(context, at);
 }
 
 /* So small that a softcap must not change them. */
-double score_tiny(const void *context, struct kv_place at)
+double scores_tiny(const void *context, struct kv_place at)
 {
     return 1e-3 * dither(context, at);
 }

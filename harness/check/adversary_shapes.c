@@ -12,18 +12,18 @@ static bool add_queries(struct attn_problem *p, size_t more)
     return !(p->mask & ATTN_MASK_CAUSAL_TOP_LEFT);
 }
 
-bool shape_more_queries(struct problem_case *c)
+bool shapes_more_queries(struct problem_case *c)
 {
     return add_queries(&c->problem, 67);
 }
 
-bool shape_some_more_queries(struct problem_case *c)
+bool shapes_some_more_queries(struct problem_case *c)
 {
     return add_queries(&c->problem, 13);
 }
 
 /* A window so narrow that late queries do not see the first keys. */
-bool shape_narrow_window(struct problem_case *c)
+bool shapes_narrow_window(struct problem_case *c)
 {
     c->problem.options |= ATTN_OPTION_WINDOW;
     c->problem.window_left = (ptrdiff_t)(c->problem.kv_len / 3);
@@ -32,7 +32,7 @@ bool shape_narrow_window(struct problem_case *c)
 }
 
 /* Three whole blocks of 64 queries and five of 64 keys, each with a part of a further one. */
-bool shape_mask_blocks(struct problem_case *c)
+bool shapes_mask_blocks(struct problem_case *c)
 {
     c->problem.mask |= ATTN_MASK_BOOL;
     c->problem.q_len = c->problem.q_len < 128 ? 3 * 64 + 9 : c->problem.q_len;
@@ -42,7 +42,7 @@ bool shape_mask_blocks(struct problem_case *c)
 
 static const struct input_lengths none_to_two = {true, 0, 2, 1};
 
-bool shape_short(struct problem_case *c)
+bool shapes_short(struct problem_case *c)
 {
     c->problem.options |= ATTN_OPTION_RAGGED;
     c->problem.batch = 4;
@@ -51,7 +51,7 @@ bool shape_short(struct problem_case *c)
     return c->problem.kv_len >= 2;
 }
 
-bool shape_short_packed(struct problem_case *c)
+bool shapes_short_packed(struct problem_case *c)
 {
     c->problem.options |= ATTN_OPTION_PACKED;
     c->problem.batch = 6;
@@ -63,7 +63,7 @@ bool shape_short_packed(struct problem_case *c)
 }
 
 /* Several pages a sequence, the last one not full. */
-bool shape_pages(struct problem_case *c)
+bool shapes_pages(struct problem_case *c)
 {
     c->problem.options |= ATTN_OPTION_PAGED;
     c->problem.batch = c->problem.batch < 3 ? 3 : c->problem.batch;
@@ -82,11 +82,11 @@ static size_t begin_keys(const struct attn_problem *p)
 }
 
 /* Few queries, and sequences that have that many keys or more; the shortest has no more. */
-bool shape_prefixes(struct problem_case *c)
+bool shapes_prefixes(struct problem_case *c)
 {
     struct attn_problem *p = &c->problem;
     p->kv_len = p->kv_len < 600 ? 600 : p->kv_len;
-    shape_pages(c);
+    shapes_pages(c);
     p->batch = 5;
     p->q_len = p->q_len > 8 ? 3 : p->q_len;
     const size_t keys = p->kv_len, first = begin_keys(p);
@@ -96,15 +96,15 @@ bool shape_prefixes(struct problem_case *c)
 }
 
 /* The same, with these pages shared by all sequences. */
-bool shape_prefix(struct problem_case *c)
+bool shapes_prefix(struct problem_case *c)
 {
-    shape_prefixes(c);
+    shapes_prefixes(c);
     c->input.prefix_keys = begin_keys(&c->problem);
     return true;
 }
 
 /* The last group of a row has three elements in K and one in V, so that half of the last byte is unused. */
-bool shape_short_groups(struct problem_case *c)
+bool shapes_short_groups(struct problem_case *c)
 {
     c->problem.qk_dim = 64 + 3;
     c->problem.v_dim = 64 + 1;
@@ -112,7 +112,7 @@ bool shape_short_groups(struct problem_case *c)
 }
 
 /* A window for which no query sees the first keys. */
-bool shape_window(struct problem_case *c)
+bool shapes_window(struct problem_case *c)
 {
     c->problem.q_len = c->problem.kv_len / 3 + 1;
     c->problem.options |= ATTN_OPTION_WINDOW;
@@ -122,7 +122,7 @@ bool shape_window(struct problem_case *c)
 }
 
 /* A top-left mask for which no query sees the last keys. */
-bool shape_top_left(struct problem_case *c)
+bool shapes_top_left(struct problem_case *c)
 {
     c->problem.q_len = c->problem.kv_len / 3 + 1;
     c->problem.mask &= ~(unsigned)ATTN_MASK_CAUSAL;
@@ -131,7 +131,7 @@ bool shape_top_left(struct problem_case *c)
 }
 
 /* A causal mask, which hides some listed keys. */
-bool shape_causal(struct problem_case *c)
+bool shapes_causal(struct problem_case *c)
 {
     c->problem.mask &= ~(unsigned)(ATTN_MASK_CAUSAL_TOP_LEFT | ATTN_MASK_TREE);
     c->problem.mask |= ATTN_MASK_CAUSAL;
@@ -149,13 +149,13 @@ static bool add_drafts(struct attn_problem *p, size_t drafts)
     return true;
 }
 
-bool shape_tree(struct problem_case *c)
+bool shapes_tree(struct problem_case *c)
 {
     return add_drafts(&c->problem, 33);
 }
 
 /* So many drafts that they take several blocks. */
-bool shape_tall_tree(struct problem_case *c)
+bool shapes_tall_tree(struct problem_case *c)
 {
     c->problem.kv_heads = 1;
     c->problem.q_heads = c->problem.batch = 2;

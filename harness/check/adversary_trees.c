@@ -19,31 +19,31 @@ void adversary_make_tree(struct trial *trial, adversary_parent *parent)
     }
 }
 
-ptrdiff_t parent_before(ptrdiff_t i)
+ptrdiff_t trees_parent_before(ptrdiff_t i)
 {
     return i - 1;
 }
 
-ptrdiff_t parent_cache(ptrdiff_t i)
+ptrdiff_t trees_parent_cache(ptrdiff_t i)
 {
     (void)i;
     return -1;
 }
 
 /* Two chains: the even drafts, and the odd ones. */
-ptrdiff_t parent_two_before(ptrdiff_t i)
+ptrdiff_t trees_parent_two_before(ptrdiff_t i)
 {
     return i < 2 ? -1 : i - 2;
 }
 
 /* Each draft has seven children, except in the last levels. */
-ptrdiff_t parent_seventh(ptrdiff_t i)
+ptrdiff_t trees_parent_seventh(ptrdiff_t i)
 {
     return i < 7 ? -1 : i / 7 - 1;
 }
 
 /* NaN in K or V of one draft of each sequence and head, which only its descendants see. */
-void nan_in_draft(struct trial *trial)
+void trees_nan_in_draft(struct trial *trial)
 {
     const struct attn_problem *p = &trial->problem;
     const struct attn_tensors *t = &trial->set.tensors;

@@ -22,13 +22,13 @@ static double smallest_normal(enum attn_dtype dtype)
     return dtype == ATTN_F16 ? 0x1p-14 : dtype == ATTN_F64 ? 0x1p-1022 : 0x1p-126;
 }
 
-void subnormal_v(struct trial *trial)
+void values_subnormal_v(struct trial *trial)
 {
     const double size = smallest_normal(trial->problem.kv_dtype) / 8;
     patterns_normal(&trial->set, &trial->problem, PATTERNS_V, trial->key, 0, size);
 }
 
-void subnormal_qk(struct trial *trial)
+void values_subnormal_qk(struct trial *trial)
 {
     for (unsigned n = PATTERNS_Q; n <= PATTERNS_K; n++)
         patterns_normal(&trial->set, &trial->problem, n, trial->key, 0,
@@ -61,7 +61,7 @@ void adversary_enlarge_v(struct trial *trial)
     patterns_scale_v(&trial->set, &trial->problem, adversary_room(trial) / largest_value(trial));
 }
 
-void large_v(struct trial *trial)
+void values_large_v(struct trial *trial)
 {
     patterns_uniform(&trial->set, &trial->problem, PATTERNS_V, trial->key);
     adversary_enlarge_v(trial);
@@ -76,30 +76,30 @@ static void put_nan(struct trial *trial, enum kv_operand operand, size_t from, s
     const struct attn_tensors *t = &trial->set.tensors;
     for (size_t b = 0; b < p->batch; b++)
         for (size_t g = b % 2; g < p->kv_heads; g += 2) {
-            const struct kv_place at = {b, g, check_needle(trial, b, g)};
+            const struct kv_place at = {b, g, trial_needle(trial, b, g)};
             for (size_t d = from; at.j < attn_sequence(p, t, b).kv_len && d < to; d++)
                 kv_set(p, t, operand, at, d, nan);
         }
 }
 
-void nan_in_k(struct trial *trial)
+void values_nan_in_k(struct trial *trial)
 {
     put_nan(trial, KV_K, 0, trial->problem.qk_dim, NAN);
 }
 
-void nan_in_v(struct trial *trial)
+void values_nan_in_v(struct trial *trial)
 {
     put_nan(trial, KV_V, 0, trial->problem.v_dim, NAN);
 }
 
 /* 8-bit floats have a NaN of either sign. */
-void minus_nan_in_v(struct trial *trial)
+void values_minus_nan_in_v(struct trial *trial)
 {
     put_nan(trial, KV_V, 0, trial->problem.v_dim, copysign(NAN, -1));
 }
 
 /* A kernel that searches whole vectors for NaN may miss this one. */
-void nan_in_last_column(struct trial *trial)
+void values_nan_in_last_column(struct trial *trial)
 {
     put_nan(trial, KV_V, trial->problem.v_dim - 1, trial->problem.v_dim, NAN);
 }
@@ -107,7 +107,7 @@ void nan_in_last_column(struct trial *trial)
 /* V of one key of each head is infinite: rows that see it become infinite, others must not change; a
  * kernel that searches for NaN only may get this wrong.  Not where V is part of K, whose scores would be
  * infinite. */
-void infinity_in_v(struct trial *trial)
+void values_infinity_in_v(struct trial *trial)
 {
     const struct attn_problem *p = &trial->problem;
     const struct attn_tensors *t = &trial->set.tensors;
@@ -130,7 +130,7 @@ static void set_query_nan(struct trial *trial, size_t b, size_t h)
 }
 
 /* NaN in one query of each head; its neighbours must not change. */
-void nan_in_q(struct trial *trial)
+void values_nan_in_q(struct trial *trial)
 {
     const struct attn_problem *p = &trial->problem;
     for (size_t b = 0; b < p->batch; b++)

@@ -9,7 +9,7 @@
 #define LN2 0.693147180559945309
 
 /* Needs a V that is no part of K. */
-bool shape_own_values(struct problem_case *c)
+bool weights_shape_own_values(struct problem_case *c)
 {
     return !(c->problem.options & ATTN_OPTION_SHARED_KV);
 }
@@ -60,7 +60,7 @@ static void generate_values(const void *context, struct kv_place at, size_t firs
     }
 }
 
-void fill_all_sizes(struct trial *trial)
+void weights_fill_all_sizes(struct trial *trial)
 {
     adversary_scores(trial, score_dropped, 0);
     kv_fill(&trial->set, &trial->problem, KV_V, generate_values, trial);
@@ -84,7 +84,7 @@ static size_t heads(const struct attn_problem *p)
 }
 
 /* All heads of a run are of one kind: one wrong entry shows in an RMS only where all rows use it. */
-size_t fraction_kinds(const struct attn_problem *p)
+size_t weights_fraction_kinds(const struct attn_problem *p)
 {
     return FRACTIONS * heads(p);
 }
@@ -92,7 +92,7 @@ size_t fraction_kinds(const struct attn_problem *p)
 static double score_fraction(const void *context, struct kv_place at)
 {
     const struct trial *trial = context;
-    const size_t all = fraction_kinds(&trial->problem);
+    const size_t all = weights_fraction_kinds(&trial->problem);
     const size_t entry = adversary_kind(trial, 0, 0, all) / heads(&trial->problem);
     return at.j ? -LN2 * ((double)entry / FRACTIONS + (double)(at.j % 2)) : 0;
 }
@@ -114,24 +114,24 @@ static double jitter(const struct trial *trial, size_t b, size_t h, size_t i)
     return 1 + JITTER * (2 * random_unit(trial->key, h << 20 | i) - 1);
 }
 
-void jitter_queries(struct trial *trial)
+void weights_jitter_queries(struct trial *trial)
 {
     adversary_stretch(trial, jitter);
 }
 
-void fill_fractions(struct trial *trial)
+void weights_fill_fractions(struct trial *trial)
 {
     adversary_scores(trial, score_fraction, 0);
     kv_fill(&trial->set, &trial->problem, KV_V, generate_opposites, trial);
-    jitter_queries(trial);
+    weights_jitter_queries(trial);
 }
 
 /* Few keys, so that the sum is small and each key has some weight. */
-bool shape_fractions(struct problem_case *c)
+bool weights_shape_fractions(struct problem_case *c)
 {
     struct attn_problem *p = &c->problem;
     p->q_len = p->q_len > 4 ? 4 : p->q_len;
     p->batch = FRACTION_ROWS / p->q_len;
     p->kv_len = p->q_len + 5;
-    return shape_own_values(c);
+    return weights_shape_own_values(c);
 }

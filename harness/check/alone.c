@@ -19,7 +19,7 @@ static bool find_alone(struct trial *trial, size_t *plan)
             return true;
     const size_t at = trial->at;
     const unsigned blamed = trial->checker->blamed;
-    const bool made = check_trial_add(trial, 1);
+    const bool made = trial_add(trial, 1);
     trial->at = at;
     trial->checker->blamed = blamed;
     return made;
@@ -29,30 +29,30 @@ static bool find_alone(struct trial *trial, size_t *plan)
 static bool is_right(const struct evidence *e)
 {
     const struct trial *trial = e->trial;
-    struct check_comparison of;
-    return check_compare(trial->checker->kernel, &trial->problem, &trial->set.tensors,
-                         &e->wrong.row, 1, 1, CHECK_NOT_STORED, &of) &&
+    struct comparison of;
+    return compare_rows(trial->checker->kernel, &trial->problem, &trial->set.tensors, &e->wrong.row,
+                        1, 1, STORED_NEVER, &of) &&
            !of.wrong_rows;
 }
 
 bool alone_reason(struct evidence *e, bool *changes, char *text, size_t size)
 {
     struct trial *trial = e->trial;
-    struct check_kept kept;
+    struct kept kept;
     const int threads = trial->plans[trial->at].plan.threads;
     size_t alone, row;
     *changes = false;
     if (threads == 1 || attn_useful_flops(&trial->problem) > LIMIT || !find_alone(trial, &alone) ||
-        !check_keep(&kept, &trial->problem, &trial->set))
+        !kept_copy(&kept, &trial->problem, &trial->set))
         return false;
-    check_trial_call(trial, alone);
+    trial_call(trial, alone);
     const bool right = is_right(e);
     for (int n = 0; right && !*changes && n < AGAIN; n++) {
-        check_trial_call(trial, trial->at);
-        *changes = check_differing(&trial->problem, &kept.tensors, &trial->set.tensors, &row, 1);
+        trial_call(trial, trial->at);
+        *changes = kept_differing(&trial->problem, &kept.tensors, &trial->set.tensors, &row, 1);
     }
-    check_put_back(&kept, trial);
-    check_kept_free(&kept);
+    kept_put_back(&kept, trial);
+    kept_free(&kept);
     if (right)
         snprintf(text, size, "right on 1 thread, on %d %s", threads,
                  *changes ? "not the same from call to call: a race?"

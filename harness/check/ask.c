@@ -83,7 +83,7 @@ static bool narrow_down(struct trial *trial, const struct row_view *s, const dou
     do {
         const size_t width = (hi - lo + p->v_dim - 1) / p->v_dim;
         sort_into_bins(trial, s, lo, hi);
-        check_trial_call(trial, trial->at);
+        trial_call(trial, trial->at);
         lo += width * worst_bin(trial, s->at, weights, lo, hi, got, expected);
         hi = lo + width < hi ? lo + width : hi;
         if (lo >= hi)
@@ -93,7 +93,7 @@ static bool narrow_down(struct trial *trial, const struct row_view *s, const dou
     return true;
 }
 
-bool check_ask(struct trial *trial, const struct check_mismatch *wrong, char *text, size_t size)
+bool ask_weight(struct trial *trial, const struct mismatch *wrong, char *text, size_t size)
 {
     const struct attn_problem *p = &trial->problem;
     const struct attn_tensors *t = &trial->set.tensors;

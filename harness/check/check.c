@@ -16,22 +16,22 @@
 
 /* ---- the case's own lengths ---------------------------------------------------------------- */
 
-/* Compares at most `most` rows; SIZE_MAX: those of check_pick_own(). */
+/* Compares at most `most` rows; SIZE_MAX: those of pick_own(). */
 static bool judge(struct trial *trial, const struct problem_case *c, size_t most)
 {
     const struct checker *checker = trial->checker;
     const struct attn_problem *p = &trial->problem;
     const struct attn_tensors *t = &trial->set.tensors;
-    struct check_comparison comparison = {0};
+    struct comparison comparison = {0};
     size_t *rows;
-    const size_t count =
-        most == SIZE_MAX ? check_pick_own(c, t, &rows)
-                         : check_pick_rows(p, t, checker->threads, most, checker->trials, &rows);
+    const size_t count = most == SIZE_MAX
+                             ? pick_own(c, t, &rows)
+                             : pick_rows(p, t, checker->threads, most, checker->trials, &rows);
     if (!rows)
-        return check_give_up(trial, "no memory to pick rows");
-    const bool right = check_trial_judge_rows(trial, rows, count, &comparison);
+        return failure_give_up(trial, "no memory to pick rows");
+    const bool right = trial_judge_rows(trial, rows, count, &comparison);
     if (c == checker->c)
-        check_note(checker->result, &comparison);
+        compare_note(checker->result, &comparison);
     free(rows);
     return right;
 }
@@ -42,20 +42,20 @@ static bool check_case(struct checker *checker, const char *phase, const struct 
     struct trial trial;
     bool unsupported;
     char message[256];
-    if (!check_trial_open(&trial, checker, phase, c, check_layout(checker->trials++),
-                          CHECK_EVERY_COUNT, &unsupported)) {
+    if (!trial_open(&trial, checker, phase, c, trial_layout(checker->trials++), TRIAL_EVERY_COUNT,
+                    &unsupported)) {
         if (unsupported)
-            check_fail(&trial, "the kernel does not support this problem");
+            failure_found(&trial, "the kernel does not support this problem");
         return false;
     }
     bool right = tensors_fill(&trial.set, c, 0, message, sizeof message) ||
-                 check_give_up(&trial, "%s", message);
-    right = right && check_trial_run(&trial) && judge(&trial, c, rows);
+                 failure_give_up(&trial, "%s", message);
+    right = right && trial_run(&trial) && judge(&trial, c, rows);
     if (right && precision) {
         snprintf(trial.phase, sizeof trial.phase, "precision");
-        right = check_precision(&trial, &checker->result->rms_ratio);
+        right = precision_judge(&trial, &checker->result->rms_ratio);
     }
-    check_trial_close(&trial);
+    trial_close(&trial);
     return right;
 }
 
@@ -63,8 +63,8 @@ static bool check_case(struct checker *checker, const char *phase, const struct 
  * guard page at the other end of operands than in the first run. */
 static bool check_normal(struct checker *checker)
 {
-    const struct attn_problem p = check_unshortened(checker);
-    struct problem_case normal = check_case_of(checker, &p);
+    const struct attn_problem p = shrink_full_length(checker);
+    struct problem_case normal = shrink_case(checker, &p);
     normal.input.seed = 1;
     normal.problem.outputs |= checker->kernel->caps.outputs & ATTN_OUTPUT_LSE;
     checker->trials |= 1;
@@ -77,19 +77,19 @@ static bool check_phases(struct checker *checker)
 {
     const struct problem_case *c = checker->c;
     if (checker->depth == CHECK_INVARIANT) {
-        const struct attn_problem limited = check_shrink(&c->problem, checker->limit);
+        const struct attn_problem limited = shrink_problem(&c->problem, checker->limit);
         return check_case(checker, "own input", c, CHECK_SAMPLED_ROWS, false) &&
-               check_invariant(checker, &limited);
+               invariant_run(checker, &limited);
     }
     if (!check_case(checker, "own input", c, SIZE_MAX, false) || checker->depth == CHECK_CASE)
         return checker->result->ok;
-    const struct attn_problem small = check_shrink(&c->problem, checker->limit);
+    const struct attn_problem small = shrink_problem(&c->problem, checker->limit);
     const bool same_lengths = small.q_len == c->problem.q_len && small.kv_len == c->problem.kv_len;
-    return check_adversaries(checker, &small, ADVERSARY_OWN) && check_repeats(checker, &small) &&
-           check_identities(checker, &small) && check_split(checker, &small) &&
-           check_hull(checker, &small) && (same_lengths || check_full_length(checker)) &&
-           check_normal(checker) && check_adversaries(checker, &small, ADVERSARY_FOREIGN) &&
-           check_variations(checker, &small) && check_adversaries(checker, &small, ADVERSARY_FINE);
+    return adversary_run(checker, &small, ADVERSARY_OWN) && repeats_run(checker, &small) &&
+           properties_run(checker, &small) && merge_split(checker, &small) &&
+           merge_hull(checker, &small) && (same_lengths || adversary_full_length(checker)) &&
+           check_normal(checker) && adversary_run(checker, &small, ADVERSARY_FOREIGN) &&
+           variation_run(checker, &small) && adversary_run(checker, &small, ADVERSARY_FINE);
 }
 
 /* Copies the common result to each thread count; one that failed keeps its own error figures. */

@@ -38,22 +38,16 @@ bool check_counts(const struct attn_kernel *kernel, const struct problem_case *c
                   const int *threads, size_t count, enum check_depth depth,
                   struct check_result *results);
 
-/* Compares sampled rows of a result that was just computed (a timed call's output) with the
- * reference; `seed` picks the rows.  Accumulates into result. */
-bool check_rows(const struct attn_kernel *kernel, const struct attn_problem *problem,
-                const struct attn_tensors *tensors, size_t rows, uint64_t seed,
-                struct check_result *result);
-
 /*
  * Rows of the reference are stored in memory files, because computing them costs more than most kernels.
- * After check_reference_use(), checks look rows up in the file `known` and write missing ones to `fresh`, an
+ * After stored_reference_use(), checks look rows up in the file `known` and write missing ones to `fresh`, an
  * empty file.  Zeros at the end of `known` are room for these: `fresh` grows no larger.  -1, the default: no
- * file.  check_reference_create() stores the rows of a case's own input in an empty file, on all
+ * file.  stored_reference_create() stores the rows of a case's own input in an empty file, on all
  * threads.
  */
-void check_reference_use(int known, int fresh);
-bool check_reference_create(const struct problem_case *c, int fd, char *message,
-                            size_t message_size);
+void stored_reference_use(int known, int fresh);
+bool stored_reference_create(const struct problem_case *c, int fd, char *message,
+                             size_t message_size);
 
 /* Beginning of the step that a check notes for the parent's crash report (fault.h): "checking at
  * threads=2: needle, guard page behind". */

@@ -4,10 +4,6 @@
 #include "compare.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include "system/float_env.h"
 
 /* The error of an element as a multiple of its bound; infinite where a NaN or infinity is wrong. */
 static double over_bound(double got, double expected, double bound)
@@ -22,7 +18,7 @@ static double over_bound(double got, double expected, double bound)
 
 /* A row's state while its tensors are compared. */
 struct row_error {
-    struct check_mismatch worst;
+    struct mismatch worst;
     double over_bound;
 };
 
@@ -42,7 +38,7 @@ static void note_worst(struct row_error *error, const char *tensor, size_t eleme
 
 static void compare_o(const struct attn_problem *p, const struct attn_tensors *t,
                       struct tensors_place at, const struct attn_reference_row *row,
-                      struct row_error *error, struct check_comparison *sum)
+                      struct row_error *error, struct comparison *sum)
 {
     for (size_t d = 0; d < p->v_dim; d++) {
         const double got = tensors_get(&t->o, at.b, at.h, at.row, d);
@@ -58,7 +54,7 @@ static void compare_o(const struct attn_problem *p, const struct attn_tensors *t
 
 static void compare_lse(const struct attn_tensors *t, struct tensors_place at,
                         const struct attn_reference_row *row, struct row_error *error,
-                        struct check_comparison *sum)
+                        struct comparison *sum)
 {
     const double got = tensors_get(&t->lse, at.b, at.h, at.row, 0);
     note_worst(error, "lse", 0, got, row->lse, row->lse_bound);
@@ -70,7 +66,7 @@ static void compare_lse(const struct attn_tensors *t, struct tensors_place at,
 }
 
 static void compare_row(const struct attn_problem *p, const struct attn_tensors *t, size_t number,
-                        const struct attn_reference_row *row, struct check_comparison *sum)
+                        const struct attn_reference_row *row, struct comparison *sum)
 {
     const struct tensors_place at = tensors_place(p, t, number);
     struct row_error error = {.worst.row = number};
@@ -90,7 +86,7 @@ static void compare_row(const struct attn_problem *p, const struct attn_tensors 
         sum->first = error.worst;
 }
 
-static void merge(struct check_comparison *total, const struct check_comparison *part)
+static void merge(struct comparison *total, const struct comparison *part)
 {
     if (part->wrong_rows && (!total->wrong_rows || part->first.row < total->first.row))
         total->first = part->first;
@@ -104,91 +100,46 @@ static void merge(struct check_comparison *total, const struct check_comparison 
     total->lse_rows += part->lse_rows;
 }
 
-bool check_compare(const struct attn_kernel *kernel, const struct attn_problem *problem,
-                   const struct attn_tensors *tensors, const size_t *rows, size_t count,
-                   int threads, uint64_t input, struct check_comparison *comparison)
+bool compare_rows(const struct attn_kernel *kernel, const struct attn_problem *problem,
+                  const struct attn_tensors *tensors, const size_t *rows, size_t count, int threads,
+                  uint64_t input, struct comparison *comparison)
 {
     const bool lenient = kernel->caps.caveats & ATTN_CAVEAT_EMPTY_ROWS;
     bool memory = true;
-    *comparison = (struct check_comparison){0};
+    *comparison = (struct comparison){0};
     const double work = (double)count * (double)problem->kv_len;
-    const unsigned parts = CHECK_BOUND | CHECK_MAGNITUDE |
-                           (problem->outputs & ATTN_OUTPUT_WEIGHTS ? CHECK_WEIGHTS : 0) |
-                           (problem->outputs & ATTN_OUTPUT_SCORES ? CHECK_SCORES : 0);
-    struct check_stored stored;
-    check_stored_open(&stored, problem, input, rows, count);
-#pragma omp parallel num_threads(threads) if (work > CHECK_PARALLEL)
+    const unsigned parts = REFERENCE_BOUND | REFERENCE_MAGNITUDE |
+                           (problem->outputs & ATTN_OUTPUT_WEIGHTS ? REFERENCE_WEIGHTS : 0) |
+                           (problem->outputs & ATTN_OUTPUT_SCORES ? REFERENCE_SCORES : 0);
+    struct stored stored;
+    stored_open(&stored, problem, input, rows, count);
+#pragma omp parallel num_threads(threads) if (work > COMPARE_PARALLEL)
     {
-        struct check_row row;
-        struct check_comparison mine = {0};
-        const bool ready = check_row_open(&row, problem, parts);
+        struct reference_row row;
+        struct comparison mine = {0};
+        const bool ready = reference_row_open(&row, problem, parts);
 #pragma omp for schedule(dynamic, 4)
         for (size_t k = 0; k < count; k++)
             if (ready) {
-                check_stored_row(&stored, kernel, problem, tensors, rows[k], &row);
+                stored_row(&stored, kernel, problem, tensors, rows[k], &row);
                 if (!(lenient && row.reference.lse == -INFINITY))
                     compare_row(problem, tensors, rows[k], &row.reference, &mine);
             }
-        check_row_close(&row);
+        reference_row_close(&row);
 #pragma omp critical
         {
             memory = memory && ready;
             merge(comparison, &mine);
         }
     }
-    check_stored_close(&stored, problem);
+    stored_close(&stored, problem);
     return memory;
 }
 
-void check_note(struct check_result *result, const struct check_comparison *comparison)
+void compare_note(struct check_result *result, const struct comparison *comparison)
 {
     result->max_abs_error = fmax(result->max_abs_error, comparison->max_abs_error);
     result->error_over_bound = fmax(result->error_over_bound, comparison->over_bound);
     if (isinf(comparison->over_bound))
         result->error_over_bound = NAN;
-}
-
-bool check_float_env(struct check_result *result)
-{
-    char changed[FLOAT_ENV_TEXT];
-    if (!float_env_changed(changed))
-        return true;
-    float_env_reset(); /* the reference must not use the kernel's environment */
-    snprintf(result->phase, sizeof result->phase, "timed call");
-    snprintf(result->why, sizeof result->why, "leaves the floating-point environment changed: %s",
-             changed);
-    return result->ok = false;
-}
-
-bool check_rows(const struct attn_kernel *kernel, const struct attn_problem *problem,
-                const struct attn_tensors *tensors, size_t rows, uint64_t seed,
-                struct check_result *result)
-{
-    struct check_comparison comparison;
-    size_t *picked;
-    if (!check_float_env(result))
-        return false;
-    const int threads = 1; /* a few rows, and the threads belong to the measurement */
-    const size_t count = check_pick_rows(problem, tensors, threads, rows, seed, &picked);
-    if (!picked || !check_compare(kernel, problem, tensors, picked, count, threads,
-                                  CHECK_NOT_STORED, &comparison)) {
-        snprintf(result->why, sizeof result->why, "no memory to compare rows");
-        free(picked);
-        result->unfinished = true;
-        return result->ok = false;
-    }
-    free(picked);
-    result->rows += comparison.rows;
-    check_note(result, &comparison);
-    if (comparison.wrong_rows && result->ok) {
-        const struct tensors_place at = tensors_place(problem, tensors, comparison.first.row);
-        result->ok = false;
-        snprintf(result->phase, sizeof result->phase, "timed call");
-        snprintf(result->why, sizeof result->why,
-                 "%s row (b %zu, h %zu, i %zu) element %zu: got %.*g, expected %.*g, bound %.3g",
-                 comparison.first.tensor, at.b, at.h, at.i, comparison.first.element,
-                 check_digits(problem), comparison.first.got, check_digits(problem),
-                 comparison.first.expected, comparison.first.bound);
-    }
-    return result->ok;
 }

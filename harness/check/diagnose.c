@@ -91,7 +91,7 @@ static bool read_gaps(struct evidence *e)
     if (!isnan(e->wrong.got) || isnan(e->wrong.expected) ||
         !tensors_show_padding(&trial->set, &trial->problem))
         return false;
-    check_trial_call(trial, trial->at);
+    trial_call(trial, trial->at);
     e->wrong.got = e->wrong.tensor[0] == 'o'
                        ? evidence_output(e, e->wrong.element)
                        : tensors_get(&trial->set.tensors.lse, at.b, at.h, at.row, 0);
@@ -105,7 +105,7 @@ static bool leak_reason(struct evidence *e, char *text, size_t size)
     const struct tensors_place at = e->view.at;
     if (!isnan(e->wrong.got) || isnan(e->wrong.expected) || !trial->needle_count)
         return false;
-    const size_t key = check_needle(trial, at.b, attn_kv_head(&trial->problem, at.h));
+    const size_t key = trial_needle(trial, at.b, attn_kv_head(&trial->problem, at.h));
     const char *hider = row_view_hider(&e->view, key);
     if (hider)
         snprintf(text, size, "query %zu is reached by key %zu, %s", at.i, key, hider);
@@ -116,12 +116,12 @@ static bool leak_reason(struct evidence *e, char *text, size_t size)
 
 static bool ask(struct evidence *e, char *text, size_t size)
 {
-    return e->trial->problem.outputs & ATTN_OUTPUT_O && check_ask(e->trial, &e->wrong, text, size);
+    return e->trial->problem.outputs & ATTN_OUTPUT_O && ask_weight(e->trial, &e->wrong, text, size);
 }
 
-/* In this order: the first that fits is reported; where none does, check_ask() runs the kernel again. */
-static evidence_part *const parts[] = {leak_reason, lse_reason,  layout_reason,
-                                       guess_again, sums_reason, earlier_reason};
+/* In this order: the first that fits is reported; where none does, ask_weight() runs the kernel again. */
+static evidence_part *const parts[] = {leak_reason, sums_lse_reason, layout_reason,
+                                       guess_again, sums_reason,     earlier_reason};
 
 static bool find_reason(struct evidence *e, char *text, size_t size)
 {
@@ -151,7 +151,7 @@ static bool find_reasons(struct evidence *e, char *text, size_t size)
 
 /* What the kernel seems to have done to the wrong row: "; query 63 sees key 64, which the mask hides"; ""
  * where nothing fits.  May run the kernel again, with another V. */
-static void diagnose(struct trial *trial, const struct check_mismatch *wrong, char *text,
+static void diagnose(struct trial *trial, const struct mismatch *wrong, char *text,
                      size_t text_size)
 {
     const struct attn_problem *p = &trial->problem;
@@ -161,8 +161,8 @@ static void diagnose(struct trial *trial, const struct check_mismatch *wrong, ch
         .view = row_view_of(p, t, tensors_place(p, t, wrong->row)),
         .wrong = *wrong,
     };
-    struct check_row row;
-    const bool rowed = check_row_open(&row, p, CHECK_BOUND | CHECK_WEIGHTS);
+    struct reference_row row;
+    const bool rowed = reference_row_open(&row, p, REFERENCE_BOUND | REFERENCE_WEIGHTS);
     const bool room = single_open(&e.single, p) && rowed && text_size > 2;
     const bool told = wrong->tensor[0] == 'l' || p->outputs & ATTN_OUTPUT_O;
     text[0] = 0;
@@ -173,7 +173,7 @@ static void diagnose(struct trial *trial, const struct check_mismatch *wrong, ch
         text[1] = ' ';
     }
     single_close(&e.single);
-    check_row_close(&row);
+    reference_row_close(&row);
 }
 
 /* ---- the message ----------------------------------------------------------------------------- */
@@ -185,9 +185,9 @@ static double shown(double x)
 }
 
 /* "row (b 0, h 3, i 63) element 5: got 1, expected 0.5, bound 1e-6" */
-bool check_fail_mismatch(struct trial *trial, const struct check_comparison *comparison)
+bool diagnose_mismatch(struct trial *trial, const struct comparison *comparison)
 {
-    const struct check_mismatch *wrong = &comparison->first;
+    const struct mismatch *wrong = &comparison->first;
     const struct tensors_place at = tensors_place(&trial->problem, &trial->set.tensors, wrong->row);
     char reason[256] = "", element[48] = "", special[48] = "";
     if (trial->checker->result->ok) /* else an earlier diagnosis may have changed V */
@@ -196,15 +196,15 @@ bool check_fail_mismatch(struct trial *trial, const struct check_comparison *com
         snprintf(element, sizeof element, " element %zu", wrong->element);
     if (trial->needle_count)
         snprintf(special, sizeof special,
-                 "at key %zu: ", check_needle(trial, at.b, attn_kv_head(&trial->problem, at.h)));
+                 "at key %zu: ", trial_needle(trial, at.b, attn_kv_head(&trial->problem, at.h)));
     const double error = fabs(wrong->got - wrong->expected);
     const struct check_result how = {.max_abs_error = error,
                                      .error_over_bound = error / wrong->bound};
-    return check_record(trial, &how,
-                        "%s%s row (b %zu, h %zu, i %zu)%s: got %.*g, expected %.*g, bound %.3g "
-                        "(%zu of %zu rows wrong)%s",
-                        special, wrong->tensor, at.b, at.h, at.i, element,
-                        check_digits(&trial->problem), shown(wrong->got),
-                        check_digits(&trial->problem), shown(wrong->expected), shown(wrong->bound),
-                        comparison->wrong_rows, comparison->rows, reason);
+    return failure_record(trial, &how,
+                          "%s%s row (b %zu, h %zu, i %zu)%s: got %.*g, expected %.*g, bound %.3g "
+                          "(%zu of %zu rows wrong)%s",
+                          special, wrong->tensor, at.b, at.h, at.i, element,
+                          compare_digits(&trial->problem), shown(wrong->got),
+                          compare_digits(&trial->problem), shown(wrong->expected),
+                          shown(wrong->bound), comparison->wrong_rows, comparison->rows, reason);
 }

@@ -13,7 +13,7 @@
 
 #include "evidence.h"
 
-struct check_earlier {
+struct earlier_call {
     uint64_t operands, o;
     char phase[64];
 };
@@ -37,20 +37,20 @@ static uint64_t hash_o(const struct trial *trial)
     return hash;
 }
 
-void check_earlier_note(const struct trial *trial)
+void earlier_note(const struct trial *trial)
 {
     struct checker *checker = trial->checker;
     const size_t n = checker->earlier_count;
     if (!(trial->problem.outputs & ATTN_OUTPUT_O))
         return;
     if (!(n & (n - 1))) { /* a power of two: full */
-        struct check_earlier *more = realloc(checker->earlier, (n ? 2 * n : 1) * sizeof *more);
+        struct earlier_call *more = realloc(checker->earlier, (n ? 2 * n : 1) * sizeof *more);
         if (!more)
             return;
         checker->earlier = more;
     }
     checker->earlier[n] =
-        (struct check_earlier){.operands = hash_operands(trial), .o = hash_o(trial)};
+        (struct earlier_call){.operands = hash_operands(trial), .o = hash_o(trial)};
     memcpy(checker->earlier[n].phase, trial->phase, sizeof trial->phase);
     checker->earlier_count++;
 }
@@ -63,7 +63,7 @@ bool earlier_reason(struct evidence *e, char *text, size_t size)
         return false; /* many wrong results are NaN or 0 */
     const uint64_t operands = hash_operands(trial), o = hash_o(trial);
     for (size_t n = 0; n < checker->earlier_count; n++) {
-        const struct check_earlier *earlier = &checker->earlier[n];
+        const struct earlier_call *earlier = &checker->earlier[n];
         if (earlier->o == o && earlier->operands != operands) {
             snprintf(text, size, "its result is, to the bit, that of earlier operands (%s)",
                      earlier->phase);

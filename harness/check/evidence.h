@@ -37,7 +37,7 @@ bool guess_place(size_t n, const struct row_view *right, struct guess *guess, bo
 struct evidence {
     struct trial *trial;
     struct row_view view; /* of the wrong row */
-    struct check_mismatch wrong;
+    struct mismatch wrong;
     struct single single;
     struct attn_reference_row row; /* under the current hypothesis, or the right one */
     void *workspace;
@@ -59,7 +59,7 @@ bool evidence_suppose(struct evidence *e, const struct guess *guess);
 bool evidence_right(struct evidence *e, const struct row_view *view);
 
 /* sums.c: LSE, or the sum of the weights, alone is wrong. */
-evidence_part lse_reason;
+evidence_part sums_lse_reason;
 evidence_part sums_reason;
 
 /* earlier.c: O is that of an earlier call, with other operands. */

@@ -11,7 +11,7 @@
 
 #include "system/aftermath.h"
 
-unsigned check_blame(const struct checker *checker, int threads)
+unsigned failure_blame(const struct checker *checker, int threads)
 {
     for (size_t k = 0; k < checker->count; k++)
         if (checker->counts[k] == threads)
@@ -19,11 +19,11 @@ unsigned check_blame(const struct checker *checker, int threads)
     return UINT_MAX;
 }
 
-const struct check_result check_wrong = {.max_abs_error = NAN, .error_over_bound = NAN},
-                          check_unfinished = {
+const struct check_result failure_wrong = {.max_abs_error = NAN, .error_over_bound = NAN},
+                          failure_unfinished = {
                               .unfinished = true, .max_abs_error = NAN, .error_over_bound = NAN};
 
-bool check_record(struct trial *trial, const struct check_result *how, const char *format, ...)
+bool failure_record(struct trial *trial, const struct check_result *how, const char *format, ...)
 {
     struct checker *checker = trial->checker;
     struct check_result failure = *how;

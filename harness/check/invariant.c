@@ -28,7 +28,7 @@ static void begin_at(struct attn_tensor *t, size_t b, size_t i)
         t->data = (char *)t->data + attn_elements_bytes(t->dtype, elements);
 }
 
-struct attn_tensors check_part(const struct attn_tensors *whole, size_t b, size_t i)
+struct attn_tensors invariant_part(const struct attn_tensors *whole, size_t b, size_t i)
 {
     struct attn_tensors part = *whole;
     struct attn_tensor *const queries[] = {&part.q, &part.o, &part.lse, &part.weights,
@@ -40,8 +40,8 @@ struct attn_tensors check_part(const struct attn_tensors *whole, size_t b, size_
     return part;
 }
 
-void check_copy_rows(const struct attn_tensor *to, const struct attn_tensor *from, size_t batch,
-                     size_t heads, size_t length, size_t dims)
+void invariant_copy_rows(const struct attn_tensor *to, const struct attn_tensor *from, size_t batch,
+                         size_t heads, size_t length, size_t dims)
 {
     for (size_t b = 0; b < batch; b++)
         for (size_t h = 0; h < heads; h++)
@@ -50,12 +50,12 @@ void check_copy_rows(const struct attn_tensor *to, const struct attn_tensor *fro
                        dims * attn_dtype_size(to->dtype));
 }
 
-void check_part_copy(const struct attn_problem *p, const struct attn_tensors *to,
-                     const struct attn_tensors *from)
+void invariant_part_copy(const struct attn_problem *p, const struct attn_tensors *to,
+                         const struct attn_tensors *from)
 {
-    check_copy_rows(&to->q, &from->q, p->batch, p->q_heads, p->q_len, p->qk_dim);
-    check_copy_rows(&to->k, &from->k, p->batch, p->kv_heads, p->kv_len, p->qk_dim);
-    check_copy_rows(&to->v, &from->v, p->batch, p->kv_heads, p->kv_len, p->v_dim);
+    invariant_copy_rows(&to->q, &from->q, p->batch, p->q_heads, p->q_len, p->qk_dim);
+    invariant_copy_rows(&to->k, &from->k, p->batch, p->kv_heads, p->kv_len, p->qk_dim);
+    invariant_copy_rows(&to->v, &from->v, p->batch, p->kv_heads, p->kv_len, p->v_dim);
 }
 
 /* ---- comparing ------------------------------------------------------------------------------- */
@@ -66,13 +66,13 @@ static bool must_equal(struct trial *trial, size_t sequence, const struct attn_t
                        size_t b, const char *now, const char *before)
 {
     const struct attn_problem *p = &trial->problem;
-    const int digits = check_digits(p);
-    struct check_difference d;
+    const int digits = compare_digits(p);
+    struct kept_difference d;
     for (size_t row = 0; row < tensors_rows(p, &trial->set.tensors); row++) {
         const struct tensors_place at = tensors_place(p, &trial->set.tensors, row);
         if ((sequence == EVERY || sequence == at.b) &&
-            check_difference(p, &trial->set.tensors, earlier, at, &d))
-            return check_fail(
+            kept_difference(p, &trial->set.tensors, earlier, at, &d))
+            return failure_found(
                 trial, "row (b %zu, h %zu, i %zu) element %zu of %s is %.*g %s and %.*g %s",
                 b + at.b, at.h, at.i, d.element, d.tensor, digits, d.a, now, digits, d.b, before);
     }
@@ -86,19 +86,19 @@ static void negate_others(struct trial *trial, size_t sequence)
 {
     for (size_t b = 0; b < trial->problem.batch; b++)
         if (b != sequence)
-            check_negate(&trial->problem, &trial->set.tensors, b, 0, 0);
+            repeats_negate(&trial->problem, &trial->set.tensors, b, 0, 0);
     tensors_seal(&trial->set, &trial->problem);
 }
 
-static bool check_neighbours(struct trial *whole, const struct check_kept *first)
+static bool check_neighbours(struct trial *whole, const struct kept *first)
 {
     const size_t last = whole->problem.batch - 1, places[] = {0, last};
     bool right = true;
     snprintf(whole->phase, sizeof whole->phase, "neighbours");
     for (size_t n = 0; right && n < sizeof places / sizeof *places; n++) {
         negate_others(whole, places[n]);
-        right = check_trial_run(whole) && must_equal(whole, places[n], &first->tensors, 0,
-                                                     "beside other sequences", "beside the first");
+        right = trial_run(whole) && must_equal(whole, places[n], &first->tensors, 0,
+                                               "beside other sequences", "beside the first");
         negate_others(whole, places[n]);
     }
     return right;
@@ -113,17 +113,15 @@ static bool check_alone(struct trial *whole, size_t b, const struct attn_tensors
     char place[48];
     bool unsupported;
     c.problem.batch = 1;
-    if (!check_trial_open(&trial, whole->checker, "batch", &c, gaps, CHECK_EVERY_COUNT,
-                          &unsupported))
+    if (!trial_open(&trial, whole->checker, "batch", &c, gaps, TRIAL_EVERY_COUNT, &unsupported))
         return whole->checker->result->ok;
-    const struct attn_tensors operands = check_part(&whole->set.tensors, b, 0),
-                              other = check_part(results, b, 0);
-    check_part_copy(&c.problem, &trial.set.tensors, &operands);
+    const struct attn_tensors operands = invariant_part(&whole->set.tensors, b, 0),
+                              other = invariant_part(results, b, 0);
+    invariant_part_copy(&c.problem, &trial.set.tensors, &operands);
     tensors_seal(&trial.set, &c.problem);
     snprintf(place, sizeof place, "in a batch of %zu", whole->problem.batch);
-    const bool right =
-        check_trial_run(&trial) && must_equal(&trial, EVERY, &other, b, "alone", place);
-    check_trial_close(&trial);
+    const bool right = trial_run(&trial) && must_equal(&trial, EVERY, &other, b, "alone", place);
+    trial_close(&trial);
     return right;
 }
 
@@ -136,8 +134,8 @@ static bool check_unshared(struct trial *whole, const struct attn_tensors *resul
     struct trial trial;
     bool unsupported;
     c.input.prefix_keys = 0;
-    if (!check_trial_open(&trial, whole->checker, "pages of its own", &c, check_layout(0),
-                          CHECK_EVERY_COUNT, &unsupported))
+    if (!trial_open(&trial, whole->checker, "pages of its own", &c, trial_layout(0),
+                    TRIAL_EVERY_COUNT, &unsupported))
         return whole->checker->result->ok;
     const struct attn_tensors *to = &trial.set.tensors;
     for (size_t row = 0; row < tensors_rows(p, from); row++) {
@@ -146,12 +144,11 @@ static bool check_unshared(struct trial *whole, const struct attn_tensors *resul
                p->qk_dim * attn_dtype_size(p->dtype));
     }
     for (struct kv_place at = {0}; kv_reaches(p, from, &at); at.j++)
-        check_copy_key(whole, at, &trial, at);
+        properties_copy_key(whole, at, &trial, at);
     tensors_seal(&trial.set, p);
-    const bool right =
-        check_trial_run(&trial) &&
-        must_equal(&trial, EVERY, results, 0, "in pages of its own", "in shared ones");
-    check_trial_close(&trial);
+    const bool right = trial_run(&trial) && must_equal(&trial, EVERY, results, 0,
+                                                       "in pages of its own", "in shared ones");
+    trial_close(&trial);
     return right;
 }
 
@@ -167,10 +164,10 @@ static bool is_dense(const struct attn_problem *p)
 
 static bool check_batch(struct trial *whole)
 {
-    struct check_kept first;
-    bool right = check_keep(&first, &whole->problem, &whole->set) ||
-                 check_give_up(whole, "no memory to keep results");
-    right = right && check_trial_run(whole) &&
+    struct kept first;
+    bool right = kept_copy(&first, &whole->problem, &whole->set) ||
+                 failure_give_up(whole, "no memory to keep results");
+    right = right && trial_run(whole) &&
             must_equal(whole, EVERY, &first.tensors, 0, "in one call", "in another") &&
             check_neighbours(whole, &first);
     if (right && whole->input.prefix_keys)
@@ -178,11 +175,11 @@ static bool check_batch(struct trial *whole)
     const size_t sequences = right && is_dense(&whole->problem) ? whole->problem.batch : 0;
     for (size_t b = 0; right && b < sequences; b++)
         right = check_alone(whole, b, &first.tensors);
-    check_kept_free(&first);
+    kept_free(&first);
     return right;
 }
 
-bool check_invariant(struct checker *checker, const struct attn_problem *problem)
+bool invariant_run(struct checker *checker, const struct attn_problem *problem)
 {
     struct attn_problem batched = *problem;
     struct trial trial;
@@ -190,16 +187,16 @@ bool check_invariant(struct checker *checker, const struct attn_problem *problem
     bool unsupported;
     batched.batch = batched.batch < BATCH ? BATCH : batched.batch;
     batched.outputs |= ATTN_OUTPUT_O | (checker->kernel->caps.outputs & ATTN_OUTPUT_LSE);
-    struct problem_case c = check_case_of(checker, &batched);
+    struct problem_case c = shrink_case(checker, &batched);
     c.input.seed = 1;
-    if (!check_trial_open(&trial, checker, "threads", &c, check_layout(0), CHECK_EVERY_COUNT,
-                          &unsupported))
+    if (!trial_open(&trial, checker, "threads", &c, trial_layout(0), TRIAL_EVERY_COUNT,
+                    &unsupported))
         return checker->result->ok;
     bool right = tensors_fill(&trial.set, &c, 0, message, sizeof message) ||
-                 check_give_up(&trial, "%s", message);
-    right = right && check_trial_run(&trial);
+                 failure_give_up(&trial, "%s", message);
+    right = right && trial_run(&trial);
     snprintf(trial.phase, sizeof trial.phase, "repeat");
     right = right && check_batch(&trial);
-    check_trial_close(&trial);
+    trial_close(&trial);
     return right;
 }

@@ -34,7 +34,7 @@ static size_t length_of(const struct attn_problem *p, const struct result *r)
     return r->length ? *(const size_t *)((uintptr_t)p + r->length) : 1;
 }
 
-bool check_keep(struct check_kept *kept, const struct attn_problem *p, const struct tensor_set *set)
+bool kept_copy(struct kept *kept, const struct attn_problem *p, const struct tensor_set *set)
 {
     struct tensors_view views[TENSORS_RESULTS];
     size_t bytes = 1;
@@ -52,7 +52,7 @@ bool check_keep(struct check_kept *kept, const struct attn_problem *p, const str
     return kept->block;
 }
 
-void check_put_back(const struct check_kept *kept, struct trial *trial)
+void kept_put_back(const struct kept *kept, struct trial *trial)
 {
     struct tensors_view views[TENSORS_RESULTS], own[TENSORS_RESULTS];
     struct attn_tensors from = kept->tensors, to = trial->set.tensors;
@@ -63,15 +63,15 @@ void check_put_back(const struct check_kept *kept, struct trial *trial)
                tensors_extent(&views[n], trial->set.layout.row_padding));
 }
 
-void check_kept_free(struct check_kept *kept)
+void kept_free(struct kept *kept)
 {
     free(kept->block);
     kept->block = NULL;
 }
 
-bool check_difference(const struct attn_problem *p, const struct attn_tensors *a,
-                      const struct attn_tensors *b, struct tensors_place at,
-                      struct check_difference *d)
+bool kept_difference(const struct attn_problem *p, const struct attn_tensors *a,
+                     const struct attn_tensors *b, struct tensors_place at,
+                     struct kept_difference *d)
 {
     for (size_t n = 0; n < RESULTS; n++) {
         const struct attn_tensor *s = tensor_of(a, &results[n]), *t = tensor_of(b, &results[n]);
@@ -82,7 +82,7 @@ bool check_difference(const struct attn_problem *p, const struct attn_tensors *a
         for (size_t e = 0; e < length; e++) {
             const double x = tensors_get(s, at.b, at.h, at.row, e);
             const double y = tensors_get(t, at.b, at.h, at.row, e);
-            *d = (struct check_difference){results[n].name, results[n].output, e, x, y};
+            *d = (struct kept_difference){results[n].name, results[n].output, e, x, y};
             if (!(isnan(x) && isnan(y)) && (x != y || signbit(x) != signbit(y)))
                 return true;
         }
@@ -90,13 +90,13 @@ bool check_difference(const struct attn_problem *p, const struct attn_tensors *a
     return false;
 }
 
-size_t check_differing(const struct attn_problem *p, const struct attn_tensors *a,
-                       const struct attn_tensors *b, size_t *rows, size_t most)
+size_t kept_differing(const struct attn_problem *p, const struct attn_tensors *a,
+                      const struct attn_tensors *b, size_t *rows, size_t most)
 {
     size_t count = 0;
-    struct check_difference d;
+    struct kept_difference d;
     for (size_t row = 0; count < most && row < tensors_rows(p, a); row++)
-        if (check_difference(p, a, b, tensors_place(p, a, row), &d))
+        if (kept_difference(p, a, b, tensors_place(p, a, row), &d))
             rows[count++] = row;
     return count;
 }

@@ -23,40 +23,40 @@ static void range_of(const struct single *seen, size_t d, double *lo, double *hi
     }
 }
 
-static bool in_hull(struct trial *trial, const struct check_row *bounds, struct tensors_place at,
-                    const void *context)
+static bool in_hull(struct trial *trial, const struct reference_row *bounds,
+                    struct tensors_place at, const void *context)
 {
     (void)context;
     const struct attn_problem *p = &trial->problem;
     const struct row_view view = row_view_of(p, &trial->set.tensors, at);
     struct single seen;
-    bool right = single_open(&seen, p) || check_give_up(trial, "no memory for a row");
+    bool right = single_open(&seen, p) || failure_give_up(trial, "no memory for a row");
     const bool any = right && single_gather(&seen, &view);
     for (size_t d = 0; right && any && d < p->v_dim; d++) {
         const double o = tensors_get(&trial->set.tensors.o, at.b, at.h, at.row, d);
         double lo, hi;
         range_of(&seen, d, &lo, &hi);
         right = (o >= lo - bounds->reference.bound[d] && o <= hi + bounds->reference.bound[d]) ||
-                check_fail(trial,
-                           "row (b %zu, h %zu, i %zu) element %zu is %.9g, but the V that it "
-                           "sees lies in [%.9g, %.9g]",
-                           at.b, at.h, at.i, d, o, lo, hi);
+                failure_found(trial,
+                              "row (b %zu, h %zu, i %zu) element %zu is %.9g, but the V that it "
+                              "sees lies in [%.9g, %.9g]",
+                              at.b, at.h, at.i, d, o, lo, hi);
     }
     single_close(&seen);
     return right;
 }
 
-bool check_hull(struct checker *checker, const struct attn_problem *small)
+bool merge_hull(struct checker *checker, const struct attn_problem *small)
 {
     struct trial trial;
     bool unsupported;
     struct attn_problem problem = *small;
     problem.outputs |= ATTN_OUTPUT_O;
-    if (!check_open_normal(&trial, checker, "within the range of v", &problem, 3, 11, 2,
-                           &unsupported))
+    if (!properties_open_normal(&trial, checker, "within the range of v", &problem, 3, 11, 2,
+                                &unsupported))
         return unsupported;
-    const bool right = check_trial_run(&trial) && check_look_at_rows(&trial, 1, 3, in_hull, NULL);
-    check_trial_close(&trial);
+    const bool right = trial_run(&trial) && properties_look(&trial, 1, 3, in_hull, NULL);
+    trial_close(&trial);
     return right;
 }
 
@@ -69,8 +69,8 @@ enum { WHOLE, FIRST, SECOND, PARTS };
  * w2 e (and a term of second order), hence O by w1 w2 e |O1 - O2|.  In long double: w2 = 1 - w1 is small
  * where one part has most of the weight, and the bound of a kernel in double has no room for its rounding.
  */
-static bool is_merged(struct trial *trials, const struct check_row *bounds, struct tensors_place at,
-                      const void *context)
+static bool is_merged(struct trial *trials, const struct reference_row *bounds,
+                      struct tensors_place at, const void *context)
 {
     (void)context;
     double o[PARTS], lse[PARTS];
@@ -88,11 +88,12 @@ static bool is_merged(struct trial *trials, const struct check_row *bounds, stru
             bounds[WHOLE].reference.bound[d] + w1 * bounds[FIRST].reference.bound[d] +
             w2 * bounds[SECOND].reference.bound[d] + w1 * w2 * e * fabs(o[FIRST] - o[SECOND]);
         if (!(fabsl(merged - o[WHOLE]) <= allowed))
-            return check_fail(&trials[WHOLE],
-                              "row (b %zu, h %zu, i %zu) element %zu is %.9g, merged from keys [0, "
-                              "%zu) and the others %.9g, bound %.3g",
-                              at.b, at.h, at.i, d, o[WHOLE], trials[FIRST].problem.kv_len,
-                              (double)merged, (double)allowed);
+            return failure_found(
+                &trials[WHOLE],
+                "row (b %zu, h %zu, i %zu) element %zu is %.9g, merged from keys [0, "
+                "%zu) and the others %.9g, bound %.3g",
+                at.b, at.h, at.i, d, o[WHOLE], trials[FIRST].problem.kv_len, (double)merged,
+                (double)allowed);
     }
     return true;
 }
@@ -126,10 +127,10 @@ static void fill_part(const struct trial *whole, struct trial *part, size_t firs
 {
     const struct attn_problem *p = &part->problem;
     const struct attn_tensors *from = &whole->set.tensors, *to = &part->set.tensors;
-    check_copy_rows(&to->q, &from->q, p->batch, p->q_heads, p->q_len, p->qk_dim);
+    invariant_copy_rows(&to->q, &from->q, p->batch, p->q_heads, p->q_len, p->qk_dim);
     cut_lengths(whole, part, first);
     for (struct kv_place at = {0}; kv_reaches(p, to, &at); at.j++)
-        check_copy_key(whole, (struct kv_place){at.b, at.g, first + at.j}, part, at);
+        properties_copy_key(whole, (struct kv_place){at.b, at.g, first + at.j}, part, at);
     if (p->mask & ATTN_MASK_BOOL)
         copy_columns(&from->mask, &to->mask, part->set.shape.mask, first);
     if (p->mask & ATTN_MASK_BIAS)
@@ -144,13 +145,13 @@ static void fill_part(const struct trial *whole, struct trial *part, size_t firs
  * its own. */
 static void let_split(struct attn_problem *p)
 {
-    check_unplaced(p);
+    properties_unplace(p);
     p->options &= ~(unsigned)ATTN_OPTION_PACKED;
     if (p->options & ATTN_OPTION_PAGED)
         p->options &= ~(unsigned)ATTN_OPTION_RAGGED;
 }
 
-bool check_split(struct checker *checker, const struct attn_problem *small)
+bool merge_split(struct checker *checker, const struct attn_problem *small)
 {
     struct trial trials[PARTS];
     bool unsupported = false, right = true;
@@ -164,15 +165,15 @@ bool check_split(struct checker *checker, const struct attn_problem *small)
     size_t opened = 0;
     for (; right && opened < PARTS; opened += right) {
         problem.kv_len = keys[opened];
-        right = check_open_normal(&trials[opened], checker, "split and merged", &problem, 3, 11, 0,
-                                  &unsupported);
+        right = properties_open_normal(&trials[opened], checker, "split and merged", &problem, 3,
+                                       11, 0, &unsupported);
         if (right && opened)
             fill_part(&trials[WHOLE], &trials[opened], first[opened]);
     }
     for (size_t k = 0; right && k < PARTS; k++)
-        right = check_trial_run(&trials[k]);
-    right = right && check_look_at_rows(trials, PARTS, 3, is_merged, NULL);
+        right = trial_run(&trials[k]);
+    right = right && properties_look(trials, PARTS, 3, is_merged, NULL);
     while (opened)
-        check_trial_close(&trials[--opened]);
+        trial_close(&trials[--opened]);
     return right || unsupported;
 }

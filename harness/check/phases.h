@@ -16,86 +16,86 @@ enum adversary_turn { ADVERSARY_OWN, ADVERSARY_FOREIGN, ADVERSARY_FINE };
 
 /* Runs all inputs of a phase on a problem small enough to be judged in full.  False at the first
  * failure. */
-bool check_adversaries(struct checker *checker, const struct attn_problem *small,
-                       enum adversary_turn turn);
+bool adversary_run(struct checker *checker, const struct attn_problem *small,
+                   enum adversary_turn turn);
 
 /* Judges the kernel on variations of the problem: scales, masks, options, outputs, lengths and layouts
  * that it does not use (variation.c). */
-bool check_variations(struct checker *checker, const struct attn_problem *small);
+bool variation_run(struct checker *checker, const struct attn_problem *small);
 
 /* Runs the inputs needle and negative at the case's own lengths; sampled rows are judged. */
-bool check_full_length(struct checker *checker);
+bool adversary_full_length(struct checker *checker);
 
 /* The problem, or a smaller one with the same ratio of heads (at most two KV heads), dimensions, types and
  * mask, whose lengths leave the same remainders: they, and their difference, are the same modulo every
  * tile size up to the largest power of two for which the multiply-adds stay below `limit`. */
-struct attn_problem check_shrink(const struct attn_problem *problem, double limit);
+struct attn_problem shrink_problem(const struct attn_problem *problem, double limit);
 
 /* Rows compared at depth CHECK_INVARIANT, and on made-up inputs at full length. */
 #define CHECK_SAMPLED_ROWS 64
 
 /* The problem; if it has more multiply-adds than `limit`, one with fewer heads and sequences, but enough
  * for `rows` rows, and at least two KV heads and two sequences where it has them. */
-struct attn_problem check_narrow(const struct attn_problem *problem, double limit, size_t rows);
+struct attn_problem shrink_heads(const struct attn_problem *problem, double limit, size_t rows);
 
 /* The problem on which made-up inputs run at the case's own lengths: the case's at depth CHECK_THOROUGH,
- * otherwise one of check_narrow() with CHECK_SAMPLED_ROWS rows. */
-struct attn_problem check_unshortened(const struct checker *checker);
+ * otherwise one of shrink_heads() with CHECK_SAMPLED_ROWS rows. */
+struct attn_problem shrink_full_length(const struct checker *checker);
 
 /* ---- identities that hold between results, repeats, invariance ---------------------------------- */
 
 /* Calls `look` for sampled rows of some trials of one shape, with the reference and bounds of each trial,
- * until it returns false; `stream` selects the sample.  At most CHECK_LOOK_TRIALS trials. */
-#define CHECK_LOOK_TRIALS 3
-typedef bool check_look(struct trial *trials, const struct check_row *bounds,
-                        struct tensors_place at, const void *context);
-bool check_look_at_rows(struct trial *trials, size_t count, uint64_t stream, check_look *look,
-                        const void *context);
+ * until it returns false; `stream` selects the sample.  At most PROPERTIES_TRIALS trials. */
+#define PROPERTIES_TRIALS 3
+typedef bool properties_look_at(struct trial *trials, const struct reference_row *bounds,
+                                struct tensors_place at, const void *context);
+bool properties_look(struct trial *trials, size_t count, uint64_t stream, properties_look_at *look,
+                     const void *context);
 
 /* Opens a trial of N(0, 1), V with this mean, without a shared prefix: its pages would tie keys of other
  * sequences to a key that moves, and a part may begin inside of one. */
-bool check_open_normal(struct trial *trial, struct checker *checker, const char *phase,
-                       const struct attn_problem *problem, unsigned layout, uint64_t key,
-                       double mean, bool *unsupported);
+bool properties_open_normal(struct trial *trial, struct checker *checker, const char *phase,
+                            const struct attn_problem *problem, unsigned layout, uint64_t key,
+                            double mean, bool *unsupported);
 
 /* Checks that repeats and other thread counts give bitwise the same results (unless caps say otherwise),
  * and that a plan which is used again with other inputs gives theirs. */
-bool check_repeats(struct checker *checker, const struct attn_problem *small);
+bool repeats_run(struct checker *checker, const struct attn_problem *small);
 
 /* Negates sequence b's queries from number i on, and its keys and values from j on, except keys that other
  * sequences share.  An int8 x becomes -1 - x.  A second call restores them. */
-void check_negate(const struct attn_problem *problem, const struct attn_tensors *tensors, size_t b,
-                  size_t i, size_t j);
+void repeats_negate(const struct attn_problem *problem, const struct attn_tensors *tensors,
+                    size_t b, size_t i, size_t j);
 
 /* Checks that permuted keys and shifted scores leave the results as they are, and that O is linear in V. */
-bool check_identities(struct checker *checker, const struct attn_problem *small);
+bool properties_run(struct checker *checker, const struct attn_problem *small);
 
 /* Checks that keys split between two calls, merged by LSE, give the same O; and that O lies within [min V,
  * max V]. */
-bool check_split(struct checker *checker, const struct attn_problem *small);
-bool check_hull(struct checker *checker, const struct attn_problem *small);
+bool merge_split(struct checker *checker, const struct attn_problem *small);
+bool merge_hull(struct checker *checker, const struct attn_problem *small);
 
 /* Checks that a sequence's results are bitwise the same in every call, on every thread count, alone and in
  * a batch, and whatever its neighbours hold (invariant.c). */
-bool check_invariant(struct checker *checker, const struct attn_problem *problem);
+bool invariant_run(struct checker *checker, const struct attn_problem *problem);
 
 /* The operands and results from sequence b and query i on; not for packed or paged ones. */
-struct attn_tensors check_part(const struct attn_tensors *whole, size_t b, size_t i);
+struct attn_tensors invariant_part(const struct attn_tensors *whole, size_t b, size_t i);
 
 /* Copies rows of `dims` elements between tensors of one type. */
-void check_copy_rows(const struct attn_tensor *to, const struct attn_tensor *from, size_t batch,
-                     size_t heads, size_t length, size_t dims);
+void invariant_copy_rows(const struct attn_tensor *to, const struct attn_tensor *from, size_t batch,
+                         size_t heads, size_t length, size_t dims);
 
 /* Copies Q, K and V to the operands of `problem`, which may be a part of the problem that they come from. */
-void check_part_copy(const struct attn_problem *problem, const struct attn_tensors *to,
-                     const struct attn_tensors *from);
+void invariant_part_copy(const struct attn_problem *problem, const struct attn_tensors *to,
+                         const struct attn_tensors *from);
 
 /* Removes masks and options that depend on positions (causal, window, ALiBi): some identities hold only
  * without. */
-void check_unplaced(struct attn_problem *problem);
+void properties_unplace(struct attn_problem *problem);
 
 /* Copies K and V of a key, with their scales, to a key of another trial's. */
-void check_copy_key(const struct trial *from, struct kv_place at, struct trial *to,
-                    struct kv_place key);
+void properties_copy_key(const struct trial *from, struct kv_place at, struct trial *to,
+                         struct kv_place key);
 
 #endif

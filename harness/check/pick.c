@@ -1,5 +1,5 @@
 /*
- * pick: selects the rows and keys that are checked, and makes room for what the reference says of a row.
+ * pick: selects the rows and keys that are checked.
  */
 #include <stdlib.h>
 
@@ -20,7 +20,7 @@ static size_t add(size_t at, size_t n, size_t *edges, size_t count, size_t most)
     return count + 1;
 }
 
-size_t check_edges(size_t n, int threads, size_t *edges, size_t most)
+size_t pick_edges(size_t n, int threads, size_t *edges, size_t most)
 {
     size_t count = add(n - 1, n, edges, 0, most);
     count = add(0, n, edges, count, most);
@@ -69,7 +69,7 @@ static size_t pick(const struct attn_problem *p, const struct attn_tensors *t, i
         return cut && number >> 63 ? cut - 1 : cut;
     }
     if (edges->n != s.q_len)
-        edges->count = check_edges(s.q_len, threads, edges->at, 128);
+        edges->count = pick_edges(s.q_len, threads, edges->at, 128);
     edges->n = s.q_len;
     return first + edges->at[k / 2 % edges->count];
 }
@@ -85,8 +85,8 @@ static size_t sort_rows(size_t *rows, size_t count)
     return kept;
 }
 
-size_t check_pick_rows(const struct attn_problem *p, const struct attn_tensors *t, int threads,
-                       size_t most, uint64_t seed, size_t **rows)
+size_t pick_rows(const struct attn_problem *p, const struct attn_tensors *t, int threads,
+                 size_t most, uint64_t seed, size_t **rows)
 {
     const size_t all = tensors_rows(p, t), wanted = all < most ? all : most;
     struct edges edges = {0};
@@ -109,7 +109,7 @@ size_t check_pick_rows(const struct attn_problem *p, const struct attn_tensors *
 #define LIMIT 1e11
 #define SAMPLE 4e9
 
-size_t check_affordable_rows(const struct attn_problem *p)
+size_t pick_affordable(const struct attn_problem *p)
 {
     const double rows = (double)p->batch * (double)p->q_heads * (double)p->q_len;
     const double flops = 3 * attn_useful_flops(p);
@@ -119,48 +119,7 @@ size_t check_affordable_rows(const struct attn_problem *p)
     return sampled < 64 ? 64 : (size_t)sampled;
 }
 
-size_t check_pick_own(const struct problem_case *c, const struct attn_tensors *tensors,
-                      size_t **rows)
+size_t pick_own(const struct problem_case *c, const struct attn_tensors *tensors, size_t **rows)
 {
-    return check_pick_rows(&c->problem, tensors, 1, check_affordable_rows(&c->problem),
-                           c->input.seed, rows);
-}
-
-/* ---- a row of the reference ------------------------------------------------------------------ */
-
-bool check_row_open(struct check_row *row, const struct attn_problem *p, unsigned parts)
-{
-    struct attn_reference_row *r = &row->reference;
-    const struct {
-        unsigned parts;
-        double **at;
-        size_t count;
-    } rooms[] = {
-        {0, &r->o, p->v_dim},
-        {CHECK_BOUND, &r->bound, p->v_dim},
-        {CHECK_MAGNITUDE, &r->magnitude, p->v_dim},
-        {CHECK_WEIGHTS, &r->weights, p->kv_len},
-        {CHECK_WEIGHTS | CHECK_BOUND, &r->weights_bound, p->kv_len},
-        {CHECK_SCORES, &r->scores, p->kv_len},
-        {CHECK_SCORES | CHECK_BOUND, &r->scores_bound, p->kv_len},
-    };
-    size_t all = 0;
-    for (size_t n = 0; n < sizeof rooms / sizeof *rooms; n++)
-        all += (parts & rooms[n].parts) == rooms[n].parts ? rooms[n].count : 0;
-    *row = (struct check_row){.reference.size = sizeof row->reference,
-                              .block = malloc(all * sizeof(double) + attn_reference_workspace(p))};
-    double *next = row->block;
-    for (size_t n = 0; next && n < sizeof rooms / sizeof *rooms; n++)
-        if ((parts & rooms[n].parts) == rooms[n].parts) {
-            *rooms[n].at = next;
-            next += rooms[n].count;
-        }
-    row->workspace = next;
-    return row->block;
-}
-
-void check_row_close(struct check_row *row)
-{
-    free(row->block);
-    row->block = NULL;
+    return pick_rows(&c->problem, tensors, 1, pick_affordable(&c->problem), c->input.seed, rows);
 }

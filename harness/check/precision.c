@@ -250,7 +250,7 @@ static bool square_rows(const struct trial *trial, const size_t *rows, size_t co
 {
     bool memory = true;
     const double work = (double)count * (double)trial->problem.kv_len;
-#pragma omp parallel num_threads(trial->checker->threads) if (work > CHECK_PARALLEL)
+#pragma omp parallel num_threads(trial->checker->threads) if (work > COMPARE_PARALLEL)
     {
         struct yardstick y = {.few = count < FEW};
         struct squares mine[SQUARES] = {{0}};
@@ -282,7 +282,7 @@ static double ratio_of(const struct squares *s)
     return s->kernel == 0 ? 0 : LIMIT * sqrt(s->kernel / allowed);
 }
 
-bool check_precision(struct trial *trial, double *ratio)
+bool precision_judge(struct trial *trial, double *ratio)
 {
     const struct attn_problem *p = &trial->problem;
     const struct attn_caps *caps = &trial->checker->kernel->caps;
@@ -290,20 +290,20 @@ bool check_precision(struct trial *trial, double *ratio)
     const double row_flops = attn_useful_flops(p) / (double)(p->batch * p->q_heads * p->q_len);
     struct squares sums[SQUARES] = {{0}};
     size_t *rows;
-    const size_t count = check_pick_rows(p, &trial->set.tensors, trial->checker->threads,
-                                         row_flops * ROWS > 1e9 ? 64 : ROWS, 1, &rows);
+    const size_t count = pick_rows(p, &trial->set.tensors, trial->checker->threads,
+                                   row_flops * ROWS > 1e9 ? 64 : ROWS, 1, &rows);
     const bool memory = rows && square_rows(trial, rows, count, sums);
     free(rows);
     if (!memory)
-        return check_give_up(trial, "no memory for the yardstick");
+        return failure_give_up(trial, "no memory for the yardstick");
     *ratio = ratio_of(&sums[SQUARES_O]);
     for (int n = 0; n < SQUARES; n++)
         if (!(ratio_of(&sums[n]) <= limit))
-            return check_fail(trial,
-                              "RMS error of %s over %zu rows is %.3g, %.3g times that of the plain "
-                              "naive kernel (at most %g): less precision than claimed",
-                              n == SQUARES_O ? "o" : "lse", count,
-                              sqrt(sums[n].kernel / (double)sums[n].count), ratio_of(&sums[n]),
-                              limit);
+            return failure_found(
+                trial,
+                "RMS error of %s over %zu rows is %.3g, %.3g times that of the plain "
+                "naive kernel (at most %g): less precision than claimed",
+                n == SQUARES_O ? "o" : "lse", count, sqrt(sums[n].kernel / (double)sums[n].count),
+                ratio_of(&sums[n]), limit);
     return true;
 }

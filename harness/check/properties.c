@@ -17,28 +17,26 @@
 #define LARGEST_SHIFT 32768.0 /* of a key's element, so that f16 holds it */
 
 /* Computes reference and bounds of a row; false where a caveat of the kernel allows any result. */
-static bool bounds_of(struct check_row *row, const struct trial *t, struct tensors_place at)
+static bool bounds_of(struct reference_row *row, const struct trial *t, struct tensors_place at)
 {
-    const struct attn_caps *caps = &t->checker->kernel->caps;
-    attn_reference(&t->problem, &t->set.tensors, at.b, at.h, at.i,
-                   attn_compute(t->checker->kernel, &t->problem), caps->bound_factor,
-                   row->workspace, &row->reference);
-    return !(caps->caveats & ATTN_CAVEAT_EMPTY_ROWS && row->reference.lse == -INFINITY);
+    const struct attn_kernel *kernel = t->checker->kernel;
+    reference_row_compute(row, kernel, &t->problem, &t->set.tensors, at);
+    return !(kernel->caps.caveats & ATTN_CAVEAT_EMPTY_ROWS && row->reference.lse == -INFINITY);
 }
 
-bool check_look_at_rows(struct trial *trials, size_t count, uint64_t stream, check_look *look,
-                        const void *context)
+bool properties_look(struct trial *trials, size_t count, uint64_t stream, properties_look_at *look,
+                     const void *context)
 {
-    struct check_row bounds[CHECK_LOOK_TRIALS] = {{.block = NULL}};
+    struct reference_row bounds[PROPERTIES_TRIALS] = {{.block = NULL}};
     size_t *rows = NULL;
     const size_t row_count =
-        check_pick_rows(&trials[0].problem, &trials[0].set.tensors, 1, ROWS, stream, &rows);
+        pick_rows(&trials[0].problem, &trials[0].set.tensors, 1, ROWS, stream, &rows);
     bool right = true, memory = rows;
     assert(count);
     for (size_t k = 0; k < count; k++)
-        memory = check_row_open(&bounds[k], &trials[k].problem, CHECK_BOUND) && memory;
+        memory = reference_row_open(&bounds[k], &trials[k].problem, REFERENCE_BOUND) && memory;
     if (!memory)
-        right = check_give_up(&trials[0], "no memory for bounds");
+        right = failure_give_up(&trials[0], "no memory for bounds");
     for (size_t n = 0; right && memory && n < row_count; n++) {
         const struct tensors_place at =
             tensors_place(&trials[0].problem, &trials[0].set.tensors, rows[n]);
@@ -48,19 +46,19 @@ bool check_look_at_rows(struct trial *trials, size_t count, uint64_t stream, che
         right = !judged || look(trials, bounds, at, context);
     }
     for (size_t k = 0; k < count; k++)
-        check_row_close(&bounds[k]);
+        reference_row_close(&bounds[k]);
     free(rows);
     return right;
 }
 
-bool check_open_normal(struct trial *trial, struct checker *checker, const char *phase,
-                       const struct attn_problem *problem, unsigned layout, uint64_t key,
-                       double mean, bool *unsupported)
+bool properties_open_normal(struct trial *trial, struct checker *checker, const char *phase,
+                            const struct attn_problem *problem, unsigned layout, uint64_t key,
+                            double mean, bool *unsupported)
 {
-    struct problem_case c = check_case_of(checker, problem);
+    struct problem_case c = shrink_case(checker, problem);
     c.input.prefix_keys = 0;
-    if (!check_trial_open(trial, checker, phase, &c, check_layout(layout), CHECK_EVERY_COUNT,
-                          unsupported))
+    if (!trial_open(trial, checker, phase, &c, trial_layout(layout), TRIAL_EVERY_COUNT,
+                    unsupported))
         return false;
     for (unsigned n = PATTERNS_Q; n <= PATTERNS_V; n++)
         patterns_normal(&trial->set, problem, n, random_key(key, n), n == PATTERNS_V ? mean : 0, 1);
@@ -86,8 +84,8 @@ static void copy_elements(const struct trial *from, struct kv_place at, struct t
     }
 }
 
-void check_copy_key(const struct trial *from, struct kv_place at, struct trial *to,
-                    struct kv_place key)
+void properties_copy_key(const struct trial *from, struct kv_place at, struct trial *to,
+                         struct kv_place key)
 {
     copy_elements(from, at, to, key, KV_K);
     copy_elements(from, at, to, key, KV_V);
@@ -117,8 +115,8 @@ static void permute(struct trial *trials)
     for (size_t b = 0; b < p->batch; b++)
         for (size_t g = 0; g < p->kv_heads; g++)
             for (size_t j = 0; j < p->kv_len; j++)
-                check_copy_key(s, (struct kv_place){b, g, j}, t,
-                               (struct kv_place){b, g, moved(p, j)});
+                properties_copy_key(s, (struct kv_place){b, g, j}, t,
+                                    (struct kv_place){b, g, moved(p, j)});
     if (p->mask & ATTN_MASK_BOOL)
         permute_columns(p, &s->set.tensors.mask, &t->set.tensors.mask, s->set.shape.mask);
     if (p->mask & ATTN_MASK_BIAS)
@@ -165,7 +163,7 @@ static void add_values(struct trial *trials)
 
 static void unplace(struct attn_problem *p)
 {
-    check_unplaced(p);
+    properties_unplace(p);
     /* A mask that all sequences share can be permuted in one way only. */
     p->options &= ~(unsigned)(ATTN_OPTION_RAGGED | ATTN_OPTION_PACKED);
 }
@@ -188,14 +186,14 @@ static const struct identity {
     size_t trials;
     void (*leave_out)(struct attn_problem *p); /* removes options with which it does not hold */
     void (*arrange)(struct trial *trials);
-    double factors[CHECK_LOOK_TRIALS]; /* the O of the trials times these add up to 0 */
+    double factors[PROPERTIES_TRIALS]; /* the O of the trials times these add up to 0 */
 } identities[] = {
     {"keys permuted", 2, unplace, permute, {1, -1}},
     {"scores shifted", 2, let_shift, shift, {1, -1}},
     {"v linear", 3, part_values, add_values, {1, 1, -1}},
 };
 
-static bool sums_to_zero(struct trial *trials, const struct check_row *bounds,
+static bool sums_to_zero(struct trial *trials, const struct reference_row *bounds,
                          struct tensors_place at, const void *context)
 {
     const struct identity *identity = context;
@@ -207,9 +205,9 @@ static bool sums_to_zero(struct trial *trials, const struct check_row *bounds,
             allowed += fabs(identity->factors[k]) * bounds[k].reference.bound[d];
         }
         if (!(fabs(sum) <= allowed))
-            return check_fail(&trials[0],
-                              "row (b %zu, h %zu, i %zu) element %zu is off by %.3g, bound %.3g",
-                              at.b, at.h, at.i, d, sum, allowed);
+            return failure_found(&trials[0],
+                                 "row (b %zu, h %zu, i %zu) element %zu is off by %.3g, bound %.3g",
+                                 at.b, at.h, at.i, d, sum, allowed);
     }
     return true;
 }
@@ -218,31 +216,31 @@ static bool sums_to_zero(struct trial *trials, const struct check_row *bounds,
 static bool check_identity(struct checker *checker, const struct identity *identity,
                            const struct attn_problem *problem)
 {
-    struct trial trials[CHECK_LOOK_TRIALS];
+    struct trial trials[PROPERTIES_TRIALS];
     size_t opened = 0;
     bool unsupported = false, right = true;
     for (; right && opened < identity->trials; opened += right)
-        right = check_open_normal(&trials[opened], checker, identity->phase, problem, 2, 7, 0,
-                                  &unsupported);
+        right = properties_open_normal(&trials[opened], checker, identity->phase, problem, 2, 7, 0,
+                                       &unsupported);
     if (right)
         identity->arrange(trials);
     for (size_t k = 0; right && k < opened; k++) {
         tensors_seal(&trials[k].set, problem);
-        right = check_trial_run(&trials[k]);
+        right = trial_run(&trials[k]);
     }
-    right = right && check_look_at_rows(trials, identity->trials, 2, sums_to_zero, identity);
+    right = right && properties_look(trials, identity->trials, 2, sums_to_zero, identity);
     while (opened)
-        check_trial_close(&trials[--opened]);
+        trial_close(&trials[--opened]);
     return right || unsupported;
 }
 
-void check_unplaced(struct attn_problem *problem)
+void properties_unplace(struct attn_problem *problem)
 {
     problem->mask &= ~(unsigned)(ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT | ATTN_MASK_TREE);
     parse_change("window=-1,alibi=0,keys=all", problem);
 }
 
-bool check_identities(struct checker *checker, const struct attn_problem *small)
+bool properties_run(struct checker *checker, const struct attn_problem *small)
 {
     for (size_t n = 0; n < sizeof identities / sizeof *identities; n++) {
         struct attn_problem problem = *small;

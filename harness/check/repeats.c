@@ -13,7 +13,7 @@
 static struct problem_case normal(const struct checker *checker, const struct attn_problem *problem,
                                   uint64_t seed)
 {
-    struct problem_case c = check_case_of(checker, problem);
+    struct problem_case c = shrink_case(checker, problem);
     c.input.seed = seed;
     return c;
 }
@@ -25,7 +25,7 @@ static bool first_difference(const struct trial *a, const struct trial *b, unsig
     size_t row;
     struct attn_problem p = a->problem;
     p.outputs &= outputs;
-    const bool differ = check_differing(&p, &a->set.tensors, &b->set.tensors, &row, 1);
+    const bool differ = kept_differing(&p, &a->set.tensors, &b->set.tensors, &row, 1);
     if (differ)
         *at = tensors_place(&p, &a->set.tensors, row);
     return differ;
@@ -38,12 +38,12 @@ static bool open_normal(struct trial *trial, struct checker *checker, const char
     char message[256];
     bool unsupported;
     const struct problem_case c = normal(checker, problem, seed);
-    if (!check_trial_open(trial, checker, phase, &c, check_layout(0), threads, &unsupported))
+    if (!trial_open(trial, checker, phase, &c, trial_layout(0), threads, &unsupported))
         return false;
     if (tensors_fill(&trial->set, &c, 0, message, sizeof message))
         return true;
-    check_give_up(trial, "%s", message);
-    check_trial_close(trial);
+    failure_give_up(trial, "%s", message);
+    trial_close(trial);
     return false;
 }
 
@@ -52,15 +52,15 @@ static bool must_equal(struct trial *trial, const struct trial *first, const cha
     struct tensors_place at;
     if (trial->checker->kernel->caps.varies || !first_difference(first, trial, UINT_MAX, &at))
         return true;
-    return check_fail(trial, "row (b %zu, h %zu, i %zu) differs bitwise %s", at.b, at.h, at.i,
-                      when);
+    return failure_found(trial, "row (b %zu, h %zu, i %zu) differs bitwise %s", at.b, at.h, at.i,
+                         when);
 }
 
 /* Repeats and other thread counts against `first`. */
 static bool check_again(struct checker *checker, const struct trial *first, int threads)
 {
     struct trial trial;
-    const bool same = threads == CHECK_EVERY_COUNT;
+    const bool same = threads == TRIAL_EVERY_COUNT;
     char when[64];
     snprintf(when, sizeof when, same ? "between two calls" : "on %d threads and on %d", threads,
              checker->threads);
@@ -68,8 +68,8 @@ static bool check_again(struct checker *checker, const struct trial *first, int 
         return false;
     bool right = true;
     for (int n = 0; right && n < (same ? REPEATS : 1); n++)
-        right = check_trial_judge(&trial, 64) && must_equal(&trial, first, when);
-    check_trial_close(&trial);
+        right = trial_judge(&trial, 64) && must_equal(&trial, first, when);
+    trial_close(&trial);
     return right;
 }
 
@@ -79,18 +79,18 @@ static bool check_second_input(struct checker *checker, const struct trial *firs
     struct trial trial;
     struct tensors_place at;
     char message[256];
-    if (!open_normal(&trial, checker, "second input", &first->problem, CHECK_EVERY_COUNT, 1))
+    if (!open_normal(&trial, checker, "second input", &first->problem, TRIAL_EVERY_COUNT, 1))
         return false;
-    bool right = check_trial_judge(&trial, 64);
+    bool right = trial_judge(&trial, 64);
     const struct problem_case other = normal(checker, &first->problem, 2);
     if (right && !tensors_fill(&trial.set, &other, 0, message, sizeof message))
-        right = check_give_up(&trial, "%s", message);
-    right = right && check_trial_run(&trial);
+        right = failure_give_up(&trial, "%s", message);
+    right = right && trial_run(&trial);
     const bool looks = attn_work(&first->problem, &first->set.tensors).pairs > 0;
     if (right && looks && !first_difference(first, &trial, ATTN_OUTPUT_O, &at))
-        right = check_fail(&trial, "the plan's second call returned the result of its first");
-    right = right && check_trial_look(&trial, SIZE_MAX);
-    check_trial_close(&trial);
+        right = failure_found(&trial, "the plan's second call returned the result of its first");
+    right = right && trial_look(&trial, SIZE_MAX);
+    trial_close(&trial);
     return right;
 }
 
@@ -131,8 +131,8 @@ static void change_one_key(const struct attn_problem *p, const struct attn_tenso
     }
 }
 
-void check_negate(const struct attn_problem *p, const struct attn_tensors *t, size_t b, size_t i,
-                  size_t j)
+void repeats_negate(const struct attn_problem *p, const struct attn_tensors *t, size_t b, size_t i,
+                    size_t j)
 {
     const struct attn_sequence s = attn_sequence(p, t, b);
     for (size_t h = 0; h < p->q_heads; h++)
@@ -149,7 +149,7 @@ static void change_late_elements(const struct attn_problem *p, const struct attn
 {
     for (size_t b = 0; b < p->batch; b++) {
         const struct attn_sequence s = attn_sequence(p, t, b);
-        check_negate(p, t, b, (s.q_len + 1) / 2, (s.kv_len + 1) / 2);
+        repeats_negate(p, t, b, (s.q_len + 1) / 2, (s.kv_len + 1) / 2);
     }
 }
 
@@ -166,20 +166,20 @@ static bool check_late_elements(struct checker *checker, const struct trial *fir
     const struct attn_problem *problem = &first->problem;
     struct tensors_place at;
     struct trial trial;
-    if (!open_normal(&trial, checker, "late elements", problem, CHECK_EVERY_COUNT, 1))
+    if (!open_normal(&trial, checker, "late elements", problem, TRIAL_EVERY_COUNT, 1))
         return false;
-    bool right = check_trial_judge(&trial, 64);
+    bool right = trial_judge(&trial, 64);
     change_late_elements(problem, &trial.set.tensors);
     tensors_seal(&trial.set, problem);
-    right = right && check_trial_run(&trial);
+    right = right && trial_run(&trial);
     if (right && last_query_sees_all(problem) &&
         !first_difference(first, &trial, ATTN_OUTPUT_O, &at))
-        right = check_fail(&trial, "the result is that of earlier operands which begin alike");
-    right = right && check_trial_look(&trial, SIZE_MAX);
+        right = failure_found(&trial, "the result is that of earlier operands which begin alike");
+    right = right && trial_look(&trial, SIZE_MAX);
     change_one_key(problem, &trial.set.tensors);
     tensors_seal(&trial.set, problem);
-    right = right && check_trial_run(&trial) && check_trial_look(&trial, SIZE_MAX);
-    check_trial_close(&trial);
+    right = right && trial_run(&trial) && trial_look(&trial, SIZE_MAX);
+    trial_close(&trial);
     return right;
 }
 
@@ -197,8 +197,8 @@ static bool check_idle_threads(struct checker *checker, const struct attn_proble
     const int threads = (int)(p.batch * p.q_heads * p.q_len) + IDLE_THREADS;
     if (!open_normal(&trial, checker, "more threads than rows", &p, threads, 1))
         return checker->result->ok;
-    const bool right = check_trial_judge(&trial, SIZE_MAX);
-    check_trial_close(&trial);
+    const bool right = trial_judge(&trial, SIZE_MAX);
+    trial_close(&trial);
     return right;
 }
 
@@ -210,18 +210,18 @@ static bool is_one_of(const struct checker *checker, int threads)
     return one;
 }
 
-bool check_repeats(struct checker *checker, const struct attn_problem *small)
+bool repeats_run(struct checker *checker, const struct attn_problem *small)
 {
     struct trial first;
     struct attn_problem problem = *small;
     problem.outputs |= ATTN_OUTPUT_O | (checker->kernel->caps.outputs & ATTN_OUTPUT_LSE);
-    if (!open_normal(&first, checker, "repeat", &problem, CHECK_EVERY_COUNT, 1))
+    if (!open_normal(&first, checker, "repeat", &problem, TRIAL_EVERY_COUNT, 1))
         return checker->result->ok;
-    bool right = check_trial_judge(&first, SIZE_MAX) && check_second_input(checker, &first) &&
+    bool right = trial_judge(&first, SIZE_MAX) && check_second_input(checker, &first) &&
                  check_late_elements(checker, &first) &&
-                 check_again(checker, &first, CHECK_EVERY_COUNT);
+                 check_again(checker, &first, TRIAL_EVERY_COUNT);
     for (int threads = checker->threads - 1; right && threads >= 1; threads--)
         right = is_one_of(checker, threads) || check_again(checker, &first, threads);
-    check_trial_close(&first);
+    trial_close(&first);
     return right && check_idle_threads(checker, &problem);
 }

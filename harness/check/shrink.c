@@ -31,7 +31,7 @@ static size_t fewer(size_t n, size_t least, size_t needed)
     return n < enough ? n : enough;
 }
 
-struct attn_problem check_narrow(const struct attn_problem *problem, double limit, size_t rows)
+struct attn_problem shrink_heads(const struct attn_problem *problem, double limit, size_t rows)
 {
     struct attn_problem p = *problem;
     if (multiply_adds(&p) <= limit)
@@ -45,16 +45,16 @@ struct attn_problem check_narrow(const struct attn_problem *problem, double limi
     return p;
 }
 
-struct attn_problem check_unshortened(const struct checker *checker)
+struct attn_problem shrink_full_length(const struct checker *checker)
 {
     const struct attn_problem *p = &checker->c->problem;
     return checker->depth == CHECK_THOROUGH ? *p
-                                            : check_narrow(p, checker->limit, CHECK_SAMPLED_ROWS);
+                                            : shrink_heads(p, checker->limit, CHECK_SAMPLED_ROWS);
 }
 
-struct attn_problem check_shrink(const struct attn_problem *problem, double limit)
+struct attn_problem shrink_problem(const struct attn_problem *problem, double limit)
 {
-    struct attn_problem p = check_narrow(problem, limit, 1);
+    struct attn_problem p = shrink_heads(problem, limit, 1);
     for (size_t base = 512; base >= 32 && multiply_adds(&p) > limit; base /= 2) {
         p.page_size = shorten(problem->page_size, base);
         if (problem->kv_len >= problem->q_len) {
@@ -84,7 +84,7 @@ static void shorten_lengths(struct input_lengths *lengths, size_t from, size_t t
     lengths->hi = share(lengths->hi, from, to);
 }
 
-struct problem_case check_case_of(const struct checker *checker, const struct attn_problem *problem)
+struct problem_case shrink_case(const struct checker *checker, const struct attn_problem *problem)
 {
     const struct attn_problem *whole = &checker->c->problem;
     struct problem_case c = {.problem = *problem, .input = checker->c->input};

@@ -23,9 +23,9 @@
 #include "system/memory_file.h"
 
 /* A row in a file; O, bounds and magnitudes follow. */
-struct stored_row {
+struct file_row {
     uint64_t hash;  /* of all that follows it */
-    uint64_t input; /* of check_input() */
+    uint64_t input; /* of stored_input() */
     size_t number, bytes;
     double lse, lse_bound;
 };
@@ -33,16 +33,16 @@ struct stored_row {
 static struct {
     void *mapping[2]; /* for reading: of rows of earlier checks, and of new ones */
     size_t bytes[2], written;
-    struct memory_file file;         /* for new rows */
-    int fd;                          /* of it; -1: new rows are not stored */
-    size_t room;                     /* bytes that new rows may still take */
-    const struct stored_row **table; /* a row is at the place of its hash or the next free one */
+    struct memory_file file;       /* for new rows */
+    int fd;                        /* of it; -1: new rows are not stored */
+    size_t room;                   /* bytes that new rows may still take */
+    const struct file_row **table; /* a row is at the place of its hash or the next free one */
     size_t places, count;
 } store = {.fd = -1};
 
 /* ---- looking up ------------------------------------------------------------------------------ */
 
-uint64_t check_input(const struct attn_problem *problem, const struct tensor_set *set)
+uint64_t stored_input(const struct attn_problem *problem, const struct tensor_set *set)
 {
     const struct tensors_shape *shape = &set->shape; /* padding follows its last member */
     char text[PARSE_TEXT];
@@ -68,9 +68,9 @@ static size_t place_of(uint64_t input, size_t number)
 /* Doubles the table; false without memory. */
 static bool grow(void)
 {
-    const struct stored_row **old = store.table;
+    const struct file_row **old = store.table;
     const size_t places = store.places;
-    const struct stored_row **table = calloc(places ? 2 * places : 1024, sizeof(*table));
+    const struct file_row **table = calloc(places ? 2 * places : 1024, sizeof(*table));
     if (!table)
         return false;
     store.table = table;
@@ -82,21 +82,21 @@ static bool grow(void)
     return true;
 }
 
-static uint64_t hash_of(const struct stored_row *row)
+static uint64_t hash_of(const struct file_row *row)
 {
-    return XXH3_64bits(&row->input, row->bytes - offsetof(struct stored_row, input));
+    return XXH3_64bits(&row->input, row->bytes - offsetof(struct file_row, input));
 }
 
 /* Puts the rows between two places of a file into the table, as long as they are whole and there is memory.
  * Returns where it stopped. */
 static const char *add_rows(const char *at, const char *end)
 {
-    while ((size_t)(end - at) >= sizeof(struct stored_row)) {
-        const struct stored_row *row = (const struct stored_row *)at;
+    while ((size_t)(end - at) >= sizeof(struct file_row)) {
+        const struct file_row *row = (const struct file_row *)at;
         if (row->bytes < sizeof *row || row->bytes > (size_t)(end - at) || row->bytes % 8 ||
             row->hash != hash_of(row) || (2 * store.count >= store.places && !grow()))
             break;
-        const struct stored_row **place = &store.table[place_of(row->input, row->number)];
+        const struct file_row **place = &store.table[place_of(row->input, row->number)];
         store.count += !*place;
         *place = row;
         at += row->bytes;
@@ -126,7 +126,7 @@ static void begin(int fd, size_t room)
     store.room = room;
 }
 
-void check_reference_use(int known, int fresh)
+void stored_reference_use(int known, int fresh)
 {
     struct memory_file file;
     begin(fresh, 0);
@@ -148,19 +148,19 @@ static bool has_magnitudes(const struct attn_problem *p)
 
 static size_t row_bytes(const struct attn_problem *p)
 {
-    return sizeof(struct stored_row) + p->v_dim * (has_magnitudes(p) ? 3 : 2) * sizeof(double);
+    return sizeof(struct file_row) + p->v_dim * (has_magnitudes(p) ? 3 : 2) * sizeof(double);
 }
 
-static const struct stored_row *find(uint64_t input, size_t number)
+static const struct file_row *find(uint64_t input, size_t number)
 {
     return input && store.count ? store.table[place_of(input, number)] : NULL;
 }
 
-void check_stored_open(struct check_stored *s, const struct attn_problem *p, uint64_t input,
-                       const size_t *rows, size_t count)
+void stored_open(struct stored *s, const struct attn_problem *p, uint64_t input, const size_t *rows,
+                 size_t count)
 {
     const bool other = p->outputs & (ATTN_OUTPUT_WEIGHTS | ATTN_OUTPUT_SCORES);
-    *s = (struct check_stored){.input = other ? 0 : input};
+    *s = (struct stored){.input = other ? 0 : input};
     size_t missing = 0;
     for (size_t k = 0; store.fd >= 0 && k < count; k++)
         missing += !find(s->input, rows[k]);
@@ -168,16 +168,16 @@ void check_stored_open(struct check_stored *s, const struct attn_problem *p, uin
         s->fresh = malloc(missing * row_bytes(p));
 }
 
-static void keep(struct check_stored *s, const struct attn_problem *p, size_t number,
+static void keep(struct stored *s, const struct attn_problem *p, size_t number,
                  const struct attn_reference_row *row)
 {
     const size_t n = p->v_dim, bytes = row_bytes(p);
     size_t at;
 #pragma omp atomic capture
     at = s->count++;
-    struct stored_row *stored = (struct stored_row *)(s->fresh + at * bytes);
+    struct file_row *stored = (struct file_row *)(s->fresh + at * bytes);
     double *o = (double *)(stored + 1);
-    *stored = (struct stored_row){0, s->input, number, bytes, row->lse, row->lse_bound};
+    *stored = (struct file_row){0, s->input, number, bytes, row->lse, row->lse_bound};
     memcpy(o, row->o, n * sizeof *o);
     memcpy(o + n, row->bound, n * sizeof *o);
     if (has_magnitudes(p))
@@ -185,7 +185,7 @@ static void keep(struct check_stored *s, const struct attn_problem *p, size_t nu
     stored->hash = hash_of(stored);
 }
 
-static void copy(const struct stored_row *stored, const struct attn_problem *p,
+static void copy(const struct file_row *stored, const struct attn_problem *p,
                  struct attn_reference_row *row)
 {
     const size_t n = p->v_dim;
@@ -199,41 +199,22 @@ static void copy(const struct stored_row *stored, const struct attn_problem *p,
         memcpy(row->magnitude, o + 2 * n, n * sizeof *o);
 }
 
-/* Turns the bounds of an f32 kernel into those that the kernel's caps allow.  A row that sees no key has bounds
- * of 0, and keeps them. */
-static void widen(const struct attn_kernel *kernel, const struct attn_problem *p,
-                  struct attn_reference_row *row)
-{
-    const double factor = kernel->caps.bound_factor > 0 ? kernel->caps.bound_factor : 1;
-    const bool bf16 = attn_compute(kernel, p) == ATTN_BF16;
-    for (size_t d = 0; d < p->v_dim; d++) {
-        if (bf16 && row->bound[d] > 0)
-            row->bound[d] += attn_reference_bf16_extra(p, row->magnitude[d]);
-        row->bound[d] *= factor;
-    }
-    if (bf16 && row->lse != -INFINITY)
-        row->lse_bound += attn_reference_bf16_extra_lse();
-    row->lse_bound *= factor;
-}
-
-void check_stored_row(struct check_stored *s, const struct attn_kernel *kernel,
-                      const struct attn_problem *p, const struct attn_tensors *tensors,
-                      size_t number, struct check_row *row)
+void stored_row(struct stored *s, const struct attn_kernel *kernel, const struct attn_problem *p,
+                const struct attn_tensors *tensors, size_t number, struct reference_row *row)
 {
     const struct tensors_place at = tensors_place(p, tensors, number);
-    struct attn_reference_row *reference = &row->reference;
-    const struct stored_row *stored = find(s->input, number);
-    if (stored) {
-        copy(stored, p, reference);
-    } else if (s->fresh) {
-        attn_reference(p, tensors, at.b, at.h, at.i, ATTN_F32, 0, row->workspace, reference);
-        keep(s, p, number, reference);
-    } else {
-        attn_reference(p, tensors, at.b, at.h, at.i, attn_compute(kernel, p),
-                       kernel->caps.bound_factor, row->workspace, reference);
+    const struct file_row *stored = find(s->input, number);
+    if (!stored && !s->fresh) {
+        reference_row_compute(row, kernel, p, tensors, at);
         return;
     }
-    widen(kernel, p, reference);
+    if (stored) {
+        copy(stored, p, &row->reference);
+    } else {
+        attn_reference(p, tensors, at.b, at.h, at.i, ATTN_F32, 0, row->workspace, &row->reference);
+        keep(s, p, number, &row->reference);
+    }
+    reference_row_widen(row, kernel, p);
 }
 
 /* Appends bytes to the file of new rows; false if the kernel has closed it or not all could be written. */
@@ -255,7 +236,7 @@ static bool append(const char *data, size_t bytes)
     return true;
 }
 
-void check_stored_close(struct check_stored *s, const struct attn_problem *p)
+void stored_close(struct stored *s, const struct attn_problem *p)
 {
     const size_t bytes = s->count * row_bytes(p);
     if (bytes && !append(s->fresh, bytes)) {
@@ -280,29 +261,29 @@ static bool compute_rows(const struct attn_problem *p, const struct tensor_set *
                          const size_t *rows, size_t count)
 {
     static const struct attn_kernel plain; /* with the bounds of the reference itself */
-    struct check_stored stored;
+    struct stored stored;
     bool memory = true;
-    check_stored_open(&stored, p, check_input(p, set), rows, count);
+    stored_open(&stored, p, stored_input(p, set), rows, count);
 #pragma omp parallel
     {
-        struct check_row row;
-        const bool ready = check_row_open(&row, p, CHECK_BOUND | CHECK_MAGNITUDE);
+        struct reference_row row;
+        const bool ready = reference_row_open(&row, p, REFERENCE_BOUND | REFERENCE_MAGNITUDE);
 #pragma omp for schedule(dynamic, 4)
         for (size_t k = 0; k < count; k++)
             if (ready && stored.fresh)
-                check_stored_row(&stored, &plain, p, &set->tensors, rows[k], &row);
+                stored_row(&stored, &plain, p, &set->tensors, rows[k], &row);
         if (!ready) {
 #pragma omp atomic write
             memory = false;
         }
-        check_row_close(&row);
+        reference_row_close(&row);
     }
-    check_stored_close(&stored, p);
+    stored_close(&stored, p);
     return memory && store.fd >= 0;
 }
 
-bool check_reference_create(const struct problem_case *c, int fd, char *message,
-                            size_t message_size)
+bool stored_reference_create(const struct problem_case *c, int fd, char *message,
+                             size_t message_size)
 {
     struct tensor_set set;
     size_t *rows = NULL;
@@ -310,7 +291,7 @@ bool check_reference_create(const struct problem_case *c, int fd, char *message,
     if (!tensors_alloc_case(&set, c, &layout, message, message_size))
         return false;
     const bool filled = tensors_fill(&set, c, 0, message, message_size);
-    const size_t count = filled ? check_pick_own(c, &set.tensors, &rows) : 0;
+    const size_t count = filled ? pick_own(c, &set.tensors, &rows) : 0;
     bool computed = rows;
     begin(fd, SIZE_MAX);
     for (size_t k = 0; computed && k < count; k += BLOCK)

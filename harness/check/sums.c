@@ -96,7 +96,7 @@ bool sums_reason(struct evidence *e, char *text, size_t size)
 #define TELLING_LSE 16
 
 /* LSE in another base, or only a part of it. */
-bool lse_reason(struct evidence *e, char *text, size_t size)
+bool sums_lse_reason(struct evidence *e, char *text, size_t size)
 {
     if (e->wrong.tensor[0] != 'l' || !evidence_right(e, &e->view))
         return false;

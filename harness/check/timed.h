@@ -12,7 +12,7 @@
 
 #include "check.h"
 
-struct check_timed {
+struct timed {
     const struct attn_kernel *kernel;
     const struct attn_problem *problem;
     struct tensor_set *sets; /* the calls rotate through them */
@@ -25,25 +25,31 @@ struct check_timed {
     size_t samples, mismatches;
     size_t turns; /* changes of operands so far */
     struct check_result result;
-    struct check_timed_output *outputs; /* of each set; owned */
+    struct timed_output *outputs; /* of each set; owned */
 };
 
 /* Call before the first sample, with the members up to call_context set; false without memory. */
-bool check_timed_open(struct check_timed *timed);
-void check_timed_close(struct check_timed *timed);
+bool timed_open(struct timed *timed);
+void timed_close(struct timed *timed);
 
-/* Gives each set, if sets are mapped read-only, a private copy of the memory that check_timed_renew()
+/* Gives each set, if sets are mapped read-only, a private copy of the memory that timed_renew()
  * changes. */
-bool check_timed_own(struct check_timed *timed, char *message, size_t message_size);
+bool timed_own(struct timed *timed, char *message, size_t message_size);
 
 /* Changes the operands of `count` sets from number `first` on; call before a sample. */
-void check_timed_renew(struct check_timed *timed, size_t first, size_t count);
+void timed_renew(struct timed *timed, size_t first, size_t count);
 
 /*
  * Judges a sample that has just ended: the outputs of `count` sets from number `first` on, in rotation.
  * False: result.why says "sample 17 of launch 3 differs from its first output at o (b 0, h 1, i 5) element 3:
  * got 0.25, first 0.5".
  */
-bool check_timed_sample(struct check_timed *timed, size_t first, size_t count);
+bool timed_sample(struct timed *timed, size_t first, size_t count);
+
+/* Compares sampled rows of a result that was just computed (a timed call's output) with the
+ * reference; `seed` picks the rows.  Accumulates into result. */
+bool timed_rows(const struct attn_kernel *kernel, const struct attn_problem *problem,
+                const struct attn_tensors *tensors, size_t rows, uint64_t seed,
+                struct check_result *result);
 
 #endif

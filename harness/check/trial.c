@@ -15,7 +15,7 @@
 
 /* ---- memory -------------------------------------------------------------------------------- */
 
-struct tensors_layout check_layout(unsigned turn)
+struct tensors_layout trial_layout(unsigned turn)
 {
     return (struct tensors_layout){
         .guard = turn % 2 ? TENSORS_GUARD_FRONT : TENSORS_GUARD_BACK,
@@ -23,9 +23,9 @@ struct tensors_layout check_layout(unsigned turn)
     };
 }
 
-bool check_trial_open(struct trial *trial, struct checker *checker, const char *phase,
-                      const struct problem_case *c, struct tensors_layout layout, int threads,
-                      bool *unsupported)
+bool trial_open(struct trial *trial, struct checker *checker, const char *phase,
+                const struct problem_case *c, struct tensors_layout layout, int threads,
+                bool *unsupported)
 {
     const char *why;
     char message[256], problem[PARSE_TEXT];
@@ -39,19 +39,19 @@ bool check_trial_open(struct trial *trial, struct checker *checker, const char *
     if (*unsupported)
         return false;
     if (!tensors_alloc_case(&trial->set, c, &layout, message, sizeof message))
-        return check_give_up(trial, "%s", message);
-    const bool one = threads != CHECK_EVERY_COUNT;
+        return failure_give_up(trial, "%s", message);
+    const bool one = threads != TRIAL_EVERY_COUNT;
     bool right = true;
     for (size_t k = 0; right && k < (one ? 1 : checker->count); k++)
-        right = check_trial_add(trial, one ? threads : checker->counts[k]);
-    checker->blamed = one ? check_blame(checker, threads) : UINT_MAX;
+        right = trial_add(trial, one ? threads : checker->counts[k]);
+    checker->blamed = one ? failure_blame(checker, threads) : UINT_MAX;
     *unsupported = trial->refused;
     if (!right)
-        check_trial_close(trial);
+        trial_close(trial);
     return right;
 }
 
-void check_trial_close(struct trial *trial)
+void trial_close(struct trial *trial)
 {
     for (size_t k = 0; k < trial->plan_count; k++) {
         attn_plan_destroy(&trial->plans[k].plan);
@@ -69,69 +69,69 @@ static bool run(struct trial *trial, size_t plan)
 {
     struct tensors_spot spot;
     trial->at = plan;
-    trial->checker->blamed = check_blame(trial->checker, trial->plans[plan].plan.threads);
-    check_trial_stage(trial, trial->plans[plan].plan.threads);
+    trial->checker->blamed = failure_blame(trial->checker, trial->plans[plan].plan.threads);
+    trial_stage(trial, trial->plans[plan].plan.threads);
     tensors_poison(&trial->set, &trial->problem);
-    check_watch_begin(trial, trial->plans[plan].plan.threads);
+    trial_watch_begin(trial, trial->plans[plan].plan.threads);
     attn_execute(&trial->plans[plan].plan, &trial->set.tensors);
-    if (!check_watch_end(trial, trial->plans[plan].plan.threads, "the kernel"))
+    if (!trial_watch_end(trial, trial->plans[plan].plan.threads, "the kernel"))
         return false;
     const char *changed = tensors_changed(&trial->set, &trial->problem);
     if (changed)
-        return check_fail(trial, "the kernel changed its operand %s", changed);
+        return failure_found(trial, "the kernel changed its operand %s", changed);
     if (!tensors_padding_intact(&trial->set, &trial->problem, &spot))
-        return check_fail(trial, "the kernel wrote past the end of %s row (b %zu, h %zu, i %zu)",
-                          spot.tensor, spot.b, spot.h, spot.i);
+        return failure_found(trial, "the kernel wrote past the end of %s row (b %zu, h %zu, i %zu)",
+                             spot.tensor, spot.b, spot.h, spot.i);
     if (!tensors_written(&trial->set, &trial->problem, &spot))
-        return check_fail(trial,
-                          "the kernel left %s row (b %zu, h %zu, i %zu) element %zu unwritten",
-                          spot.tensor, spot.b, spot.h, spot.i, spot.d);
-    check_earlier_note(trial);
+        return failure_found(trial,
+                             "the kernel left %s row (b %zu, h %zu, i %zu) element %zu unwritten",
+                             spot.tensor, spot.b, spot.h, spot.i, spot.d);
+    earlier_note(trial);
     return true;
 }
 
 /* A failure in the results of plan number `at`. */
-static bool fail_plan(struct trial *trial, size_t at, const struct check_comparison *comparison)
+static bool fail_plan(struct trial *trial, size_t at, const struct comparison *comparison)
 {
     trial->at = at;
-    trial->checker->blamed = check_blame(trial->checker, trial->plans[at].plan.threads);
-    return check_fail_mismatch(trial, comparison);
+    trial->checker->blamed = failure_blame(trial->checker, trial->plans[at].plan.threads);
+    return diagnose_mismatch(trial, comparison);
 }
 
 /* Compares the last call with an earlier one on another thread count.  Where they differ, the
  * reference says which is wrong; where it accepts both, both fail because they differ. */
-static bool must_equal(struct trial *trial, const struct check_kept *first, size_t first_at)
+static bool must_equal(struct trial *trial, const struct kept *first, size_t first_at)
 {
     struct checker *checker = trial->checker;
     const struct attn_tensors *const results[] = {&trial->set.tensors, &first->tensors};
-    struct check_comparison of[2];
+    struct comparison of[2];
     size_t rows[DIFFERING];
     const size_t last = trial->at,
-                 count = check_differing(&trial->problem, results[0], results[1], rows, DIFFERING);
+                 count = kept_differing(&trial->problem, results[0], results[1], rows, DIFFERING);
     if (!count)
         return true;
     for (int n = 0; n < 2; n++)
-        if (!check_compare(checker->kernel, &trial->problem, results[n], rows, count,
-                           checker->threads, CHECK_NOT_STORED, &of[n]))
-            return check_give_up(trial, "no memory to compare rows");
+        if (!compare_rows(checker->kernel, &trial->problem, results[n], rows, count,
+                          checker->threads, STORED_NEVER, &of[n]))
+            return failure_give_up(trial, "no memory to compare rows");
     if (of[0].wrong_rows)
         fail_plan(trial, last, &of[0]);
     else
-        check_put_back(first, trial);
+        kept_put_back(first, trial);
     if (of[1].wrong_rows)
         fail_plan(trial, first_at, &of[1]);
     const int a = trial->plans[first_at].plan.threads, b = trial->plans[last].plan.threads;
     const struct tensors_place at = tensors_place(&trial->problem, &trial->set.tensors, rows[0]);
     if (of[0].wrong_rows || of[1].wrong_rows)
         return false;
-    checker->blamed = check_blame(checker, a) | check_blame(checker, b);
-    return check_fail(trial, "row (b %zu, h %zu, i %zu) differs bitwise on %d threads and on %d",
-                      at.b, at.h, at.i, a < b ? a : b, a < b ? b : a);
+    checker->blamed = failure_blame(checker, a) | failure_blame(checker, b);
+    return failure_found(trial, "row (b %zu, h %zu, i %zu) differs bitwise on %d threads and on %d",
+                         at.b, at.h, at.i, a < b ? a : b, a < b ? b : a);
 }
 
-bool check_trial_run(struct trial *trial)
+bool trial_run(struct trial *trial)
 {
-    struct check_kept first = {.block = NULL};
+    struct kept first = {.block = NULL};
     const size_t n = trial->plan_count, begin = trial->checker->trials + trial->runs++;
     size_t first_at = 0;
     bool right = true;
@@ -145,48 +145,47 @@ bool check_trial_run(struct trial *trial)
             break; /* a diagnosis may have changed V */
         } else if (!first.block && i + 1 < n) {
             first_at = trial->at;
-            right = (check_keep(&first, &trial->problem, &trial->set) ||
-                     check_give_up(trial, "no memory to keep results")) &&
+            right = (kept_copy(&first, &trial->problem, &trial->set) ||
+                     failure_give_up(trial, "no memory to keep results")) &&
                     right;
         }
     }
-    check_kept_free(&first);
+    kept_free(&first);
     if (n > 1)
         trial->checker->blamed = UINT_MAX;
     return right;
 }
 
-bool check_trial_judge_rows(struct trial *trial, const size_t *rows, size_t count,
-                            struct check_comparison *comparison)
+bool trial_judge_rows(struct trial *trial, const size_t *rows, size_t count,
+                      struct comparison *comparison)
 {
-    const uint64_t input = check_input(&trial->problem, &trial->set);
+    const uint64_t input = stored_input(&trial->problem, &trial->set);
     struct checker *checker = trial->checker;
     struct check_result *result = checker->result;
-    if (!check_compare(checker->kernel, &trial->problem, &trial->set.tensors, rows, count,
-                       checker->threads, input, comparison))
-        return check_give_up(trial, "no memory to compare rows");
+    if (!compare_rows(checker->kernel, &trial->problem, &trial->set.tensors, rows, count,
+                      checker->threads, input, comparison))
+        return failure_give_up(trial, "no memory to compare rows");
     result->rows += comparison->rows;
     if (comparison->over_bound > result->hardest_over_bound) {
         result->hardest_over_bound = comparison->over_bound;
         snprintf(result->hardest, sizeof result->hardest, "%s", trial->phase);
     }
-    return !comparison->wrong_rows || check_fail_mismatch(trial, comparison);
+    return !comparison->wrong_rows || diagnose_mismatch(trial, comparison);
 }
 
-bool check_trial_judge(struct trial *trial, size_t most)
+bool trial_judge(struct trial *trial, size_t most)
 {
-    return check_trial_run(trial) && check_trial_look(trial, most);
+    return trial_run(trial) && trial_look(trial, most);
 }
 
-bool check_trial_look(struct trial *trial, size_t most)
+bool trial_look(struct trial *trial, size_t most)
 {
-    struct check_comparison comparison;
+    struct comparison comparison;
     size_t *rows;
-    const size_t count =
-        check_pick_rows(&trial->problem, &trial->set.tensors, trial->checker->threads, most,
-                        trial->checker->trials, &rows);
-    const bool right = rows ? check_trial_judge_rows(trial, rows, count, &comparison)
-                            : check_give_up(trial, "no memory to pick rows");
+    const size_t count = pick_rows(&trial->problem, &trial->set.tensors, trial->checker->threads,
+                                   most, trial->checker->trials, &rows);
+    const bool right = rows ? trial_judge_rows(trial, rows, count, &comparison)
+                            : failure_give_up(trial, "no memory to pick rows");
     free(rows);
     return right;
 }

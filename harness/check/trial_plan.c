@@ -65,22 +65,22 @@ static void expect(const struct trial *trial)
     fault_expect(&call);
 }
 
-void check_watch_begin(const struct trial *trial, int threads)
+void trial_watch_begin(const struct trial *trial, int threads)
 {
     expect(trial);
     aftermath_begin(threads);
 }
 
-bool check_watch_end(struct trial *trial, int threads, const char *who)
+bool trial_watch_end(struct trial *trial, int threads, const char *who)
 {
     char what[AFTERMATH_TEXT];
     fault_expect(NULL);
-    return aftermath_end(threads, what) || check_fail(trial, "%s %s", who, what);
+    return aftermath_end(threads, what) || failure_found(trial, "%s %s", who, what);
 }
 
 /* ---- plans ----------------------------------------------------------------------------------- */
 
-void check_trial_stage(const struct trial *trial, int threads)
+void trial_stage(const struct trial *trial, int threads)
 {
     char what[112], detail[64];
     snprintf(what, sizeof what, CHECK_RUNNING "%s", threads, trial->phase);
@@ -90,28 +90,28 @@ void check_trial_stage(const struct trial *trial, int threads)
     fault_stage(what, detail, trial->of_problem);
 }
 
-bool check_trial_add(struct trial *trial, int threads)
+bool trial_add(struct trial *trial, int threads)
 {
     const struct attn_kernel *kernel = trial->checker->kernel;
     const char *why;
     trial->at = trial->plan_count++;
     struct trial_plan *p = &trial->plans[trial->at];
-    trial->checker->blamed = check_blame(trial->checker, threads);
-    check_trial_stage(trial, threads);
+    trial->checker->blamed = failure_blame(trial->checker, threads);
+    trial_stage(trial, threads);
     const size_t bytes = attn_workspace_size(kernel, &trial->problem, threads);
     if (!map_workspace(p, bytes))
-        return check_give_up(trial, "no memory for a workspace of %zu bytes", bytes);
+        return failure_give_up(trial, "no memory for a workspace of %zu bytes", bytes);
     /* Without prepare only this thread runs; waking the others would take most of a small trial's time. */
     const int watched = kernel->prepare ? threads : 1;
-    check_watch_begin(trial, watched);
+    trial_watch_begin(trial, watched);
     if (attn_plan_init(&p->plan, kernel, &trial->problem, threads, p->workspace, bytes, &why))
-        return check_watch_end(trial, watched, "the kernel's prepare");
+        return trial_watch_end(trial, watched, "the kernel's prepare");
     p->plan.kernel = NULL;
     trial->refused = true;
     return false;
 }
 
-void check_trial_call(struct trial *trial, size_t plan)
+void trial_call(struct trial *trial, size_t plan)
 {
     tensors_poison(&trial->set, &trial->problem);
     attn_execute(&trial->plans[plan].plan, &trial->set.tensors);

@@ -203,14 +203,13 @@ static bool run(struct checker *checker, const char *phase, const struct problem
     struct trial trial;
     bool unsupported;
     const unsigned turn = checker->trials++;
-    if (!check_trial_open(&trial, checker, phase, c, check_layout(turn), CHECK_EVERY_COUNT,
-                          &unsupported))
+    if (!trial_open(&trial, checker, phase, c, trial_layout(turn), TRIAL_EVERY_COUNT, &unsupported))
         return unsupported;
     for (unsigned n = PATTERNS_Q; n <= PATTERNS_V; n++)
         patterns_normal(&trial.set, &c->problem, n, random_key(turn, n), 0, 1);
     tensors_seal(&trial.set, &c->problem);
-    const bool right = check_trial_judge(&trial, SIZE_MAX);
-    check_trial_close(&trial);
+    const bool right = trial_judge(&trial, SIZE_MAX);
+    trial_close(&trial);
     return right;
 }
 
@@ -222,16 +221,16 @@ static struct attn_problem fewer_heads(const struct attn_problem *small)
     const size_t group = p.q_heads / p.kv_heads;
     p.kv_heads = p.kv_heads > 2 ? 2 : p.kv_heads;
     p.q_heads = p.kv_heads * (group > 8 ? 8 : group);
-    return check_shrink(&p, LIMIT);
+    return shrink_problem(&p, LIMIT);
 }
 
-bool check_variations(struct checker *checker, const struct attn_problem *small)
+bool variation_run(struct checker *checker, const struct attn_problem *small)
 {
     const struct attn_problem start = fewer_heads(small);
     for (size_t n = 0; n < sizeof variations / sizeof *variations; n++) {
-        struct problem_case c = check_case_of(checker, &start);
+        struct problem_case c = shrink_case(checker, &start);
         vary(&c, &variations[n]);
-        c.problem = check_shrink(&c.problem, LIMIT);
+        c.problem = shrink_problem(&c.problem, LIMIT);
         parse_fit_input(&c.input, &c.problem);
         if (needs_lse(&variations[n]))
             c.problem.outputs |= checker->kernel->caps.outputs & ATTN_OUTPUT_LSE;

@@ -69,10 +69,10 @@ static bool run_on(struct kernel_call *call, const struct attn_kernel *kernel,
                    const struct attn_problem *p, const struct kernel_call *text,
                    struct experiment_work *work)
 {
-    const struct attn_tensors from = check_part(&text->set.tensors, 0, p->kv_len - p->q_len);
+    const struct attn_tensors from = invariant_part(&text->set.tensors, 0, p->kv_len - p->q_len);
     if (!kernel_call_open(call, kernel, p, 1, work))
         return false;
-    check_part_copy(p, &call->set.tensors, &from);
+    invariant_part_copy(p, &call->set.tensors, &from);
     kernel_call_run(call);
     return true;
 }

@@ -75,11 +75,11 @@ static void compare(const struct kernel_call *part, const struct attn_tensors *w
 static bool try_part(struct change *change, const struct attn_kernel *kernel,
                      const struct attn_problem *p, size_t b, size_t i, int threads)
 {
-    const struct attn_tensors whole = check_part(&change->whole->set.tensors, b, i);
+    const struct attn_tensors whole = invariant_part(&change->whole->set.tensors, b, i);
     struct kernel_call part;
     if (!kernel_call_open(&part, kernel, p, threads, change->work))
         return false;
-    check_part_copy(p, &part.set.tensors, &whole);
+    invariant_part_copy(p, &part.set.tensors, &whole);
     kernel_call_run(&part);
     compare(&part, &whole, change);
     kernel_call_close(&part);

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/stats.h"
 #include "bench/audit.h"
+#include "check/timed.h"
 #include "system/task.h"
 
 /* Static, as a worker measures one kernel. */
@@ -204,7 +205,7 @@ static double single(size_t set, struct check_result *checked, double *copy_s)
     *copy_s = self.audit.copy_s;
     const struct program_time time = measure(set, 1);
     *copy_s = self.audit.copy_s - *copy_s;
-    if (!check_rows(worker->kernel, p, &self.sets[set].tensors, SINGLE_ROWS,
+    if (!timed_rows(worker->kernel, p, &self.sets[set].tensors, SINGLE_ROWS,
                     worker->request.seed + self.turned, checked))
         worker_abandon(worker, checked->unfinished ? CELL_SKIPPED : CELL_FAILED,
                        "in a timed call on new operands: %s", checked->why);

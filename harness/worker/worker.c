@@ -82,7 +82,7 @@ static void prepare(struct worker *worker)
             json_pack("{s:f, s:f}", "useful_flops", work.flops, "compulsory_bytes", work.bytes));
     worker_stage("computing the reference");
     if (r->files[PROTOCOL_REFERENCE] >= 0 &&
-        !check_reference_create(&r->c, r->files[PROTOCOL_REFERENCE], message, sizeof message))
+        !stored_reference_create(&r->c, r->files[PROTOCOL_REFERENCE], message, sizeof message))
         worker_end(worker, CELL_SKIPPED, "reference: %s", message);
     json_object_set_new(worker->answer, "filled_s", number_json(clock_now() - start));
 }

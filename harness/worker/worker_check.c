@@ -100,7 +100,7 @@ void worker_check(struct worker *worker)
     json_t *verdicts = json_array();
     supported_counts(worker, &counts, verdicts);
     worker_stage("checking");
-    check_reference_use(r->files[PROTOCOL_REFERENCE], r->files[PROTOCOL_COMPUTED]);
+    stored_reference_use(r->files[PROTOCOL_REFERENCE], r->files[PROTOCOL_COMPUTED]);
     if (counts.count)
         check_counts(worker->kernel, &r->c, counts.threads, counts.count, r->depth, results);
     for (size_t k = 0; k < counts.count; k++) {

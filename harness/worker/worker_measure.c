@@ -23,7 +23,7 @@
 /* ---- timed calls are verified too ------------------------------------------------------------ */
 
 struct verifier {
-    struct check_timed timed;
+    struct timed timed;
     const struct backend *backend;
 };
 
@@ -37,13 +37,13 @@ static bool verify(void *context, size_t first, size_t count)
 {
     struct verifier *v = context;
     aftermath_settle();
-    return check_timed_sample(&v->timed, first, count);
+    return timed_sample(&v->timed, first, count);
 }
 
 static void renew(void *context, size_t first, size_t count)
 {
     struct verifier *v = context;
-    check_timed_renew(&v->timed, first, count);
+    timed_renew(&v->timed, first, count);
     if (v->backend->renew)
         v->backend->renew(first, count);
 }
@@ -51,7 +51,7 @@ static void renew(void *context, size_t first, size_t count)
 /* ---- answers --------------------------------------------------------------------------------- */
 
 /* How many samples were taken, verified, and found wrong. */
-static json_t *timed_answer(const struct check_timed *timed)
+static json_t *timed_answer(const struct timed *timed)
 {
     json_t *answer = worker_answer_check(&timed->result);
     json_t *samples =
@@ -176,17 +176,16 @@ static bool verifier_open(struct verifier *verifier, struct worker *worker, stru
     const struct protocol_request *r = &worker->request;
     char message[256] = "no memory to verify samples";
     *verifier = (struct verifier){.backend = worker->backend};
-    verifier->timed = (struct check_timed){.kernel = worker->kernel,
-                                           .problem = &r->c.problem,
-                                           .sets = sets,
-                                           .count = r->sets,
-                                           .launch = r->launch,
-                                           .seed = r->seed,
-                                           .call = call_once,
-                                           .call_context = verifier,
-                                           .result = {.ok = true}};
-    if (check_timed_open(&verifier->timed) &&
-        check_timed_own(&verifier->timed, message, sizeof message))
+    verifier->timed = (struct timed){.kernel = worker->kernel,
+                                     .problem = &r->c.problem,
+                                     .sets = sets,
+                                     .count = r->sets,
+                                     .launch = r->launch,
+                                     .seed = r->seed,
+                                     .call = call_once,
+                                     .call_context = verifier,
+                                     .result = {.ok = true}};
+    if (timed_open(&verifier->timed) && timed_own(&verifier->timed, message, sizeof message))
         return true;
     worker_end(worker, CELL_SKIPPED, "%s", message);
     return false;
@@ -226,7 +225,7 @@ void worker_measure(struct worker *worker)
     }
     if (!aftermath_end(worker->request.threads, left) && (!placed || verifier.timed.result.ok))
         worker_end(worker, CELL_FAILED, "in the timed calls: the kernel %s", left);
-    check_timed_close(&verifier.timed);
+    timed_close(&verifier.timed);
     for (size_t i = 0; sets && i < worker->request.sets; i++)
         tensors_free(&sets[i]);
     free(sets);

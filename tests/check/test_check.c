@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "check/compare.h"
+#include "check/timed.h"
 #include "passes.h"
 #include "problem/filled_tensors.h"
 
@@ -254,16 +255,16 @@ TEST(timed_results_are_judged)
     struct check_result result = {.ok = true};
     assert_true(attn_plan_init(&plan, &wrong_cached_by_plan, &c.problem, 1, NULL, 0, &why));
     attn_execute(&plan, &sets[0].tensors);
-    assert_true(check_rows(plan.kernel, &c.problem, &sets[0].tensors, 4, 1, &result));
+    assert_true(timed_rows(plan.kernel, &c.problem, &sets[0].tensors, 4, 1, &result));
     assert_int_equal(result.rows, 4);
     attn_execute(&plan, &sets[1].tensors);
-    assert_false(check_rows(plan.kernel, &c.problem, &sets[1].tensors, 4, 2, &result));
+    assert_false(timed_rows(plan.kernel, &c.problem, &sets[1].tensors, 4, 2, &result));
     assert_true(result.rows == 8 && !result.ok);
     assert_string_equal(result.phase, "timed call");
     assert_non_null(strstr(result.why, "o row (b 0, h "));
     tensors_poison(&sets[1], &c.problem);
     result = (struct check_result){.ok = true};
-    assert_false(check_rows(plan.kernel, &c.problem, &sets[1].tensors, 4, 2, &result));
+    assert_false(timed_rows(plan.kernel, &c.problem, &sets[1].tensors, 4, 2, &result));
     assert_true(isnan(result.error_over_bound));
     attn_plan_destroy(&plan);
     tensors_free(&sets[0]);
@@ -281,13 +282,13 @@ TEST(timed_calls_leave_rounding_alone)
     assert_true(attn_plan_init(&plan, &wrong_honest, &c.problem, 1, NULL, 0, &why));
     attn_execute(&plan, &set.tensors);
     assert_int_equal(fesetround(FE_DOWNWARD), 0);
-    assert_false(check_rows(plan.kernel, &c.problem, &set.tensors, 4, 1, &result));
+    assert_false(timed_rows(plan.kernel, &c.problem, &set.tensors, 4, 1, &result));
     assert_int_equal(fegetround(), FE_TONEAREST);
     assert_false(result.ok);
     assert_string_equal(result.phase, "timed call");
     assert_non_null(strstr(result.why, "leaves the floating-point environment changed: "));
     result = (struct check_result){.ok = true};
-    assert_true(check_rows(plan.kernel, &c.problem, &set.tensors, 4, 1, &result));
+    assert_true(timed_rows(plan.kernel, &c.problem, &set.tensors, 4, 1, &result));
     attn_plan_destroy(&plan);
     tensors_free(&set);
 }

@@ -22,7 +22,7 @@ TEST(smaller_problems_keep_their_tails)
     };
     for (size_t n = 0; n < COUNT(problems); n++) {
         const struct problem_case c = case_of(problems[n], "normal:1");
-        const struct attn_problem *p = &c.problem, s = check_shrink(p, 5e7);
+        const struct attn_problem *p = &c.problem, s = shrink_problem(p, 5e7);
         const double work =
             (double)(s.batch * s.q_heads * s.q_len * s.kv_len) * (double)(s.qk_dim + s.v_dim);
         assert_true(work <= 5e7);
@@ -34,7 +34,7 @@ TEST(smaller_problems_keep_their_tails)
         assert_true(s.kv_len >= 64 && s.qk_dim == p->qk_dim && s.mask == p->mask);
     }
     const struct problem_case c = case_of("h=2,s=100,d=64", "normal:1");
-    const struct attn_problem same = check_shrink(&c.problem, 5e7);
+    const struct attn_problem same = shrink_problem(&c.problem, 5e7);
     assert_memory_equal(&same, &c.problem, sizeof same);
 }
 
@@ -42,7 +42,7 @@ TEST(smaller_problems_keep_their_tails)
 TEST(long_pages_are_shortened)
 {
     const struct problem_case c = case_of("b=3,h=2,s=8,d=64,page=200016", "normal:1");
-    const struct attn_problem small = check_shrink(&c.problem, 5e7);
+    const struct attn_problem small = shrink_problem(&c.problem, 5e7);
     assert_int_equal(small.kv_len, 8);
     assert_int_equal(small.page_size, 512 + 200016 % 512);
 }
@@ -66,7 +66,7 @@ TEST(narrow_cases_have_rows_enough)
     };
     for (size_t n = 0; n < COUNT(table); n++) {
         const struct problem_case c = case_of(table[n].problem, "normal:1");
-        const struct attn_problem s = check_narrow(&c.problem, 5e7, table[n].rows);
+        const struct attn_problem s = shrink_heads(&c.problem, 5e7, table[n].rows);
         assert_int_equal(s.batch, table[n].batch);
         assert_int_equal(s.q_heads, table[n].q_heads);
         assert_int_equal(s.kv_heads, table[n].kv_heads);
@@ -83,8 +83,8 @@ TEST(smaller_cases_keep_their_options)
                 "packed=1,page=64,kv_dtype=i8",
                 "uniform:7+lens:1024:8192:2048+qlens:0:16:8+mask:blocks:64:0.25+scales:channel");
     const struct checker checker = {.c = &c};
-    const struct attn_problem *p = &c.problem, small = check_shrink(p, 5e7);
-    const struct problem_case s = check_case_of(&checker, &small);
+    const struct attn_problem *p = &c.problem, small = shrink_problem(p, 5e7);
+    const struct problem_case s = shrink_case(&checker, &small);
     assert_true(small.kv_len < p->kv_len && small.batch == 4);
     assert_true(s.problem.mask == p->mask && s.problem.options == p->options);
     assert_true(s.problem.page_size == 64 && s.problem.kv_dtype == ATTN_I8);
@@ -133,7 +133,7 @@ TEST(rows_are_picked_everywhere)
     for (uint64_t seed = 0; seed < 20; seed++) {
         size_t *rows;
         bool heads[16] = {false}, last = false, first = false;
-        assert_int_equal(check_pick_rows(&c.problem, &none, 4, 64, seed, &rows), 64);
+        assert_int_equal(pick_rows(&c.problem, &none, 4, 64, seed, &rows), 64);
         for (size_t k = 0; k < 64; k++) {
             assert_true(rows[k] < 16000 && (k == 0 || rows[k] > rows[k - 1]));
             heads[rows[k] / 1000] = true;
@@ -146,7 +146,7 @@ TEST(rows_are_picked_everywhere)
         free(rows);
     }
     size_t *rows;
-    assert_int_equal(check_pick_rows(&c.problem, &none, 4, SIZE_MAX, 0, &rows), 16000);
+    assert_int_equal(pick_rows(&c.problem, &none, 4, SIZE_MAX, 0, &rows), 16000);
     assert_true(rows[0] == 0 && rows[15999] == 15999);
     free(rows);
 }
@@ -154,7 +154,7 @@ TEST(rows_are_picked_everywhere)
 TEST(edges_of_tiles_and_shares_are_among_the_rows)
 {
     size_t edges[128];
-    const size_t count = check_edges(1000, 3, edges, 128);
+    const size_t count = pick_edges(1000, 3, edges, 128);
     static const size_t expected[] = {0,   999, 15,  16,  17,  63,  64,  65,
                                       127, 128, 255, 256, 960, 333, 332, 666};
     for (size_t n = 0; n < COUNT(expected); n++) {
@@ -164,16 +164,16 @@ TEST(edges_of_tiles_and_shares_are_among_the_rows)
         if (!found)
             fail_msg("%zu is not among the edges", expected[n]);
     }
-    assert_int_equal(check_edges(1, 8, edges, 128), 1);
-    assert_int_equal(check_edges(5000, 8, edges, 7), 7);
+    assert_int_equal(pick_edges(1, 8, edges, 128), 1);
+    assert_int_equal(pick_edges(5000, 8, edges, 7), 7);
 }
 
 TEST(large_problems_afford_fewer_rows)
 {
     const struct problem_case small = case_of("h=8,s=2048,d=64", "normal:1");
     const struct problem_case large = case_of("h=1,s=65536,d=128", "normal:1");
-    assert_int_equal(check_affordable_rows(&small.problem), 8 * 2048);
-    assert_in_range(check_affordable_rows(&large.problem), 64, 200);
+    assert_int_equal(pick_affordable(&small.problem), 8 * 2048);
+    assert_in_range(pick_affordable(&large.problem), 64, 200);
 }
 
 int main(void)

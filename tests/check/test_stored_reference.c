@@ -36,7 +36,7 @@ static int stored_rows_of(const struct problem_case *c)
 {
     char message[256];
     const int fd = file_of(0);
-    if (!check_reference_create(c, fd, message, sizeof message))
+    if (!stored_reference_create(c, fd, message, sizeof message))
         fail_msg("%s", message);
     return fd;
 }
@@ -59,13 +59,13 @@ TEST(a_stored_reference_gives_the_same_verdict)
         assert_true(check_kernel(table[n].kernel, &c, THREADS, CHECK_CASE, &computed));
         const int fd = stored_rows_of(&c), fresh = file_of(0);
         assert_int_equal(ftruncate(fd, size_of(fd) + (1 << 20)), 0);
-        check_reference_use(fd, fresh);
+        stored_reference_use(fd, fresh);
         assert_true(check_kernel(table[n].kernel, &c, THREADS, CHECK_CASE, &looked_up));
         assert_int_equal(size_of(fresh), 0); /* found all */
         assert_int_equal(computed.rows, looked_up.rows);
         assert_true(computed.max_abs_error == looked_up.max_abs_error);
         assert_true(fabs(computed.error_over_bound / looked_up.error_over_bound - 1) < 1e-6);
-        check_reference_use(-1, -1);
+        stored_reference_use(-1, -1);
         close(fd);
         close(fresh);
     }
@@ -94,7 +94,7 @@ TEST(a_stored_reference_is_used_for_its_input_only)
     const struct problem_case c = case_of("h=2,s=20,d=8", "normal:4");
     const int fd = stored_rows_of(&c);
     spoil(fd);
-    check_reference_use(fd, -1);
+    stored_reference_use(fd, -1);
     struct check_result result;
     assert_false(check_kernel(&wrong_honest, &c, THREADS, CHECK_CASE, &result));
     assert_non_null(strstr(result.why, "expected 77"));
@@ -110,7 +110,7 @@ TEST(a_stored_reference_is_used_for_its_input_only)
         assert_true(attn_supports(naive, &other.problem, &why));
         assert_true(check_kernel(naive, &other, THREADS, CHECK_CASE, &result));
     }
-    check_reference_use(-1, -1);
+    stored_reference_use(-1, -1);
     assert_true(check_kernel(&wrong_honest, &c, THREADS, CHECK_CASE, &result));
     close(fd);
 }
@@ -124,16 +124,16 @@ TEST(a_damaged_row_of_the_reference_is_not_used)
     const char other = 1;
     for (off_t at = ROW_BYTES - 1; at < ROWS * ROW_BYTES; at += ROW_BYTES)
         assert_int_equal(pwrite(fd, &other, 1, at), 1); /* the hash of none fits */
-    check_reference_use(fd, -1);
+    stored_reference_use(fd, -1);
     assert_true(check_kernel(&wrong_honest, &c, THREADS, CHECK_CASE, &result));
     spoil(fd);
     assert_int_equal(ftruncate(fd, ROW_BYTES - 1), 0);
-    check_reference_use(fd, -1);
+    stored_reference_use(fd, -1);
     assert_true(check_kernel(&wrong_honest, &c, THREADS, CHECK_CASE, &result));
     assert_int_equal(ftruncate(fd, 0), 0);
-    check_reference_use(fd, -1);
+    stored_reference_use(fd, -1);
     assert_true(check_kernel(&wrong_honest, &c, THREADS, CHECK_CASE, &result));
-    check_reference_use(-1, -1);
+    stored_reference_use(-1, -1);
     close(fd);
 }
 
@@ -143,12 +143,12 @@ TEST(rows_that_a_check_computes_are_found_by_the_next)
     struct check_result plain, first, second;
     const int empty = file_of(1 << 24), known = file_of(0), fresh = file_of(0);
     assert_true(check_kernel(&wrong_honest, &c, THREADS, CHECK_FULL, &plain));
-    check_reference_use(empty, known);
+    stored_reference_use(empty, known);
     assert_true(check_kernel(&wrong_honest, &c, THREADS, CHECK_FULL, &first));
     const off_t end = size_of(known);
     assert_true(end > ROWS * ROW_BYTES);
     assert_int_equal(ftruncate(known, end + (1 << 20)), 0);
-    check_reference_use(known, fresh);
+    stored_reference_use(known, fresh);
     assert_true(check_kernel(&wrong_honest, &c, THREADS, CHECK_FULL, &second));
     assert_int_equal(size_of(fresh), 0);
     assert_int_equal(plain.rows, first.rows);
@@ -156,7 +156,7 @@ TEST(rows_that_a_check_computes_are_found_by_the_next)
     assert_true(first.hardest_over_bound == second.hardest_over_bound);
     assert_string_equal(first.hardest, second.hardest);
     assert_false(check_kernel(&wrong_nan_vanishes, &c, THREADS, CHECK_FULL, &second));
-    check_reference_use(-1, -1);
+    stored_reference_use(-1, -1);
     close(empty);
     close(known);
     close(fresh);
@@ -169,11 +169,11 @@ TEST(more_rows_than_are_written_at_once_are_stored)
     const int fd = stored_rows_of(&c), fresh = file_of(0);
     assert_int_equal(size_of(fd), 4200 * (HEADER + 3 * 2 * 8));
     assert_int_equal(ftruncate(fd, size_of(fd) + (1 << 20)), 0);
-    check_reference_use(fd, fresh);
+    stored_reference_use(fd, fresh);
     assert_true(check_kernel(&wrong_honest, &c, THREADS, CHECK_CASE, &result));
     assert_int_equal(result.rows, 4200);
     assert_int_equal(size_of(fresh), 0);
-    check_reference_use(-1, -1);
+    stored_reference_use(-1, -1);
     close(fd);
     close(fresh);
 }
@@ -184,16 +184,16 @@ TEST(rows_without_room_are_not_stored)
     const struct problem_case c = case_of("h=2,s=20,d=8,outputs=o+lse", "normal:4");
     struct check_result result;
     const int known = file_of(ROWS * ROW_BYTES - 1), fresh = file_of(0);
-    check_reference_use(known, fresh);
+    stored_reference_use(known, fresh);
     assert_true(check_kernel(&wrong_honest, &c, THREADS, CHECK_CASE, &result));
     assert_int_equal(size_of(fresh), 0);
     assert_int_equal(ftruncate(known, ROWS * ROW_BYTES), 0);
-    check_reference_use(known, fresh);
+    stored_reference_use(known, fresh);
     const int other = file_of(3);
     assert_int_equal(dup2(other, fresh), fresh);
     assert_true(check_kernel(&wrong_honest, &c, THREADS, CHECK_CASE, &result));
     assert_int_equal(size_of(other), 3);
-    check_reference_use(-1, -1);
+    stored_reference_use(-1, -1);
     close(known);
     close(fresh);
     close(other);

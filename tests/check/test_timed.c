@@ -22,7 +22,7 @@ struct fixture {
     struct attn_kernel kernel;
     struct attn_plan plan;
     struct tensor_set sets[SETS];
-    struct check_timed timed;
+    struct timed timed;
     size_t calls; /* to get a first output back */
 };
 
@@ -42,22 +42,22 @@ static int set_up(void **state)
     f = (struct fixture){.c = case_of("b=2,h=1,sq=2,skv=9,d=4", "normal:1"),
                          .kernel = wrong_honest};
     f.c.problem.outputs = ATTN_OUTPUT_O | ATTN_OUTPUT_LSE;
-    f.timed = (struct check_timed){.kernel = &f.kernel,
-                                   .problem = &f.c.problem,
-                                   .sets = f.sets,
-                                   .count = SETS,
-                                   .launch = 3,
-                                   .seed = 1,
-                                   .call = call,
-                                   .call_context = &f,
-                                   .result = {.ok = true}};
+    f.timed = (struct timed){.kernel = &f.kernel,
+                             .problem = &f.c.problem,
+                             .sets = f.sets,
+                             .count = SETS,
+                             .launch = 3,
+                             .seed = 1,
+                             .call = call,
+                             .call_context = &f,
+                             .result = {.ok = true}};
     assert_true(attn_plan_init(&f.plan, &f.kernel, &f.c.problem, 1, NULL, 0, &why));
     for (size_t n = 0; n < SETS; n++) {
         assert_true(tensors_alloc(&f.sets[n], &f.c.problem, &layout, message, sizeof message));
         assert_true(tensors_fill(&f.sets[n], &f.c, n, message, sizeof message));
         attn_execute(&f.plan, &f.sets[n].tensors);
     }
-    assert_true(check_timed_open(&f.timed));
+    assert_true(timed_open(&f.timed));
     *state = &f;
     return 0;
 }
@@ -65,7 +65,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     struct fixture *f = *state;
-    check_timed_close(&f->timed);
+    timed_close(&f->timed);
     attn_plan_destroy(&f->plan);
     for (size_t n = 0; n < SETS; n++)
         tensors_free(&f->sets[n]);
@@ -82,7 +82,7 @@ static void right_samples_pass(void **state)
 {
     struct fixture *f = *state;
     for (size_t n = 0; n < 20; n++)
-        assert_true(check_timed_sample(&f->timed, n % SETS, 1 + n % SETS));
+        assert_true(timed_sample(&f->timed, n % SETS, 1 + n % SETS));
     assert_int_equal(f->timed.samples, 20);
     assert_int_equal(f->timed.mismatches, 0);
     assert_int_equal(f->timed.result.rows, 4 * SETS); /* of each first output, all that there are */
@@ -94,10 +94,10 @@ static void one_bit_is_seen(void **state)
 {
     struct fixture *f = *state;
     for (size_t n = 0; n < 16; n++)
-        assert_true(check_timed_sample(&f->timed, 0, SETS));
+        assert_true(timed_sample(&f->timed, 0, SETS));
     flip(&f->sets[1].tensors.o, 1, 0, 3);
     const double got = tensors_get(&f->sets[1].tensors.o, 1, 0, 0, 3);
-    assert_false(check_timed_sample(&f->timed, 2, SETS));
+    assert_false(timed_sample(&f->timed, 2, SETS));
     assert_int_equal(f->timed.samples, 17);
     assert_int_equal(f->timed.mismatches, 1);
     assert_int_equal(f->calls, 1);
@@ -115,9 +115,9 @@ static void one_bit_is_seen(void **state)
 static void lse_is_a_result_too(void **state)
 {
     struct fixture *f = *state;
-    assert_true(check_timed_sample(&f->timed, 0, SETS));
+    assert_true(timed_sample(&f->timed, 0, SETS));
     flip(&f->sets[0].tensors.lse, 0, 1, 0);
-    assert_false(check_timed_sample(&f->timed, 0, 1));
+    assert_false(timed_sample(&f->timed, 0, 1));
     assert_non_null(strstr(f->timed.result.why, "sample 2 of launch 3 differs from its first "
                                                 "output at lse (b 0, h 0, i 1) element 0: got "));
 }
@@ -126,10 +126,10 @@ static void lse_is_a_result_too(void **state)
 static void only_what_a_sample_wrote_is_judged(void **state)
 {
     struct fixture *f = *state;
-    assert_true(check_timed_sample(&f->timed, 0, SETS));
+    assert_true(timed_sample(&f->timed, 0, SETS));
     flip(&f->sets[1].tensors.o, 0, 0, 0);
-    assert_true(check_timed_sample(&f->timed, 2, 2));
-    assert_false(check_timed_sample(&f->timed, 0, 2));
+    assert_true(timed_sample(&f->timed, 2, 2));
+    assert_false(timed_sample(&f->timed, 0, 2));
 }
 
 /* The first output is no better than the reference says. */
@@ -137,8 +137,8 @@ static void a_first_output_is_held_to_the_reference(void **state)
 {
     struct fixture *f = *state;
     tensors_set(&f->sets[2].tensors.o, 1, 0, 1, 2, 7);
-    assert_true(check_timed_sample(&f->timed, 0, 2));
-    assert_false(check_timed_sample(&f->timed, 2, 1));
+    assert_true(timed_sample(&f->timed, 0, 2));
+    assert_false(timed_sample(&f->timed, 2, 1));
     assert_non_null(strstr(f->timed.result.why, "sample 2 of launch 3: o row (b 1, h 0, i 1) "
                                                 "element 2: got 7, expected "));
     assert_int_equal(f->timed.mismatches, 1);
@@ -149,12 +149,12 @@ static void a_kernel_may_vary_within_its_bound(void **state)
 {
     struct fixture *f = *state;
     f->kernel.caps.varies = true;
-    assert_true(check_timed_sample(&f->timed, 0, 1));
+    assert_true(timed_sample(&f->timed, 0, 1));
     flip(&f->sets[0].tensors.o, 0, 0, 0);
-    assert_true(check_timed_sample(&f->timed, 0, 1));
+    assert_true(timed_sample(&f->timed, 0, 1));
     assert_int_equal(f->timed.result.rows, 8);
     tensors_set(&f->sets[0].tensors.o, 0, 0, 0, 0, 7);
-    assert_false(check_timed_sample(&f->timed, 0, 1));
+    assert_false(timed_sample(&f->timed, 0, 1));
     assert_non_null(strstr(f->timed.result.why, "sample 3 of launch 3: o row (b 0, h 0, i 0) "));
 }
 
@@ -169,10 +169,10 @@ static void never_again(void *context, size_t set)
 static void a_first_output_may_be_lost(void **state)
 {
     struct fixture *f = *state;
-    assert_true(check_timed_sample(&f->timed, 0, 1));
+    assert_true(timed_sample(&f->timed, 0, 1));
     f->timed.call = never_again;
     flip(&f->sets[0].tensors.o, 0, 0, 0);
-    assert_false(check_timed_sample(&f->timed, 0, 1));
+    assert_false(timed_sample(&f->timed, 0, 1));
     assert_string_equal(f->timed.result.why, "sample 2 of launch 3 differs from its first output");
     assert_in_range(f->calls, 2, 100);
 }
@@ -180,10 +180,10 @@ static void a_first_output_may_be_lost(void **state)
 static void rounding_is_looked_at_every_time(void **state)
 {
     struct fixture *f = *state;
-    assert_true(check_timed_sample(&f->timed, 0, 1));
-    assert_true(check_timed_sample(&f->timed, 0, 1));
+    assert_true(timed_sample(&f->timed, 0, 1));
+    assert_true(timed_sample(&f->timed, 0, 1));
     fesetround(FE_UPWARD);
-    assert_false(check_timed_sample(&f->timed, 0, 1));
+    assert_false(timed_sample(&f->timed, 0, 1));
     assert_int_equal(fegetround(), FE_TONEAREST);
     assert_non_null(strstr(f->timed.result.why,
                            "sample 3 of launch 3: leaves the floating-point environment changed: "

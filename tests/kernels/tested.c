@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/check.h"
+#include "check/timed.h"
 #include "tested.h"
 
 const struct attn_kernel *tested;
@@ -188,6 +188,6 @@ void tested_judge(const struct attn_kernel *kernel, const struct attn_problem *p
     char text[PARSE_TEXT];
     p.outputs = outputs;
     parse_print_problem(&p, text);
-    if (!check_rows(kernel, &p, tensors, SIZE_MAX, 0, &result))
+    if (!timed_rows(kernel, &p, tensors, SIZE_MAX, 0, &result))
         fail_msg("%s/%s: %s: %s", kernel->name, attn_isa_name(kernel->isa), result.why, text);
 }
