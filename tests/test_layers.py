@@ -8,6 +8,8 @@
                     which CONTRIBUTING.md lists them; its own folder by file name, any other by
                     its path from harness/
   harness/          the rules of ONLY below
+  harness/          a function that other files call begins with its file's name, or with the first
+                    or last words of it
   all three         no circle of files: a C file calls functions of files that do not, by any way,
                     call its own
   the tree          a file's name is its own, but for REPEATED
@@ -148,6 +150,31 @@ def check_harness(root: Path, order: list[str]) -> list[str]:
     return wrong
 
 
+def leads_to(function: str, stem: str) -> bool:
+    """Return whether a function's name begins with its file's name, or with a part of it."""
+    words = stem.split("_")
+    parts = {"_".join(words[:n]) for n in range(1, len(words) + 1)} | {words[-1]}
+    parts |= {part.removesuffix("s") for part in parts}
+    return any(function == part or function.startswith(f"{part}_") for part in parts)
+
+
+def check_functions(root: Path) -> list[str]:
+    """Return the functions of harness/ whose names do not lead to their files.
+
+    But for those that another library names (GOMP_...), and static ones behind a macro.
+    """
+    wrong = []
+    for path in [p for p in sources(root / "harness") if p.suffix == ".c"]:
+        text = LITERAL.sub(" ", COMMENT.sub(" ", path.read_text(encoding="utf-8")))
+        own = {m[1] for m in DEFINITION.finditer(text) if m[0][0].islower() and m[1].islower()}
+        wrong += [
+            f"{path.relative_to(root)}: {name}() does not begin as its file's name does"
+            for name in sorted(own)
+            if not leads_to(name, path.stem)
+        ]
+    return wrong
+
+
 def check_only(root: Path) -> list[str]:
     """Return what files of harness/ name that is the business of others."""
     top = root / "harness"
@@ -228,6 +255,7 @@ def main() -> int:
         + check_kernels(root)
         + check_public(root)
         + check_harness(root, order)
+        + check_functions(root)
         + check_only(root)
         + check_circles(root)
         + check_names(root)
