@@ -133,7 +133,7 @@ static void run_steps(struct running *r, const json_t *steps)
 /* All parameters of an experiment, given or default, with the seed. */
 static json_t *asked_of(const struct options *options, const struct experiment *experiment)
 {
-    json_t *all = options_standard(experiment->calculation->parameters, options->quick);
+    json_t *all = options_value_standard(experiment->calculation->parameters, options->quick);
     json_object_update_existing(all, options->values);
     json_object_set_new(all, "seed", json_integer((json_int_t)options->seed));
     return all;

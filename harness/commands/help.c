@@ -17,12 +17,12 @@ static const struct {
     void (*print)(void);
 } pages[TOPICS] = {
     [TOPIC_COLUMNS] = {"Marks and columns; a wider terminal shows more columns.",
-                       report_help_columns},
+                       report_legend_columns},
     [TOPIC_FLAGS] = {"Flags say how to read a row; no sample is dropped because of one.",
-                     report_help_flags},
+                     report_legend_flags},
     [TOPIC_METRICS] = {"A row of the results file has these fields; a column shows a share in "
                        "percent.\nattnbench help columns has those that are made of several.",
-                       report_help_metrics},
+                       report_legend_metrics},
     [TOPIC_MODELS] =
         {"MODEL[.KIND], its number of layers, when they compute, and on what: a decoder "
          "in a pass over\nS tokens and for a token, an encoder in a pass in which each "
@@ -34,7 +34,7 @@ static const struct {
                        "several values: one case each.",
                        list_keys},
     [TOPIC_STATES] = {"A row without a time has a state instead, with its reason.",
-                      report_help_states},
+                      report_legend_states},
     [TOPIC_SUITES] = {"A suite is a list of cases: built in, or a file (docs/problems.md).",
                       list_suites},
 };

@@ -71,7 +71,7 @@ static bool compare_outputs(struct run *run, const struct rounds *rounds)
 /* Writes the noise measured by the case's twin to the journal, and keeps it for the summary. */
 static bool note_noise(struct run *run, const struct rounds *rounds)
 {
-    json_t *noise = rounds_noise(rounds);
+    json_t *noise = rounds_twin_noise(rounds);
     if (!noise)
         return true;
     json_array_append(run->noise, noise);
@@ -82,7 +82,7 @@ static bool note_noise(struct run *run, const struct rounds *rounds)
 static bool has_row(const struct rounds *rounds)
 {
     for (size_t i = 0; i < rounds->count; i++)
-        if (rounds->cells[i].row && !report_is_absent(&rounds->cells[i], 1))
+        if (rounds->cells[i].row && !report_absent_all(&rounds->cells[i], 1))
             return true;
     return false;
 }
@@ -105,14 +105,14 @@ static enum session_end run_case(struct run *run, int topology)
         .topology = topology,
         .cells = &session->cells[first],
         .count = count,
-        .until =
-            session->limited ? clock_now() + session_share(session, first, count, left) : INFINITY,
+        .until = session->limited ? clock_now() + session_needs_share(session, first, count, left)
+                                  : INFINITY,
         .outputs = check && !drawn ? memory_file_create("attnbench-outputs") : -1,
     };
     enum session_end end = rounds_run(&rounds);
     run->put_off_s += rounds.put_off_s;
     const bool told = end == SESSION_DONE || (end == SESSION_INTERRUPTED && has_row(&rounds));
-    if (told && !(check && report_is_absent(rounds.cells, count)))
+    if (told && !(check && report_absent_all(rounds.cells, count)))
         run_tell_case(session, topology, rounds.cells, count, &run->simplified);
     if (end == SESSION_DONE && !(drawn   ? true
                                  : check ? compare_outputs(run, &rounds)
@@ -193,12 +193,12 @@ static int finish(struct run *run, enum session_end end)
     if (check)
         report_absent_cases(run->session.cells, run->session.cell_count);
     if (run->session.first_drawn < run->session.cases.count)
-        report_drawn(run->session.cases.count - run->session.first_drawn, run->session.seed);
+        report_absent_drawn(run->session.cases.count - run->session.first_drawn, run->session.seed);
     const double wall_s = end == SESSION_DONE ? member_number(ended, "wall_s") : NAN;
     report_summary(run->session.cells, run->session.cell_count, wall_s);
-    report_noise(run->noise);
+    report_session_noise(run->noise);
     if (record_worked_s(&run->record) > 0)
-        report_time(ended);
+        report_session_time(ended);
     if (!check)
         report_passes(&run->session.cases, run->session.cells, run->session.cell_count);
     json_decref(ended);
@@ -215,7 +215,7 @@ static int finish(struct run *run, enum session_end end)
         code = code == EXIT_AS_ASKED ? EXIT_ENVIRONMENT : code;
     }
     /* A check fails unless each named kernel was checked; a run only where nothing was measured. */
-    const bool counts = check || report_is_absent(run->session.cells, run->session.cell_count);
+    const bool counts = check || report_absent_all(run->session.cells, run->session.cell_count);
     if (counts && code == EXIT_AS_ASKED && run_tell_missing(&run->session) && check)
         code = EXIT_KERNEL;
     return code;

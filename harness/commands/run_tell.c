@@ -75,7 +75,7 @@ void run_tell_case(const struct session *session, int topology, const struct cel
     if (drawn && bad && (*simplified)++ < MOST_SIMPLIFIED) {
         const struct attempt attempt = {session, topology, bad};
         const struct problem_case simplest = draw_simplest(bad->c, fails, &attempt, MOST_TRIES);
-        report_simplest(bad, &simplest);
+        report_absent_simplest(bad, &simplest);
     }
 }
 
@@ -94,7 +94,7 @@ bool run_tell_missing(const struct session *session)
         bool said = false;
         for (size_t k = 0; k < session->cell_count; k++)
             if (is_of(&session->cells[k], cell->kernel_name)) {
-                computed = computed || !report_is_absent(&session->cells[k], 1);
+                computed = computed || !report_absent_all(&session->cells[k], 1);
                 said = said || k < i;
             }
         if (!computed && !said)

@@ -49,10 +49,11 @@ static size_t points_of(const struct cell *cells, size_t count, struct attn_wisd
     *overruled = 0;
     for (size_t i = 0; i < count && n < ATTN_WISDOM_POINTS; i++) {
         const struct cell *chosen, *fastest;
-        if (!cells[i].row || !report_is_chosen(cells[i].row))
+        if (!cells[i].row || !report_row_is_chosen(cells[i].row))
             continue;
-        const struct stats_ratio regret = report_regret(cells, count, &cells[i], &chosen, &fastest);
-        if (!regret.interval || !report_is_ranked(cells, count, fastest))
+        const struct stats_ratio regret =
+            report_row_regret(cells, count, &cells[i], &chosen, &fastest);
+        if (!regret.interval || !report_row_is_ranked(cells, count, fastest))
             continue;
         const bool other = regret.lo > 1;
         *overruled += other;

@@ -81,10 +81,10 @@ void report_line(const json_t *row, char *text, size_t size)
 {
     char time[UNITS_TEXT], gflops[UNITS_TEXT], threads[TABLE_CELL], variant[TABLE_CELL];
     const char *state = field_word(row, FIELD_STATE), *why = field_word(row, FIELD_WHY);
-    units_seconds(report_median(row), time);
+    units_seconds(report_row_median(row), time);
     field_text(row, FIELD_GFLOPS, gflops);
-    report_threads_text(row, threads);
-    report_variant_text(row, variant);
+    report_row_threads(row, threads);
+    report_row_variant(row, variant);
     snprintf(text, size, "%s  %s  %s thr  %s%s%s%s%s%s%s", field_word(row, FIELD_CASE), variant,
              threads, state, *why ? ": " : "", why, *time ? "  " : "", time, *time ? "  " : "",
              *time ? gflops : "");
@@ -119,10 +119,10 @@ static const int summary_from[] = {-1,          COLUMN_THREADS, COLUMN_MARK, COL
 static const char *mark(const struct cell *cells, size_t count, const struct cell *best)
 {
     for (size_t i = 0; i < count; i++)
-        if (&cells[i] != best && report_rivals(&cells[i], best) &&
-            report_tie(report_ratio(best, &cells[i])))
+        if (&cells[i] != best && report_row_rivals(&cells[i], best) &&
+            report_row_tie(report_row_ratio(best, &cells[i])))
             return "=";
-    return report_is_contested(cells, count, best) ? "*" : "";
+    return report_row_is_contested(cells, count, best) ? "*" : "";
 }
 
 static void summary_row(const struct cell *cells, size_t count, const struct cell *cell,
@@ -130,8 +130,8 @@ static void summary_row(const struct cell *cells, size_t count, const struct cel
 {
     struct table_row whole = {0};
     const struct cell *chosen, *fastest;
-    report_fill(cell->row, report_gemm(cells, count, cell), &whole);
-    units_number(report_regret(cells, count, cell, &chosen, &fastest).ratio,
+    report_column_fill(cell->row, report_row_gemm(cells, count, cell), &whole);
+    units_number(report_row_regret(cells, count, cell, &chosen, &fastest).ratio,
                  whole.text[COLUMN_REGRET]);
     snprintf(whole.text[COLUMN_MARK], TABLE_CELL, "%s", marked);
     for (size_t c = 0; c < sizeof summary_from / sizeof *summary_from; c++)
@@ -147,8 +147,8 @@ static size_t summary_rows(const struct cell *cells, size_t count, struct table_
         bool seen = false;
         for (size_t j = 0; j < i; j++)
             seen |= cells[j].c == cells[i].c && cells[j].threads == cells[i].threads;
-        const struct cell *best = seen ? NULL : report_fastest(cells, count, &cells[i]);
-        if (best && report_is_ranked(cells, count, best))
+        const struct cell *best = seen ? NULL : report_row_fastest(cells, count, &cells[i]);
+        if (best && report_row_is_ranked(cells, count, best))
             summary_row(cells, count, best, mark(cells, count, best), &rows[n++]);
     }
     return n;
@@ -164,7 +164,7 @@ static void print_states(const struct cell *cells, size_t count)
         total += done;
         incomplete += cells[i].row && !done;
         if (done)
-            counts[report_state(cells[i].row)]++;
+            counts[report_row_state(cells[i].row)]++;
     }
     snprintf(line, sizeof line, "%zu of %zu cells", total, count);
     for (int state = 0; state < CELL_STATE_COUNT; state++)
@@ -256,9 +256,9 @@ void report_summary(const struct cell *cells, size_t count, double wall_s)
     if (n)
         report_legend_saw(&table, report_table(&table), summary_from);
     advise(cells, count, wall_s, advice);
-    const size_t unranked = report_unranked(cells, count, advice);
+    const size_t unranked = report_row_unranked(cells, count, advice);
     report_answer_choices(cells, count);
-    report_verdicts(cells, count);
+    report_settings_verdicts(cells, count);
     if (n || unranked) {
         report_legend();
         print_libraries(cells, count);

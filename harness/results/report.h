@@ -25,13 +25,13 @@ void report_live(const struct cell *cells, size_t count, const struct cell *runn
                  double left_s, const char *what);
 
 /* Whether no kernel could compute the case.  Prints, once per variant, the cases that it does not compute. */
-bool report_is_absent(const struct cell *cells, size_t count);
+bool report_absent_all(const struct cell *cells, size_t count);
 void report_absent_cases(const struct cell *cells, size_t count);
 
 /* Print how many problems a check drew from which seed; and a simpler problem on which a cell's kernel fails,
  * too. */
-void report_drawn(size_t count, uint64_t seed);
-void report_simplest(const struct cell *cell, const struct problem_case *simplest);
+void report_absent_drawn(size_t count, uint64_t seed);
+void report_absent_simplest(const struct cell *cell, const struct problem_case *simplest);
 
 /* Prints the largest difference between any two kernels on a case, and which two. */
 void report_difference(double largest, const struct cell *a, const struct cell *b);
@@ -44,19 +44,19 @@ void report_summary(const struct cell *cells, size_t count, double wall_s);
 void report_passes(const struct case_list *cases, const struct cell *cells, size_t count);
 
 /* Prints how noisy the session was, from lines of type noise. */
-void report_noise(const json_t *lines);
+void report_session_noise(const json_t *lines);
 
 /* Prints how long the session took and for what, from its line of type end. */
-void report_time(const json_t *end);
+void report_session_time(const json_t *end);
 
 /* Formats a row as one line, for progress that is not a terminal. */
 void report_line(const json_t *row, char *text, size_t size);
 
 /* Print the pages of `attnbench help`: marks and columns, flags, numbers of a row, states. */
-void report_help_columns(void);
-void report_help_flags(void);
-void report_help_metrics(void);
-void report_help_states(void);
+void report_legend_columns(void);
+void report_legend_flags(void);
+void report_legend_metrics(void);
+void report_legend_states(void);
 
 /* Whether everything was written; false fills message. */
 bool report_close(char *message, size_t message_size);

@@ -7,7 +7,7 @@
 #include "report.h"
 #include "report_rows.h"
 
-bool report_is_absent(const struct cell *cells, size_t count)
+bool report_absent_all(const struct cell *cells, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (!cells[i].row || !report_row_is_absent(cells[i].row))
@@ -24,7 +24,7 @@ static bool alike(const struct cell *a, const struct cell *b)
 static bool is_told(const struct cell *cells, size_t count, const struct cell *cell)
 {
     for (size_t i = 0; i < count; i++)
-        if (cells[i].c == cell->c && !report_is_absent(&cells[i], 1))
+        if (cells[i].c == cell->c && !report_absent_all(&cells[i], 1))
             return true;
     return false;
 }
@@ -59,13 +59,13 @@ void report_absent_cases(const struct cell *cells, size_t count)
     }
 }
 
-void report_drawn(size_t count, uint64_t seed)
+void report_absent_drawn(size_t count, uint64_t seed)
 {
     report_wrapped(4, "%zu problem%s drawn from --seed %llu", count, count == 1 ? " was" : "s were",
                    (unsigned long long)seed);
 }
 
-void report_simplest(const struct cell *cell, const struct problem_case *simplest)
+void report_absent_simplest(const struct cell *cell, const struct problem_case *simplest)
 {
     char problem[PARSE_TEXT], input[PARSE_TEXT];
     parse_print_problem(&simplest->problem, problem);

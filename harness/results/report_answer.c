@@ -94,13 +94,13 @@ static struct report_answer answer_of(const struct cell *cell, bool ranked)
     const json_t *row = cell->row;
     struct report_answer a = {
         .threads = cell->threads, .ranked = ranked, .ratio = NAN, .regret = NAN};
-    const double median = report_median(row);
+    const double median = report_row_median(row);
     cell_variant(cell, a.variant);
     units_seconds(median, a.time);
     a.launches = (int)field_of(row, FIELD_LAUNCHES);
-    a.half = report_half_width(row) / median;
+    a.half = report_row_half_width(row) / median;
     snprintf(a.bound, sizeof a.bound, "%s", field_word(row, FIELD_BOUND_BY));
-    a.share = report_share(row);
+    a.share = report_row_share(row);
     add_doubts(row, &a);
     return a;
 }
@@ -113,10 +113,10 @@ static void add_rivals(const struct cell *fastest, const struct cell *const *sor
     for (size_t i = 0; i < count; i++) {
         const json_t *row = sorted[i]->row;
         char variant[96];
-        if (sorted[i] == fastest || isnan(report_median(row)))
+        if (sorted[i] == fastest || isnan(report_row_median(row)))
             continue;
-        const struct stats_ratio ratio = report_ratio(fastest, sorted[i]);
-        const bool tie = report_tie(ratio);
+        const struct stats_ratio ratio = report_row_ratio(fastest, sorted[i]);
+        const bool tie = report_row_tie(ratio);
         cell_variant(sorted[i], variant);
         a->others++;
         if (!ratio.interval)
@@ -128,7 +128,7 @@ static void add_rivals(const struct cell *fastest, const struct cell *const *sor
             a->ratio = ratio.ratio;
         }
         const bool same_setting = sorted[i]->setting.name == fastest->setting.name;
-        if (report_is_chosen(row) && (ratio.interval || !a->ranked) && same_setting) {
+        if (report_row_is_chosen(row) && (ratio.interval || !a->ranked) && same_setting) {
             memcpy(a->choice, variant, sizeof variant);
             a->regret = fmax(1, ratio.ratio); /* round by round, though its median is above */
             a->choice_ties = tie;
@@ -142,13 +142,14 @@ void report_answers(const struct cell *cells, size_t count, const struct cell *c
                     size_t n)
 {
     for (size_t i = 0, end; i < n; i = end) {
-        const struct cell *fastest = report_fastest(cells, count, sorted[i]);
-        for (end = i + 1; end < n && report_rivals(sorted[i], sorted[end]); end++)
+        const struct cell *fastest = report_row_fastest(cells, count, sorted[i]);
+        for (end = i + 1; end < n && report_row_rivals(sorted[i], sorted[end]); end++)
             ;
         if (!fastest)
             continue;
         char text[1024];
-        struct report_answer answer = answer_of(fastest, report_is_ranked(cells, count, fastest));
+        struct report_answer answer =
+            answer_of(fastest, report_row_is_ranked(cells, count, fastest));
         add_rivals(fastest, sorted + i, end - i, &answer);
         report_answer_text(&answer, text, sizeof text);
         report_wrapped(4, "  %s", text);
@@ -175,13 +176,14 @@ void report_answer_choices(const struct cell *cells, size_t count)
     char worst[512] = "";
     for (size_t i = 0; regrets && i < count; i++) {
         const struct cell *chosen, *fastest;
-        if (!cells[i].row || !report_is_chosen(cells[i].row))
+        if (!cells[i].row || !report_row_is_chosen(cells[i].row))
             continue;
-        const struct stats_ratio regret = report_regret(cells, count, &cells[i], &chosen, &fastest);
-        if (!regret.interval || !report_is_ranked(cells, count, fastest))
+        const struct stats_ratio regret =
+            report_row_regret(cells, count, &cells[i], &chosen, &fastest);
+        if (!regret.interval || !report_row_is_ranked(cells, count, fastest))
             continue;
         regrets[n++] = regret.ratio;
-        ties += report_tie(regret);
+        ties += report_row_tie(regret);
         if (regret.ratio > most) {
             most = regret.ratio;
             name_worst(chosen, fastest, most, worst);

@@ -25,7 +25,7 @@ static bool nothing_to_compute(const struct cell *cells, size_t count)
         const json_t *row = cells[i].row;
         if (!row || report_row_is_absent(row))
             continue;
-        if (report_state(row) != CELL_SKIPPED ||
+        if (report_row_state(row) != CELL_SKIPPED ||
             (why && strcmp(why, field_word(row, FIELD_WHY)) != 0))
             return false;
         why = field_word(row, FIELD_WHY);
@@ -39,7 +39,7 @@ static int compare(const void *a, const void *b)
     const json_t *x = (*(const struct cell *const *)a)->row;
     const json_t *y = (*(const struct cell *const *)b)->row;
     const double threads = field_of(x, FIELD_THREADS) - field_of(y, FIELD_THREADS);
-    const double s = report_median(x), t = report_median(y);
+    const double s = report_row_median(x), t = report_row_median(y);
     if (threads != 0)
         return threads < 0 ? -1 : 1;
     if (isnan(s) || isnan(t))
@@ -50,7 +50,7 @@ static int compare(const void *a, const void *b)
 static const char *mark(const struct cell *cell, const struct cell *fastest, bool beats)
 {
     if (cell != fastest)
-        return report_tie(report_ratio(fastest, cell)) ? "=" : "";
+        return report_row_tie(report_row_ratio(fastest, cell)) ? "=" : "";
     return beats ? "*" : "";
 }
 
@@ -81,7 +81,7 @@ void report_case_head(FILE *out, size_t width, const struct cell *cell)
 
 static bool absent_for(const struct cell *cell, enum cell_state state, const char *why)
 {
-    return cell->row && report_state(cell->row) == state &&
+    return cell->row && report_row_state(cell->row) == state &&
            strcmp(field_word(cell->row, FIELD_WHY), why) == 0;
 }
 
@@ -109,7 +109,7 @@ static void print_absent(const struct cell *cells, size_t count, enum cell_state
 {
     for (size_t i = 0; i < count; i++) {
         bool said = false;
-        if (!cells[i].row || report_state(cells[i].row) != state)
+        if (!cells[i].row || report_row_state(cells[i].row) != state)
             continue;
         const char *why = field_word(cells[i].row, FIELD_WHY);
         for (size_t j = 0; j < i; j++)
@@ -136,17 +136,17 @@ static void fill_rows(const struct cell *cells, size_t cell_count, const struct 
     const struct cell *chosen, *first;
     for (size_t i = 0; i < count; i++) {
         const struct cell *cell = sorted[i];
-        const bool timed = !isnan(report_median(cell->row));
-        const struct cell *fastest = timed ? report_fastest(cells, cell_count, cell) : NULL;
-        const bool beats = cell == fastest && report_is_ranked(cells, cell_count, cell) &&
-                           report_is_contested(cells, cell_count, cell);
-        report_fill(cell->row, report_gemm(cells, cell_count, cell), &rows[i]);
-        if (timed && report_is_chosen(cell->row))
-            units_number(report_regret(cells, cell_count, cell, &chosen, &first).ratio,
+        const bool timed = !isnan(report_row_median(cell->row));
+        const struct cell *fastest = timed ? report_row_fastest(cells, cell_count, cell) : NULL;
+        const bool beats = cell == fastest && report_row_is_ranked(cells, cell_count, cell) &&
+                           report_row_is_contested(cells, cell_count, cell);
+        report_column_fill(cell->row, report_row_gemm(cells, cell_count, cell), &rows[i]);
+        if (timed && report_row_is_chosen(cell->row))
+            units_number(report_row_regret(cells, cell_count, cell, &chosen, &first).ratio,
                          rows[i].text[COLUMN_REGRET]);
         if (timed)
             snprintf(rows[i].text[COLUMN_MARK], TABLE_CELL, "%s", mark(cell, fastest, beats));
-        const enum cell_state state = report_state(cell->row);
+        const enum cell_state state = report_row_state(cell->row);
         rows[i].style = state != CELL_OK ? TABLE_BAD : beats ? TABLE_STRONG : TABLE_PLAIN;
     }
 }
@@ -162,7 +162,7 @@ static void print_memory(const struct cell *const *sorted, size_t count, const s
         if (sorted[i]->setting.name != how->name)
             continue;
         const double huge = field_of(row, FIELD_HUGE);
-        timed += !isnan(report_median(row));
+        timed += !isnan(report_row_median(row));
         elsewhere += json_is_false(field_json(row, FIELD_IN_PLACE));
         least = fmin(least, huge);
         most = fmax(most, huge);
@@ -219,7 +219,7 @@ void report_case(const struct cell *cells, size_t count)
     const struct cell **sorted = alloc_zeroed(count + 1, sizeof *sorted);
     struct table_row *rows = alloc_zeroed(count + 1, sizeof *rows);
     if (sorted && rows && count) {
-        const struct cell *other = report_other_setting(cells, count);
+        const struct cell *other = report_settings_other(cells, count);
         const bool skipped = nothing_to_compute(cells, count);
         const size_t n = skipped ? 0 : present(cells, count, sorted);
         const struct table table = {.columns = report_columns(false),
@@ -232,7 +232,7 @@ void report_case(const struct cell *cells, size_t count)
         if (n)
             report_legend_saw(&table, report_table(&table), NULL);
         report_answers(cells, count, sorted, n);
-        report_unranked(cells, count, "");
+        report_row_unranked(cells, count, "");
         report_settings(cells, count);
         print_memory(sorted, n, &cells[0].setting);
         if (other)

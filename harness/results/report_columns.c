@@ -18,7 +18,7 @@
 /* Half the interval's width in percent of the median, or n=... with too few launches for an interval. */
 static void show_interval(const json_t *row, char *text)
 {
-    const double half = report_half_width(row) / report_median(row);
+    const double half = report_row_half_width(row) / report_row_median(row);
     const double launches = field_of(row, FIELD_LAUNCHES);
     if (isfinite(half))
         units_number(100 * half, text);
@@ -46,7 +46,7 @@ static void show_read(const json_t *row, char *text)
 static void show_error(const json_t *row, char *text)
 {
     const double error = field_of(row, FIELD_ERROR_OVER_BOUND);
-    const enum cell_state state = report_state(row);
+    const enum cell_state state = report_row_state(row);
     if (isfinite(error) && (state == CELL_OK || (state == CELL_FAILED && error > 1)))
         snprintf(text, TABLE_CELL, error < 1 ? "%.4f" : "%.4g", error);
 }
@@ -103,14 +103,14 @@ static const struct {
 } columns[COLUMN_COUNT] = {
     [COLUMN_MARK] = {.column = {"", 0, true}},
     [COLUMN_KERNEL] = {{"kernel/isa", 0, true},
-                       .show = report_variant_text,
+                       .show = report_row_variant,
                        .always = true,
                        .plain = true,
                        .meaning =
                            "the kernel, and the instruction set that this variant was built for; "
                            "behind them base or new, where a session compares two settings"},
     [COLUMN_THREADS] = {{"thr", 0, false},
-                        .show = report_threads_text,
+                        .show = report_row_threads,
                         .always = true,
                         .plain = true,
                         .meaning = "threads"},
@@ -187,10 +187,10 @@ int report_column_of(enum field field)
     return c;
 }
 
-void report_fill(const json_t *row, double gemm, struct table_row *out)
+void report_column_fill(const json_t *row, double gemm, struct table_row *out)
 {
     _Static_assert(COLUMN_COUNT <= TABLE_COLUMNS, "a table has room for every column");
-    const bool ok = report_state(row) == CELL_OK;
+    const bool ok = report_row_state(row) == CELL_OK;
     for (int c = 0; c < COLUMN_COUNT; c++) {
         if (!ok && !columns[c].always)
             continue;

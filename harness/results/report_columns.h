@@ -45,7 +45,7 @@ const char *report_column_meaning(int column, bool all);
 /* The column that shows a field; COLUMN_COUNT if none does. */
 int report_column_of(enum field field);
 
-/* Fills a table row; `gemm` is what report_gemm() returns. */
-void report_fill(const json_t *row, double gemm, struct table_row *out);
+/* Fills a table row; `gemm` is what report_row_gemm() returns. */
+void report_column_fill(const json_t *row, double gemm, struct table_row *out);
 
 #endif

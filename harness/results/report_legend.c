@@ -104,7 +104,7 @@ void report_legend(void)
     fprintf(report_output.out, "attnbench help says more.\n\n");
 }
 
-void report_help_columns(void)
+void report_legend_columns(void)
 {
     struct lines lines = {0};
     add_marks(&lines, true);
@@ -112,14 +112,14 @@ void report_help_columns(void)
     print(&lines);
 }
 
-void report_help_flags(void)
+void report_legend_flags(void)
 {
     struct lines lines = {0};
     add_flags(&lines, true);
     print(&lines);
 }
 
-void report_help_states(void)
+void report_legend_states(void)
 {
     struct lines lines = {0};
     for (int s = 0; s < CELL_STATE_COUNT; s++)
@@ -128,7 +128,7 @@ void report_help_states(void)
     print(&lines);
 }
 
-void report_help_metrics(void)
+void report_legend_metrics(void)
 {
     for (int f = FIELD_NONE + 1; f < FIELD_COUNT; f++) {
         const enum field field = (enum field)f;

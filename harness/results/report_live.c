@@ -119,8 +119,8 @@ static void fill(const struct cell *cells, size_t count, const struct cell *cell
                  const struct cell *running, struct table_row *row)
 {
     if (cell->row) {
-        report_fill(cell->row, report_gemm(cells, count, cell), row);
-        row->style = report_state(cell->row) != CELL_OK ? TABLE_BAD : TABLE_PLAIN;
+        report_column_fill(cell->row, report_row_gemm(cells, count, cell), row);
+        row->style = report_row_state(cell->row) != CELL_OK ? TABLE_BAD : TABLE_PLAIN;
     } else {
         fill_unfinished(cell, row);
     }

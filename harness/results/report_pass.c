@@ -59,9 +59,9 @@ static void add_time(const json_t *row, char *text, size_t size)
 {
     struct table_row whole = {0};
     char time[UNITS_TEXT];
-    const double half = report_half_width(row);
-    report_fill(row, NAN, &whole);
-    units_seconds_known(report_median(row), half / report_median(row), time);
+    const double half = report_row_half_width(row);
+    report_column_fill(row, NAN, &whole);
+    units_seconds_known(report_row_median(row), half / report_row_median(row), time);
     message_add(text, size, isfinite(half) ? "%s +-%s %%" : "%s (%s)", time,
                 whole.text[COLUMN_INTERVAL]);
 }
@@ -72,14 +72,14 @@ static void add(struct sum *sum, const struct cell *cells, size_t count, const s
     const size_t layers = layers_in(cell, pass);
     const struct piece kind = kind_of(cell->c, pass);
     char variant[96];
-    const struct cell *best = cell->row ? report_fastest(cells, count, cell) : NULL;
+    const struct cell *best = cell->row ? report_row_fastest(cells, count, cell) : NULL;
     if (!best) {
         message_add(sum->missing, sizeof sum->missing, "%s%s", *sum->missing ? ", " : "",
                     cell->c->name);
         return;
     }
-    sum->seconds += (double)layers * report_median(best->row);
-    sum->half_s += (double)layers * report_half_width(best->row);
+    sum->seconds += (double)layers * report_row_median(best->row);
+    sum->half_s += (double)layers * report_row_half_width(best->row);
     sum->timed += layers;
     cell_variant(best, variant);
     message_add(sum->parts, sizeof sum->parts, "%s%zu %.*s%sx ", *sum->parts ? " + " : "", layers,

@@ -23,29 +23,29 @@ void report_wrapped(size_t indent, const char *format, ...)
     table_wrap(report_output.out, text, report_output.width, indent);
 }
 
-void report_threads_text(const json_t *row, char text[TABLE_CELL])
+void report_row_threads(const json_t *row, char text[TABLE_CELL])
 {
     snprintf(text, TABLE_CELL, "%.0f", field_of(row, FIELD_THREADS));
 }
 
-void report_variant_text(const json_t *row, char text[TABLE_CELL])
+void report_row_variant(const json_t *row, char text[TABLE_CELL])
 {
     const char *setting = field_word(row, FIELD_SETTING);
     snprintf(text, TABLE_CELL, "%s/%s%s%s", field_word(row, FIELD_KERNEL),
              field_word(row, FIELD_ISA), *setting ? " " : "", setting);
 }
 
-double report_median(const json_t *row)
+double report_row_median(const json_t *row)
 {
-    return report_state(row) == CELL_OK ? field_of(row, FIELD_MEDIAN) : NAN;
+    return report_row_state(row) == CELL_OK ? field_of(row, FIELD_MEDIAN) : NAN;
 }
 
-bool report_has_time(const struct cell *cell)
+bool report_row_has_time(const struct cell *cell)
 {
-    return cell->row && !isnan(report_median(cell->row));
+    return cell->row && !isnan(report_row_median(cell->row));
 }
 
-enum cell_state report_state(const json_t *row)
+enum cell_state report_row_state(const json_t *row)
 {
     enum cell_state state = CELL_SKIPPED;
     cell_state_parse(field_word(row, FIELD_STATE), &state);
@@ -54,7 +54,7 @@ enum cell_state report_state(const json_t *row)
 
 bool report_row_is_absent(const json_t *row)
 {
-    const enum cell_state state = report_state(row);
+    const enum cell_state state = report_row_state(row);
     return state == CELL_UNSUPPORTED || state == CELL_UNAVAILABLE;
 }
 
@@ -65,12 +65,12 @@ static double bound(const json_t *row, size_t side)
     return json_is_array(ci) ? json_number_value(json_array_get(ci, side)) : NAN;
 }
 
-double report_half_width(const json_t *row)
+double report_row_half_width(const json_t *row)
 {
     return (bound(row, 1) - bound(row, 0)) / 2;
 }
 
-bool report_rivals(const struct cell *a, const struct cell *b)
+bool report_row_rivals(const struct cell *a, const struct cell *b)
 {
     return a->c == b->c && a->threads == b->threads && a->row && b->row;
 }
@@ -86,12 +86,12 @@ static size_t medians_of(const json_t *row, double **medians)
     return *medians ? n : 0;
 }
 
-struct stats_ratio report_ratio(const struct cell *base, const struct cell *cell)
+struct stats_ratio report_row_ratio(const struct cell *base, const struct cell *cell)
 {
     double *a, *b;
     const size_t n = medians_of(base->row, &a), m = medians_of(cell->row, &b);
-    struct stats_ratio ratio = {report_median(cell->row) / report_median(base->row), NAN, NAN,
-                                false};
+    struct stats_ratio ratio = {report_row_median(cell->row) / report_row_median(base->row), NAN,
+                                NAN, false};
     /* launch k of both was in the same round, unless one is a row of an earlier session, without launches here */
     const bool same = !json_array_size(base->launches) == !json_array_size(cell->launches);
     if (cell == base)
@@ -103,28 +103,30 @@ struct stats_ratio report_ratio(const struct cell *base, const struct cell *cell
     return ratio;
 }
 
-bool report_tie(struct stats_ratio ratio)
+bool report_row_tie(struct stats_ratio ratio)
 {
     return ratio.lo <= 1 && ratio.hi >= 1;
 }
 
-bool report_is_ranked(const struct cell *cells, size_t count, const struct cell *cell)
+bool report_row_is_ranked(const struct cell *cells, size_t count, const struct cell *cell)
 {
     bool ranked = false, alone = true;
     for (size_t i = 0; i < count && !ranked; i++)
-        if (&cells[i] != cell && report_rivals(&cells[i], cell) && report_has_time(&cells[i])) {
+        if (&cells[i] != cell && report_row_rivals(&cells[i], cell) &&
+            report_row_has_time(&cells[i])) {
             alone = false;
-            ranked = report_ratio(&cells[i], cell).interval;
+            ranked = report_row_ratio(&cells[i], cell).interval;
         }
     return ranked || (alone && isfinite(bound(cell->row, 0)));
 }
 
-size_t report_unranked(const struct cell *cells, size_t count, const char *advice)
+size_t report_row_unranked(const struct cell *cells, size_t count, const char *advice)
 {
     size_t timed = 0, unranked = 0;
     for (size_t i = 0; i < count; i++) {
-        timed += report_has_time(&cells[i]);
-        unranked += report_has_time(&cells[i]) && !report_is_ranked(cells, count, &cells[i]);
+        timed += report_row_has_time(&cells[i]);
+        unranked +=
+            report_row_has_time(&cells[i]) && !report_row_is_ranked(cells, count, &cells[i]);
     }
     if (unranked)
         report_wrapped(4, "  no rank for %zu of %zu cells: too few launches for an interval%s",
@@ -140,12 +142,13 @@ static const struct cell *fastest_of(const struct cell *cells, size_t count,
     bool best_ranked = false;
     for (size_t i = 0; i < count; i++) {
         const struct cell *cell = &cells[i];
-        if (!report_rivals(cell, like) || !report_has_time(cell) ||
+        if (!report_row_rivals(cell, like) || !report_row_has_time(cell) ||
             (one_setting && cell->setting.name != like->setting.name))
             continue;
-        const bool ranked = report_is_ranked(cells, count, cell);
+        const bool ranked = report_row_is_ranked(cells, count, cell);
         if (!best || ranked > best_ranked ||
-            (ranked == best_ranked && report_median(cell->row) < report_median(best->row))) {
+            (ranked == best_ranked &&
+             report_row_median(cell->row) < report_row_median(best->row))) {
             best = cell;
             best_ranked = ranked;
         }
@@ -153,48 +156,51 @@ static const struct cell *fastest_of(const struct cell *cells, size_t count,
     return best;
 }
 
-const struct cell *report_fastest(const struct cell *cells, size_t count, const struct cell *like)
+const struct cell *report_row_fastest(const struct cell *cells, size_t count,
+                                      const struct cell *like)
 {
     return fastest_of(cells, count, like, false);
 }
 
-bool report_is_contested(const struct cell *cells, size_t count, const struct cell *cell)
+bool report_row_is_contested(const struct cell *cells, size_t count, const struct cell *cell)
 {
     for (size_t i = 0; i < count; i++)
-        if (&cells[i] != cell && report_rivals(&cells[i], cell) && report_has_time(&cells[i]))
+        if (&cells[i] != cell && report_row_rivals(&cells[i], cell) &&
+            report_row_has_time(&cells[i]))
             return true;
     return false;
 }
 
-bool report_is_chosen(const json_t *row)
+bool report_row_is_chosen(const json_t *row)
 {
     return json_is_true(field_json(row, FIELD_CHOSEN));
 }
 
-struct stats_ratio report_regret(const struct cell *cells, size_t count, const struct cell *like,
-                                 const struct cell **chosen, const struct cell **fastest)
+struct stats_ratio report_row_regret(const struct cell *cells, size_t count,
+                                     const struct cell *like, const struct cell **chosen,
+                                     const struct cell **fastest)
 {
     size_t timed = 0;
     *chosen = NULL;
     *fastest = fastest_of(cells, count, like, true);
     for (size_t i = 0; i < count; i++) {
         const struct cell *cell = &cells[i];
-        if (!report_rivals(cell, like) || cell->setting.name != like->setting.name ||
-            !report_has_time(cell))
+        if (!report_row_rivals(cell, like) || cell->setting.name != like->setting.name ||
+            !report_row_has_time(cell))
             continue;
         timed++;
-        if (report_is_chosen(cell->row))
+        if (report_row_is_chosen(cell->row))
             *chosen = cell;
     }
     if (!*chosen || timed < 2)
         return (struct stats_ratio){NAN, NAN, NAN, false};
-    struct stats_ratio regret = report_ratio(*fastest, *chosen);
+    struct stats_ratio regret = report_row_ratio(*fastest, *chosen);
     if (regret.ratio < 1) /* round by round, though its median is above */
         regret.ratio = 1;
     return regret;
 }
 
-double report_share(const json_t *row)
+double report_row_share(const json_t *row)
 {
     const char *bound = field_word(row, FIELD_BOUND_BY);
     const double in_place = field_of(row, FIELD_OF_READ_IN_PLACE);
@@ -205,13 +211,13 @@ double report_share(const json_t *row)
     return NAN;
 }
 
-double report_gemm(const struct cell *cells, size_t count, const struct cell *like)
+double report_row_gemm(const struct cell *cells, size_t count, const struct cell *like)
 {
     const struct cell *best = NULL;
     for (size_t i = 0; i < count; i++)
-        if (report_rivals(&cells[i], like) && cells[i].setting.name == like->setting.name &&
-            strcmp(cells[i].kernel_name, "gemm") == 0 && report_has_time(&cells[i]) &&
-            !(best && report_median(best->row) <= report_median(cells[i].row)))
+        if (report_row_rivals(&cells[i], like) && cells[i].setting.name == like->setting.name &&
+            strcmp(cells[i].kernel_name, "gemm") == 0 && report_row_has_time(&cells[i]) &&
+            !(best && report_row_median(best->row) <= report_row_median(cells[i].row)))
             best = &cells[i];
-    return best && report_has_time(like) ? report_ratio(like, best).ratio : NAN;
+    return best && report_row_has_time(like) ? report_row_ratio(like, best).ratio : NAN;
 }

@@ -27,43 +27,44 @@ bool report_colors(void);
 void report_flush(void);
 
 /* Values of a row; NaN or "" if absent.  Only an ok row has a median. */
-void report_threads_text(const json_t *row, char text[TABLE_CELL]);
-double report_median(const json_t *row);
-bool report_has_time(const struct cell *cell); /* finished, with a median */
-enum cell_state report_state(const json_t *row);
+void report_row_threads(const json_t *row, char text[TABLE_CELL]);
+double report_row_median(const json_t *row);
+bool report_row_has_time(const struct cell *cell); /* finished, with a median */
+enum cell_state report_row_state(const json_t *row);
 
 /* Whether the state is unsupported or unavailable: a property of the build or kernel, not a result. */
 bool report_row_is_absent(const json_t *row);
 
 /* Half the width of the median's 95 % interval in seconds; NaN if there is none. */
-double report_half_width(const json_t *row);
+double report_row_half_width(const json_t *row);
 
 /* The ratio of a finished cell's time to base's, round by round: launch k of both was part of round k.  It
  * has no interval between this session and an earlier one, which shared no round. */
-struct stats_ratio report_ratio(const struct cell *base, const struct cell *cell);
+struct stats_ratio report_row_ratio(const struct cell *base, const struct cell *cell);
 
 /* Whether the interval of a ratio holds 1: the two tie. */
-bool report_tie(struct stats_ratio ratio);
+bool report_row_tie(struct stats_ratio ratio);
 
 /* Whether a cell has a rank: its ratio to some rival has an interval; without rivals, its median has one.
- * report_unranked() prints how many cells have a time but no rank, if any, and then `advice`; returns how
+ * report_row_unranked() prints how many cells have a time but no rank, if any, and then `advice`; returns how
  * many. */
-bool report_is_ranked(const struct cell *cells, size_t count, const struct cell *cell);
-size_t report_unranked(const struct cell *cells, size_t count, const char *advice);
+bool report_row_is_ranked(const struct cell *cells, size_t count, const struct cell *cell);
+size_t report_row_unranked(const struct cell *cells, size_t count, const char *advice);
 
 /* Whether two finished cells have the same case and thread count. */
-bool report_rivals(const struct cell *a, const struct cell *b);
+bool report_row_rivals(const struct cell *a, const struct cell *b);
 
 /* The fastest ok cell among a cell and its rivals, among the ranked ones if any is ranked; NULL if none is
  * ok. */
-const struct cell *report_fastest(const struct cell *cells, size_t count, const struct cell *like);
+const struct cell *report_row_fastest(const struct cell *cells, size_t count,
+                                      const struct cell *like);
 
 /* Whether a rival has a time. */
-bool report_is_contested(const struct cell *cells, size_t count, const struct cell *cell);
+bool report_row_is_contested(const struct cell *cells, size_t count, const struct cell *cell);
 
 /* Time of the fastest gemm among the rivals of a cell, under its setting, over the cell's; NaN if there is
  * none. */
-double report_gemm(const struct cell *cells, size_t count, const struct cell *like);
+double report_row_gemm(const struct cell *cells, size_t count, const struct cell *like);
 
 /* Records which columns, marks and flags a table has shown, for the legend.  `shown`: what table_print()
  * returned; which[]: the COLUMN_ of each column, -1 for none; NULL: the columns are report_columns(). */
@@ -73,18 +74,19 @@ void report_legend_saw(const struct table *table, unsigned shown, const int *whi
 void report_legend(void);
 
 /* Kernel, instruction set and setting of a row, as cell_variant() formats them. */
-void report_variant_text(const json_t *row, char text[TABLE_CELL]);
+void report_row_variant(const json_t *row, char text[TABLE_CELL]);
 
 /* Whether the library's dispatch chose it. */
-bool report_is_chosen(const json_t *row);
+bool report_row_is_chosen(const json_t *row);
 
 /* The ratio of the library's choice's time to the fastest's, at least 1, among a cell and its rivals under its
  * setting; NaN if the choice has no time, or no other has one.  *chosen, *fastest: the two cells; NULL: unknown. */
-struct stats_ratio report_regret(const struct cell *cells, size_t count, const struct cell *like,
-                                 const struct cell **chosen, const struct cell **fastest);
+struct stats_ratio report_row_regret(const struct cell *cells, size_t count,
+                                     const struct cell *like, const struct cell **chosen,
+                                     const struct cell **fastest);
 
 /* The share that the row reaches of the ceiling that bounds it; NaN if none was measured. */
-double report_share(const json_t *row);
+double report_row_share(const json_t *row);
 
 /* Prints the heading of a case's table: name, problem, input unless it is the default, sizes. */
 void report_case_head(FILE *out, size_t width, const struct cell *cell);

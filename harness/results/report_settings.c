@@ -17,7 +17,7 @@
 #define MANY 20    /* from so many verdicts on, chance is mentioned */
 #define LEVEL 0.95 /* of their intervals */
 
-const char *report_verdict_name(enum verdict verdict)
+const char *report_settings_verdict(enum verdict verdict)
 {
     static const char *const names[] = {[VERDICT_SLOWER] = "SLOWER",
                                         [VERDICT_UNCLEAR] = "UNCLEAR",
@@ -26,7 +26,7 @@ const char *report_verdict_name(enum verdict verdict)
     return names[verdict];
 }
 
-enum verdict report_judge(double ratio, double lo, double hi, char *why, size_t size)
+enum verdict report_settings_judge(double ratio, double lo, double hi, char *why, size_t size)
 {
     const double limit = 1 + COUNTS;
     enum verdict verdict = VERDICT_UNCLEAR;
@@ -49,7 +49,7 @@ enum verdict report_judge(double ratio, double lo, double hi, char *why, size_t 
     return verdict;
 }
 
-const struct cell *report_other_setting(const struct cell *cells, size_t count)
+const struct cell *report_settings_other(const struct cell *cells, size_t count)
 {
     for (size_t i = 1; i < count; i++)
         if (cells[i].setting.name != cells[0].setting.name)
@@ -62,7 +62,8 @@ static const struct cell *partner_of(const struct cell *cells, size_t count,
                                      const struct cell *base)
 {
     for (size_t i = (size_t)(base - cells) + 1; i < count; i++)
-        if (cell_is_partner(&cells[i], base) && report_has_time(&cells[i]) && report_has_time(base))
+        if (cell_is_partner(&cells[i], base) && report_row_has_time(&cells[i]) &&
+            report_row_has_time(base))
             return &cells[i];
     return NULL;
 }
@@ -92,29 +93,30 @@ void report_settings(const struct cell *cells, size_t count)
                            text);
             titled = true;
         }
-        const struct stats_ratio ratio = report_ratio(&cells[i], new);
-        const enum verdict verdict = report_judge(ratio.ratio, ratio.lo, ratio.hi, why, sizeof why);
+        const struct stats_ratio ratio = report_row_ratio(&cells[i], new);
+        const enum verdict verdict =
+            report_settings_judge(ratio.ratio, ratio.lo, ratio.hi, why, sizeof why);
         snprintf(text, sizeof text, "%s/%s on %d thread%s: %+.1f %%", cells[i].kernel_name,
                  attn_isa_name(cells[i].isa), cells[i].threads, cells[i].threads == 1 ? "" : "s",
                  100 * (ratio.ratio - 1));
         if (ratio.interval)
             message_add(text, sizeof text, " (%+.1f .. %+.1f %%)", 100 * (ratio.lo - 1),
                         100 * (ratio.hi - 1));
-        report_wrapped(6, "    %s, %s: %s", text, report_verdict_name(verdict), why);
+        report_wrapped(6, "    %s, %s: %s", text, report_settings_verdict(verdict), why);
     }
 }
 
-void report_verdicts(const struct cell *cells, size_t count)
+void report_settings_verdicts(const struct cell *cells, size_t count)
 {
     char text[2 * SETTING_TEXT + 256], why[128];
-    const struct cell *other = report_other_setting(cells, count);
+    const struct cell *other = report_settings_other(cells, count);
     size_t counts[VERDICT_COUNT] = {0}, all = 0;
     for (size_t i = 0; i < count; i++) {
         const struct cell *new = partner_of(cells, count, &cells[i]);
         if (!new)
             continue;
-        const struct stats_ratio ratio = report_ratio(&cells[i], new);
-        counts[report_judge(ratio.ratio, ratio.lo, ratio.hi, why, sizeof why)]++;
+        const struct stats_ratio ratio = report_row_ratio(&cells[i], new);
+        counts[report_settings_judge(ratio.ratio, ratio.lo, ratio.hi, why, sizeof why)]++;
         all++;
     }
     if (!all)
@@ -123,7 +125,7 @@ void report_verdicts(const struct cell *cells, size_t count)
     message_add(text, sizeof text, ", %zu cell%s:", all, all == 1 ? "" : "s");
     for (int v = 0; v < VERDICT_COUNT; v++)
         message_add(text, sizeof text, "%s %zu %s", v ? "," : "", counts[v],
-                    report_verdict_name((enum verdict)v));
+                    report_settings_verdict((enum verdict)v));
     if (all >= MANY)
         message_add(text, sizeof text, "; by chance alone %.0f intervals would exclude 0",
                     (1 - LEVEL) * (double)all);

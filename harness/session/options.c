@@ -88,8 +88,8 @@ static bool store(struct options *options, const struct option *option, const ch
     if (option->commands && option->kind <= OPTION_PLUGINS)
         return store_text(options, option, text, message, size);
     if (option->commands)
-        return option_store(option, text, (char *)options + option->offset, message, size);
-    json_t *value = option_value(option, text, message, size);
+        return options_value_store(option, text, (char *)options + option->offset, message, size);
+    json_t *value = options_value_parse(option, text, message, size);
     return value && json_object_set_new(options->values, option->name, value) == 0;
 }
 

@@ -137,11 +137,11 @@ const struct option *options_named(enum command command, const struct option *ow
 
 /* The value that a text gives an option: an integer, a real number, an array or a string.  NULL fills message
  * with what the option takes. */
-json_t *option_value(const struct option *option, const char *text, char *message,
-                     size_t message_size);
+json_t *options_value_parse(const struct option *option, const char *text, char *message,
+                            size_t message_size);
 
 /* The default values of a table's options, or those with --quick, as an object. */
-json_t *options_standard(const struct option *table, bool quick);
+json_t *options_value_standard(const struct option *table, bool quick);
 
 /* Print an overview of the commands; a command's page; a command's options, after an experiment's
  * parameters. */
@@ -161,7 +161,7 @@ bool options_is_help(const char *argument);
 extern const struct option options_table[];
 
 /* Stores an option of kind SECONDS, COUNT or WORD in its field; false fills message. */
-bool option_store(const struct option *option, const char *text, void *field, char *message,
-                  size_t message_size);
+bool options_value_store(const struct option *option, const char *text, void *field, char *message,
+                         size_t message_size);
 
 #endif

@@ -139,8 +139,8 @@ static void say(const struct option *option, const char *text, char *message, si
     message_add(message, size, ": '%.60s%s'", text, strlen(text) > 60 ? ".." : "");
 }
 
-json_t *option_value(const struct option *option, const char *text, char *message,
-                     size_t message_size)
+json_t *options_value_parse(const struct option *option, const char *text, char *message,
+                            size_t message_size)
 {
     char copy[TEXT];
     double x;
@@ -165,11 +165,11 @@ json_t *option_value(const struct option *option, const char *text, char *messag
     return value;
 }
 
-bool option_store(const struct option *option, const char *text, void *field, char *message,
-                  size_t message_size)
+bool options_value_store(const struct option *option, const char *text, void *field, char *message,
+                         size_t message_size)
 {
     unsigned index;
-    json_t *value = option_value(option, text, message, message_size);
+    json_t *value = options_value_parse(option, text, message, message_size);
     if (!value)
         return false;
     if (option->kind == OPTION_SECONDS)
@@ -183,13 +183,13 @@ bool option_store(const struct option *option, const char *text, void *field, ch
     return true;
 }
 
-json_t *options_standard(const struct option *table, bool quick)
+json_t *options_value_standard(const struct option *table, bool quick)
 {
     char message[256];
     json_t *all = json_object();
     for (const struct option *o = table; o->name; o++) {
-        json_t *value =
-            option_value(o, quick && o->quick ? o->quick : o->standard, message, sizeof message);
+        json_t *value = options_value_parse(o, quick && o->quick ? o->quick : o->standard, message,
+                                            sizeof message);
         assert(value && "a standard value is one");
         json_object_set_new(all, o->name, value);
     }

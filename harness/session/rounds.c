@@ -103,7 +103,7 @@ static struct launch prepare(struct rounds *rounds, struct protocol_request *req
     r.files[PROTOCOL_OPERANDS] = memory_file_create("attnbench-operands");
     r.files[PROTOCOL_REFERENCE] = memory_file_create("attnbench-reference");
     struct launch launch = {.state = CELL_SKIPPED, .why = "no memory file for operands"};
-    rounds_say(rounds, NULL, "preparing");
+    rounds_launch_say(rounds, NULL, "preparing");
     if (r.files[PROTOCOL_OPERANDS] >= 0 && r.files[PROTOCOL_REFERENCE] >= 0)
         launch = rounds_launch(rounds, &r, launch_deadline(&r.c.problem, 1));
     if (launch.state == CELL_OK && !launch.interrupted &&
@@ -140,7 +140,7 @@ static double fair_level(const struct rounds *rounds, size_t target)
         if (!cell->done && done < target)
             needs[n++] = cell->cost_s * (double)(target - done);
     }
-    const double level = session_share_level(needs, n, rounds->until - clock_now());
+    const double level = session_needs_level(needs, n, rounds->until - clock_now());
     free(needs);
     return level;
 }
@@ -171,7 +171,7 @@ static bool is_out_of_time(const struct rounds *rounds, const struct cell *cell,
     const size_t launches = json_array_size(cell->launches);
     return launches && cell->cost_s > level &&
            (launches >= STATS_CI_MIN ||
-            STATS_CI_MIN * cell->cost_s > session_allowance(rounds->session, cell));
+            STATS_CI_MIN * cell->cost_s > session_needs_allowance(rounds->session, cell));
 }
 
 /* Launches every cell that is not done and has time left. */
@@ -214,7 +214,7 @@ static enum session_end run_rounds(struct rounds *rounds, struct protocol_reques
     for (size_t round = 0; end == SESSION_DONE && live_cells(rounds); round++) {
         end = run_round(rounds, request, order, round);
         /* After the first round, which has shown what launches cost. */
-        if (end == SESSION_DONE && round == 0 && rounds_pick_twin(rounds))
+        if (end == SESSION_DONE && round == 0 && rounds_twin_pick(rounds))
             end = rounds_turn(rounds, request, rounds->count, 0);
         if (end == SESSION_DONE && !rounds_settle(rounds))
             end = SESSION_STOPPED;
@@ -240,11 +240,11 @@ static enum session_end run_prepared(struct rounds *rounds, struct protocol_requ
     if (prepared.interrupted)
         return SESSION_INTERRUPTED;
     if (prepared.state == CELL_OK) {
-        const enum session_end chosen = rounds_choose_cores(rounds, request);
+        const enum session_end chosen = rounds_core_choose(rounds, request);
         const enum session_end judged =
             chosen == SESSION_DONE ? rounds_judge(rounds, request) : chosen;
         forget_reference(rounds, request);
-        const bool counts = session_counts_checks(rounds->session, rounds->cells[0].c);
+        const bool counts = session_needs_counts_checks(rounds->session, rounds->cells[0].c);
         rounds->put_off_s = counts ? 0 : clock_now() - start;
         rounds->until += rounds->put_off_s;
         return judged == SESSION_DONE && live_cells(rounds) ? run_rounds(rounds, request) : judged;
@@ -269,7 +269,7 @@ static void keep_incomplete(struct rounds *rounds)
 
 enum session_end rounds_run(struct rounds *rounds)
 {
-    if (!rounds_spread(rounds) || !rounds_settle(rounds))
+    if (!rounds_judge_spread(rounds) || !rounds_settle(rounds))
         return SESSION_STOPPED;
     if (!live_cells(rounds))
         return SESSION_DONE;

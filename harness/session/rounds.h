@@ -33,6 +33,6 @@ struct rounds {
 enum session_end rounds_run(struct rounds *rounds);
 
 /* The noise measured by the twin, as a journal line; NULL if there was no twin. */
-json_t *rounds_noise(const struct rounds *rounds);
+json_t *rounds_twin_noise(const struct rounds *rounds);
 
 #endif

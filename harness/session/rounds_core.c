@@ -21,12 +21,12 @@ static double try_core(struct rounds *rounds, const struct protocol_request *bas
 {
     struct protocol_request r = *base;
     r.action = PROTOCOL_MEASURE;
-    rounds_name(cell, &r);
+    rounds_launch_request(cell, &r);
     r.threads = r.team = cell->threads;
     r.blas_core = core;
     r.budget_s = TRY_S;
     r.warmup_s = TRY_S / 4;
-    rounds_say(rounds, cell, "trying a core type");
+    rounds_launch_say(rounds, cell, "trying a core type");
     *launch = rounds_launch(rounds, &r, rounds->deadline_s);
     const double median = launches_median_sample(launch->answer);
     launch_free(launch);
@@ -94,7 +94,7 @@ static bool has_choice(const struct cell *cell)
     return library && library->choices && !chosen;
 }
 
-enum session_end rounds_choose_cores(struct rounds *rounds, const struct protocol_request *base)
+enum session_end rounds_core_choose(struct rounds *rounds, const struct protocol_request *base)
 {
     for (size_t i = 0; i < rounds->count; i++) {
         struct cell *cell = &rounds->cells[i];

@@ -15,7 +15,7 @@
 #include "rounds_private.h"
 #include "system/memory_file.h"
 
-bool rounds_is_wrong(const struct cell *cell)
+bool rounds_judge_is_wrong(const struct cell *cell)
 {
     return cell->done && !cell->failed_at && cell_state_is_wrong(cell->state);
 }
@@ -26,16 +26,16 @@ static bool runs(const struct cell *cell)
     return !cell->done || cell->state == CELL_OK;
 }
 
-bool rounds_spread(struct rounds *rounds)
+bool rounds_judge_spread(struct rounds *rounds)
 {
     for (size_t i = 0; i < rounds->count; i++) {
         const struct cell *wrong = &rounds->cells[i];
-        for (size_t k = 0; rounds_is_wrong(wrong) && k < rounds->count; k++) {
+        for (size_t k = 0; rounds_judge_is_wrong(wrong) && k < rounds->count; k++) {
             struct cell *cell = &rounds->cells[k];
             if (!runs(cell) || !cell_same_variant(cell, wrong))
                 continue;
             cell_inherit(cell, wrong->state, wrong->threads, wrong->why);
-            if (!rounds_finish(rounds, cell))
+            if (!rounds_launch_finish(rounds, cell))
                 return false;
         }
     }
@@ -82,7 +82,7 @@ static bool fail(struct rounds *rounds, struct cell *cell, enum cell_state state
     cell_end(cell, state, "%s", why);
     json_decref(cell->row);
     cell->row = NULL;
-    return rounds_finish(rounds, cell);
+    return rounds_launch_finish(rounds, cell);
 }
 
 /* For a worker without verdicts: ends the cell that it was checking, or all if that is unknown. */
@@ -137,9 +137,9 @@ static json_t *record_of(const struct cell *cell, double wall_s)
 static bool pass(struct rounds *rounds, struct cell *cell, const struct launch *launch)
 {
     if (rounds->action == PROTOCOL_MEASURE)
-        return rounds_record(rounds, record_of(cell, launch->wall_s));
+        return rounds_launch_record(rounds, record_of(cell, launch->wall_s));
     cell_end(cell, CELL_OK, "%s", "");
-    return rounds_finish(rounds, cell);
+    return rounds_launch_finish(rounds, cell);
 }
 
 /* Applies a worker's verdicts: first to cells that failed, then to the others of the variant. */
@@ -150,7 +150,7 @@ static bool apply_verdicts(struct rounds *rounds, const struct group *group,
     bool written = json_is_array(verdicts) || end_unjudged(rounds, group, launch);
     for (size_t k = 0; written && k < json_array_size(verdicts); k++)
         written = apply_verdict(rounds, group->cells[k], json_array_get(verdicts, k), launch);
-    written = written && rounds_spread(rounds);
+    written = written && rounds_judge_spread(rounds);
     for (size_t k = 0; written && k < group->count; k++)
         if (!group->cells[k]->done)
             written = pass(rounds, group->cells[k], launch);
@@ -167,7 +167,7 @@ static struct launch launch_check(struct rounds *rounds, struct protocol_request
         r->files[PROTOCOL_OUTPUTS] =
             memory_file_of_size("attnbench-outputs", group->count * outputs_bytes(problem));
     struct launch launch =
-        rounds_launch(rounds, r, rounds_deadline(rounds, r) * (double)group->count);
+        rounds_launch(rounds, r, rounds_launch_deadline(rounds, r) * (double)group->count);
     for (size_t k = 0; rounds->outputs >= 0 && k < group->count; k++) {
         const size_t slot = (size_t)(group->cells[k] - rounds->cells);
         if (launch.state == CELL_OK &&
@@ -179,7 +179,7 @@ static struct launch launch_check(struct rounds *rounds, struct protocol_request
     if (r->files[PROTOCOL_OUTPUTS] >= 0)
         close(r->files[PROTOCOL_OUTPUTS]);
     for (size_t k = 0; k < group->count; k++)
-        rounds_keep_log(group->cells[k], &launch);
+        rounds_launch_keep_log(group->cells[k], &launch);
     return launch;
 }
 
@@ -217,7 +217,7 @@ enum session_end rounds_judge(struct rounds *rounds, const struct protocol_reque
         if (cell->done || cell->check)
             continue;
         r.action = PROTOCOL_CHECK;
-        rounds_name(cell, &r);
+        rounds_launch_request(cell, &r);
         const struct group group = group_of(rounds, cell, &r);
         r.team = r.threads > cores ? r.threads : cores;
         r.depth = rounds->own_input                     ? CHECK_CASE
@@ -226,7 +226,7 @@ enum session_end rounds_judge(struct rounds *rounds, const struct protocol_reque
                                                         : CHECK_FULL;
         if (shares_rows(rounds, &group, &r))
             r.files[PROTOCOL_COMPUTED] = memory_file_create("attnbench-computed");
-        rounds_say(rounds, cell, "checking");
+        rounds_launch_say(rounds, cell, "checking");
         struct launch launch = launch_check(rounds, &r, &group);
         end = launch.interrupted                        ? SESSION_INTERRUPTED
               : apply_verdicts(rounds, &group, &launch) ? SESSION_DONE

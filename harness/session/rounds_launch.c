@@ -21,7 +21,7 @@
 /* A check may take so many times what it is estimated to. */
 #define SLOWEST_CHECK 20
 
-void rounds_name(const struct cell *cell, struct protocol_request *request)
+void rounds_launch_request(const struct cell *cell, struct protocol_request *request)
 {
     protocol_kernel(request, cell->kernel_name, cell->isa, cell->guest);
     request->blas_core = rounds_core(cell);
@@ -33,12 +33,12 @@ void rounds_name(const struct cell *cell, struct protocol_request *request)
     request->variables = cell->setting.variables;
 }
 
-double rounds_deadline(const struct rounds *rounds, const struct protocol_request *r)
+double rounds_launch_deadline(const struct rounds *rounds, const struct protocol_request *r)
 {
     if (rounds->session->options->timeout_s > 0)
         return rounds->deadline_s;
     const double check_s = r->action == PROTOCOL_CHECK
-                               ? session_check_s(attn_useful_flops(&r->c.problem), r->depth)
+                               ? session_needs_check_s(attn_useful_flops(&r->c.problem), r->depth)
                                : 0;
     return rounds->deadline_s + SLOWEST_CHECK * check_s + (r->program ? PROGRAM_S : 0);
 }
@@ -62,7 +62,7 @@ static void note_work(struct record_time *time, enum protocol_action action,
                                      : &time->timing_s) += launch->wall_s;
 }
 
-void rounds_keep_log(struct cell *cell, const struct launch *launch)
+void rounds_launch_keep_log(struct cell *cell, const struct launch *launch)
 {
     cell->memory_limit_bytes = launch->memory_limit_bytes;
     if (!launch->log || (cell->log && !cell_state_is_bad(launch->state)))
@@ -96,7 +96,7 @@ static double share_done(const struct session *session)
     return (double)done / (double)session->cell_count;
 }
 
-void rounds_say(const struct rounds *rounds, const struct cell *cell, const char *what)
+void rounds_launch_say(const struct rounds *rounds, const struct cell *cell, const char *what)
 {
     if (!rounds->record)
         return;
@@ -118,7 +118,7 @@ void rounds_say(const struct rounds *rounds, const struct cell *cell, const char
         progress_show("", share, rounds->needed_s - elapsed_s, text);
 }
 
-bool rounds_record(const struct rounds *rounds, json_t *line)
+bool rounds_launch_record(const struct rounds *rounds, json_t *line)
 {
     if (rounds->record)
         return record_write(rounds->record, line, false);
@@ -133,7 +133,7 @@ static bool write_row(const struct rounds *rounds, const struct cell *cell)
     char text[1024];
     if (!record_write(rounds->record, json_incref(cell->row), true))
         return false;
-    if ((rounds->action == PROTOCOL_CHECK && report_is_absent(cell, 1)) ||
+    if ((rounds->action == PROTOCOL_CHECK && report_absent_all(cell, 1)) ||
         (cell->state == CELL_OK && session_drew(rounds->session, cell->c)))
         return true;
     report_line(cell->row, text, sizeof text);
@@ -141,7 +141,7 @@ static bool write_row(const struct rounds *rounds, const struct cell *cell)
     return true;
 }
 
-bool rounds_finish(struct rounds *rounds, struct cell *cell)
+bool rounds_launch_finish(struct rounds *rounds, struct cell *cell)
 {
     if (cell->row)
         return true;

@@ -15,7 +15,7 @@ static inline struct cell *rounds_cell(struct rounds *rounds, size_t index)
 }
 
 /* Chooses a core type of the BLAS library by timing, for each instruction set of the cells that call it. */
-enum session_end rounds_choose_cores(struct rounds *rounds, const struct protocol_request *base);
+enum session_end rounds_core_choose(struct rounds *rounds, const struct protocol_request *base);
 
 /* The core type chosen for a cell; NULL: none. */
 static inline const char *rounds_core(const struct cell *cell)
@@ -24,17 +24,17 @@ static inline const char *rounds_core(const struct cell *cell)
 }
 
 /* Stores the cell's kernel, its BLAS core type and its setting in a request. */
-void rounds_name(const struct cell *cell, struct protocol_request *request);
+void rounds_launch_request(const struct cell *cell, struct protocol_request *request);
 
 /* A worker's deadline for a request, in seconds; longer for a program, which loads its library. */
-double rounds_deadline(const struct rounds *rounds, const struct protocol_request *request);
+double rounds_launch_deadline(const struct rounds *rounds, const struct protocol_request *request);
 
 /* Launches a worker with the operands at the request's shift, and adds its times to rounds->time. */
 struct launch rounds_launch(struct rounds *rounds, const struct protocol_request *request,
                             double deadline_s);
 
 /* Keeps the worker's output and memory limit for the cell's row. */
-void rounds_keep_log(struct cell *cell, const struct launch *launch);
+void rounds_launch_keep_log(struct cell *cell, const struct launch *launch);
 
 /* Checks every unfinished cell without a check, all thread counts of its variant together; ends those that
  * fail, and in `attnbench check` those that pass, too. */
@@ -48,23 +48,23 @@ enum session_end rounds_turn(struct rounds *rounds, const struct protocol_reques
 bool rounds_settle(struct rounds *rounds);
 
 /* Picks the cell that gets a twin; false if none is suitable. */
-bool rounds_pick_twin(struct rounds *rounds);
+bool rounds_twin_pick(struct rounds *rounds);
 
 /* Whether the cell itself failed, not only its variant on another number of threads. */
-bool rounds_is_wrong(const struct cell *cell);
+bool rounds_judge_is_wrong(const struct cell *cell);
 
 /* Fails all thread counts of each variant that failed on one, even those that already have a row; false if
  * the journal cannot be written. */
-bool rounds_spread(struct rounds *rounds);
+bool rounds_judge_spread(struct rounds *rounds);
 
 /* Shows what a worker is about to do, "launch 3", for a cell, or with NULL for all of the case: on the live
  * display or as a progress line. */
-void rounds_say(const struct rounds *rounds, const struct cell *cell, const char *what);
+void rounds_launch_say(const struct rounds *rounds, const struct cell *cell, const char *what);
 
 /* Writes what a launch or a check found, which is stolen; false if the journal cannot be written. */
-bool rounds_record(const struct rounds *rounds, json_t *line);
+bool rounds_launch_record(const struct rounds *rounds, json_t *line);
 
 /* Makes, writes and shows the row of a cell that is done; false if the journal cannot be written. */
-bool rounds_finish(struct rounds *rounds, struct cell *cell);
+bool rounds_launch_finish(struct rounds *rounds, struct cell *cell);
 
 #endif

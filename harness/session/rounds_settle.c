@@ -61,7 +61,7 @@ bool rounds_settle(struct rounds *rounds)
     end_stopped(rounds);
     for (size_t i = 0; i < rounds->count; i++) {
         struct cell *cell = &rounds->cells[i];
-        if (cell->done && !rounds_finish(rounds, cell))
+        if (cell->done && !rounds_launch_finish(rounds, cell))
             return false;
     }
     return true;

@@ -41,7 +41,7 @@ static struct protocol_request request_for(struct rounds *rounds,
     const struct cell *cell = rounds_cell(rounds, index);
     struct protocol_request r = *base;
     r.action = PROTOCOL_MEASURE;
-    rounds_name(cell, &r);
+    rounds_launch_request(cell, &r);
     r.threads = r.team = cell->threads;
     r.seed = key >> 1; /* JSON integers are signed */
     r.launch = round + 1;
@@ -61,7 +61,7 @@ static enum session_end keep(struct rounds *rounds, struct cell *cell, const str
     *again = give_way(rounds, cell, record, setting->repeat);
     if (!*again)
         json_array_append(cell->launches, record);
-    return rounds_record(rounds, record) ? SESSION_DONE : SESSION_STOPPED;
+    return rounds_launch_record(rounds, record) ? SESSION_DONE : SESSION_STOPPED;
 }
 
 /* Ends the cell, or the one whose twin failed, and its variant on all thread counts; its check gets the
@@ -71,9 +71,9 @@ static bool lose(struct rounds *rounds, struct cell *cell, const struct launch *
     struct cell *of = cell == &rounds->twin ? &rounds->cells[rounds->twin_of] : cell;
     const json_t *check = json_object_get(launch->answer, "check");
     cell_end(cell, launch->state, "%s", launch->why);
-    if (cell != of && !rounds_is_wrong(cell))
+    if (cell != of && !rounds_judge_is_wrong(cell))
         return true;
-    rounds_keep_log(of, launch);
+    rounds_launch_keep_log(of, launch);
     cell_end(of, launch->state, "%s", launch->why);
     cell_forget_errors(of);
     if (json_is_object(check) && launch->state == CELL_FAILED) {
@@ -85,7 +85,7 @@ static bool lose(struct rounds *rounds, struct cell *cell, const struct launch *
     }
     json_decref(of->row);
     of->row = NULL;
-    return rounds_finish(rounds, of) && rounds_spread(rounds);
+    return rounds_launch_finish(rounds, of) && rounds_judge_spread(rounds);
 }
 
 enum session_end rounds_turn(struct rounds *rounds, const struct protocol_request *base,
@@ -100,13 +100,13 @@ enum session_end rounds_turn(struct rounds *rounds, const struct protocol_reques
     for (size_t repeat = 0; again && end == SESSION_DONE; repeat++) {
         const struct protocol_request r = request_for(rounds, base, index, round, repeat);
         snprintf(what, sizeof what, "launch %zu", round + 1);
-        rounds_say(rounds, cell, what);
-        struct launch launch = rounds_launch(rounds, &r, rounds_deadline(rounds, &r));
+        rounds_launch_say(rounds, cell, what);
+        struct launch launch = rounds_launch(rounds, &r, rounds_launch_deadline(rounds, &r));
         if (launch.interrupted) {
             launch_free(&launch);
             return SESSION_INTERRUPTED;
         }
-        rounds_keep_log(cell, &launch);
+        rounds_launch_keep_log(cell, &launch);
         cell->cost_s = launch.wall_s;
         again = false;
         if (launch.state == CELL_OK) {

@@ -30,7 +30,7 @@ static size_t candidates(const struct rounds *rounds, size_t *indices)
     return n;
 }
 
-bool rounds_pick_twin(struct rounds *rounds)
+bool rounds_twin_pick(struct rounds *rounds)
 {
     size_t *indices = alloc_zeroed(rounds->count + 1, sizeof *indices);
     const size_t n = indices ? candidates(rounds, indices) : 0;
@@ -72,7 +72,7 @@ static size_t pairs(const struct rounds *rounds, double *a, double *b)
     return n;
 }
 
-json_t *rounds_noise(const struct rounds *rounds)
+json_t *rounds_twin_noise(const struct rounds *rounds)
 {
     const size_t most = json_array_size(rounds->twin.launches);
     double *a = alloc_zeroed(most + 1, sizeof *a), *b = alloc_zeroed(most + 1, sizeof *b);

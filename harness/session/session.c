@@ -75,14 +75,14 @@ int session_plan(struct session *session, const struct options *options, char *m
     session->machine = machine_open(NULL, message, message_size);
     if (!session->machine)
         return EXIT_ENVIRONMENT;
-    if (!session_settings(session, message, message_size) ||
-        !session_threads(session, message, message_size) ||
+    if (!session_settings_parse(session, message, message_size) ||
+        !session_threads_parse(session, message, message_size) ||
         !plan_cases(session, message, message_size) ||
-        !session_cells(session, message, message_size))
+        !session_cells_plan(session, message, message_size))
         return alloc_failed() ? EXIT_ENVIRONMENT : EXIT_USAGE;
     session->limited = options->seconds > 0 || !options->launches;
-    session->seconds =
-        options->seconds > 0 ? options->seconds : session_seconds(session, suites_of(options));
+    session->seconds = options->seconds > 0 ? options->seconds
+                                            : session_needs_seconds(session, suites_of(options));
     return EXIT_AS_ASKED;
 }
 

@@ -46,9 +46,9 @@ struct session {
 int session_plan(struct session *session, const struct options *options, char *message,
                  size_t message_size);
 /* Steps of session_plan(), each in a file of its name. */
-bool session_settings(struct session *session, char *message, size_t message_size);
-bool session_threads(struct session *session, char *message, size_t message_size);
-bool session_cells(struct session *session, char *message, size_t message_size);
+bool session_settings_parse(struct session *session, char *message, size_t message_size);
+bool session_threads_parse(struct session *session, char *message, size_t message_size);
+bool session_cells_plan(struct session *session, char *message, size_t message_size);
 void session_free(struct session *session);
 
 /* Whether the case was drawn at random. */

@@ -17,7 +17,7 @@
 /* Ends a cell that needs more memory than is available. */
 static void refuse_memory(struct cell *cell)
 {
-    const double needed = session_cell_bytes(cell);
+    const double needed = session_needs_bytes(cell);
     const double available = (double)machine_memory_available();
     if (needed > available)
         cell_end(cell, CELL_SKIPPED, "needs %.3g GB of memory, %.3g GB are available", needed / 1e9,
@@ -162,7 +162,7 @@ static void add_refused(struct session *session, const struct problem_case *c)
     }
 }
 
-bool session_cells(struct session *session, char *message, size_t message_size)
+bool session_cells_plan(struct session *session, char *message, size_t message_size)
 {
     struct selected kernels[SELECT_MAX];
     size_t count;

@@ -64,12 +64,12 @@ static const struct {
  * ONNX Runtime (the same machine, busy). */
 #define SECONDS_PER_PROGRAM_CHECK 12.0
 
-bool session_counts_checks(const struct session *session, const struct problem_case *c)
+bool session_needs_counts_checks(const struct session *session, const struct problem_case *c)
 {
     return session->options->seconds > 0 || c->passes[0].pass;
 }
 
-double session_check_s(double flops, enum check_depth depth)
+double session_needs_check_s(double flops, enum check_depth depth)
 {
     const bool thorough = depth == CHECK_THOROUGH;
     const double large = thorough ? 2e8 : 4e7;
@@ -84,12 +84,12 @@ static double granted(const struct cell *cell)
                : fmax(SECONDS_PER_CELL, STATS_CI_MIN * launch_need(cell));
 }
 
-double session_allowance(const struct session *session, const struct cell *cell)
+double session_needs_allowance(const struct session *session, const struct cell *cell)
 {
-    return session_counts_checks(session, cell->c) ? 0 : SLOWER * granted(cell);
+    return session_needs_counts_checks(session, cell->c) ? 0 : SLOWER * granted(cell);
 }
 
-double session_seconds(const struct session *session, const char *suite)
+double session_needs_seconds(const struct session *session, const char *suite)
 {
     const struct options *o = session->options;
     double needed = 0;
@@ -122,7 +122,7 @@ static double v_bytes(const struct attn_problem *p)
            (double)attn_elements_bytes(p->kv_dtype, (ptrdiff_t)p->v_dim);
 }
 
-double session_cell_bytes(const struct cell *cell)
+double session_needs_bytes(const struct cell *cell)
 {
     return 2 * tensors_case_bytes(cell->c) +
            2 * v_bytes(&cell->c->problem) + /* copies, which workers change */
@@ -142,17 +142,17 @@ struct session_needs session_needs(const struct session *session)
         needs.cells++;
         needs.cases += !before || cell->c != before->c;
         before = cell;
-        needs.memory_bytes = fmax(needs.memory_bytes, session_cell_bytes(cell));
+        needs.memory_bytes = fmax(needs.memory_bytes, session_needs_bytes(cell));
         const bool checked = !cell->check && !is_checked_before(session, i);
         const bool full =
             session->options->checked == CHECKED_FULL && !session_drew(session, cell->c);
         needs.checks += checked && full;
         const double full_s =
-            session_check_s(cell->estimate.flops, timed ? CHECK_FULL : CHECK_THOROUGH) +
+            session_needs_check_s(cell->estimate.flops, timed ? CHECK_FULL : CHECK_THOROUGH) +
             (is_program(cell) ? SECONDS_PER_PROGRAM_CHECK : 0);
         const double check_s = (full ? full_s : 0) + launch_need(cell);
         needs.checks_s += checked ? check_s : 0;
-        spared_s += checked && !session_counts_checks(session, cell->c) ? check_s : 0;
+        spared_s += checked && !session_needs_counts_checks(session, cell->c) ? check_s : 0;
         if (timed && !json_array_size(cell->launches))
             needs.launches_s += launch_need(cell);
     }
@@ -167,7 +167,7 @@ struct session_needs session_needs(const struct session *session)
 
 /* ---- sharing the time ------------------------------------------------------------------------ */
 
-double session_share_level(double *needs, size_t count, double total)
+double session_needs_level(double *needs, size_t count, double total)
 {
     double level = 0;
     stats_sort(needs, count);
@@ -180,14 +180,14 @@ double session_share_level(double *needs, size_t count, double total)
     return level;
 }
 
-double session_share(const struct session *session, size_t first, size_t count, double left)
+double session_needs_share(const struct session *session, size_t first, size_t count, double left)
 {
     double *needs = alloc_bytes((session->cell_count + 1) * sizeof *needs), share = 0, all = 0;
     size_t live = 0;
     for (size_t i = first; needs && i < session->cell_count; i++)
         if (!session->cells[i].done)
             all += needs[live++] = cell_need(&session->cells[i]);
-    const double level = session_share_level(needs, live, left);
+    const double level = session_needs_level(needs, live, left);
     free(needs);
     for (size_t i = first; i < first + count; i++)
         if (!session->cells[i].done)

@@ -124,7 +124,7 @@ static bool read_option(const char *name, const char *text, const struct options
            refuse(message, size, "--%s: %s", name, why);
 }
 
-bool session_settings(struct session *session, char *message, size_t message_size)
+bool session_settings_parse(struct session *session, char *message, size_t message_size)
 {
     const struct options *o = session->options;
     struct setting *base = &session->settings[0], *new = &session->settings[1];

@@ -76,7 +76,7 @@ static bool read_item(struct piece item, int all, int *items, size_t *count, cha
     return read;
 }
 
-bool session_threads(struct session *session, char *message, size_t message_size)
+bool session_threads_parse(struct session *session, char *message, size_t message_size)
 {
     const char *list = session->options->threads ? session->options->threads : "1,all";
     const int all = room(session);

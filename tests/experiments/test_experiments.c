@@ -27,8 +27,8 @@ TEST(every_experiment_says_what_it_is)
         assert_true(!e->run == !e->quick && !e->run == !!e->calculation); /* timed, or computed */
         if (e->run)
             continue;
-        json_decref(options_standard(e->calculation->parameters, false));
-        json_decref(options_standard(e->calculation->parameters, true));
+        json_decref(options_value_standard(e->calculation->parameters, false));
+        json_decref(options_value_standard(e->calculation->parameters, true));
     }
     assert_null(experiment_find("nothing"));
 }

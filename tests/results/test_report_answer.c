@@ -199,7 +199,7 @@ TEST(a_regret_is_at_least_1)
     const struct cell *chosen, *fastest;
     json_object_set_new(cells[1].row, "chosen", json_true());
     json_object_set_new(json_object_get(cells[1].row, "time"), "median_s", json_real(0.011));
-    const struct stats_ratio regret = report_regret(cells, 2, cells, &chosen, &fastest);
+    const struct stats_ratio regret = report_row_regret(cells, 2, cells, &chosen, &fastest);
     assert_ptr_equal(fastest, &cells[0]);
     assert_true(regret.ratio == 1 && regret.lo < 1);
     for (size_t i = 0; i < 2; i++)
@@ -212,15 +212,15 @@ TEST(a_choice_is_compared_with_what_was_measured)
     struct cell cells[] = {cell_of("flash", 1, 0.010, 0.1), cell_of("tiled", 1, 0.012, -0.1)};
     const struct cell *chosen, *fastest;
     json_object_set_new(cells[1].row, "chosen", json_true());
-    assert_true(isnan(report_regret(cells, 1, cells, &chosen, &fastest).ratio));
-    assert_true(isnan(report_regret(cells + 1, 1, cells + 1, &chosen, &fastest).ratio));
-    assert_true(fabs(report_regret(cells, 2, cells, &chosen, &fastest).ratio - 1.2) < 1e-9);
+    assert_true(isnan(report_row_regret(cells, 1, cells, &chosen, &fastest).ratio));
+    assert_true(isnan(report_row_regret(cells + 1, 1, cells + 1, &chosen, &fastest).ratio));
+    assert_true(fabs(report_row_regret(cells, 2, cells, &chosen, &fastest).ratio - 1.2) < 1e-9);
     assert_ptr_equal(chosen, &cells[1]);
     assert_ptr_equal(fastest, &cells[0]);
     assert_non_null(strstr(printed(cells, 2), "tied with it, in 1 of 1; time over the fastest's: "
                                               "median 1.20, worst tiled/avx2"));
     json_object_set_new(cells[0].row, "state", json_string("failed"));
-    assert_true(isnan(report_regret(cells, 2, cells, &chosen, &fastest).ratio));
+    assert_true(isnan(report_row_regret(cells, 2, cells, &chosen, &fastest).ratio));
     for (size_t i = 0; i < 2; i++)
         cell_free(&cells[i]);
 }
@@ -229,13 +229,13 @@ TEST(a_choice_is_compared_with_what_was_measured)
 TEST(a_share_is_of_what_binds)
 {
     struct cell cell = cell_of("flash", 1, 0.010, 0.001);
-    assert_true(fabs(report_share(cell.row) - 0.5) < 1e-9);
+    assert_true(fabs(report_row_share(cell.row) - 0.5) < 1e-9);
     json_object_set_new(cell.row, "bound_by", json_string("bandwidth"));
-    assert_true(fabs(report_share(cell.row) - 0.1) < 1e-9);
+    assert_true(fabs(report_row_share(cell.row) - 0.1) < 1e-9);
     json_object_set_new(cell.row, "fraction_of_bandwidth_in_place", json_real(0.2));
-    assert_true(fabs(report_share(cell.row) - 0.2) < 1e-9);
+    assert_true(fabs(report_row_share(cell.row) - 0.2) < 1e-9);
     json_object_set_new(cell.row, "bound_by", json_null());
-    assert_true(isnan(report_share(cell.row)));
+    assert_true(isnan(report_row_share(cell.row)));
     cell_free(&cell);
 }
 

@@ -26,8 +26,8 @@ TEST(verdicts_are_those_of_the_tools)
         for (int i = 0; i < 3; i++, at++)
             x[i] = strtod(at, &at);
         snprintf(expected, sizeof expected, "%.*s", (int)strcspn(at, "\n"), at);
-        const enum verdict verdict = report_judge(x[0], x[1], x[2], why, sizeof why);
-        snprintf(said, sizeof said, "%s|%s", report_verdict_name(verdict), why);
+        const enum verdict verdict = report_settings_judge(x[0], x[1], x[2], why, sizeof why);
+        snprintf(said, sizeof said, "%s|%s", report_settings_verdict(verdict), why);
         assert_string_equal(said, expected);
         verdicts++;
     }
@@ -92,7 +92,7 @@ TEST(launches_are_compared_in_pairs)
         "    flash/avx2 on 1 thread: +5.0 % (+5.0 .. +5.0 %), SLOWER: at least 5.0 % more time\n"
         "    tiled/avx2 on 1 thread: +0.0 % (+0.0 .. +0.0 %), SAME: no difference of 2 %\n"
         "    naive/avx2 on 1 thread: +50.0 %, UNCLEAR: too few launches for an interval\n");
-    assert_string_equal(printed(report_verdicts, cells, 6),
+    assert_string_equal(printed(report_settings_verdicts, cells, 6),
                         "new (--placement threads --huge-pages --environment 'A=1') against base "
                         "(--placement cores), 3 cells: 1 SLOWER, 1 UNCLEAR, 0 FASTER, 1 SAME\n");
     for (size_t i = 0; i < 6; i++)
@@ -104,7 +104,7 @@ TEST(a_cell_without_a_time_is_not_compared)
     struct cell cells[] = {cell_of("flash", BASE, 6, 1), cell_of("flash", NEW, 6, 1)};
     json_object_set_new(cells[1].row, "state", json_string("failed"));
     assert_string_equal(printed(report_settings, cells, 2), "");
-    assert_string_equal(printed(report_verdicts, cells, 2), "");
+    assert_string_equal(printed(report_settings_verdicts, cells, 2), "");
     for (size_t i = 0; i < 2; i++)
         cell_free(&cells[i]);
 }
@@ -117,11 +117,12 @@ TEST(regret_is_under_one_setting)
     const struct cell *chosen, *fastest;
     for (size_t i = 0; i < 2; i++)
         json_object_set_new(cells[i].row, "chosen", json_true());
-    assert_true(fabs(report_regret(cells, 4, &cells[0], &chosen, &fastest).ratio - 1 / 0.8) < 1e-9);
+    assert_true(fabs(report_row_regret(cells, 4, &cells[0], &chosen, &fastest).ratio - 1 / 0.8) <
+                1e-9);
     assert_ptr_equal(fastest, &cells[2]);
-    assert_true(fabs(report_regret(cells, 4, &cells[1], &chosen, &fastest).ratio - 2) < 1e-9);
+    assert_true(fabs(report_row_regret(cells, 4, &cells[1], &chosen, &fastest).ratio - 2) < 1e-9);
     assert_ptr_equal(chosen, &cells[1]);
-    assert_true(fabs(report_gemm(cells, 4, &cells[0]) - 0.8) < 1e-9);
+    assert_true(fabs(report_row_gemm(cells, 4, &cells[0]) - 0.8) < 1e-9);
     for (size_t i = 0; i < 4; i++)
         cell_free(&cells[i]);
 }

@@ -112,7 +112,8 @@ static const struct option table[] = {
 
 TEST(standard_values_are_parsed)
 {
-    json_t *got = options_standard(table, false), *quick = options_standard(table, true);
+    json_t *got = options_value_standard(table, false),
+           *quick = options_value_standard(table, true);
     json_t *expected = json_loads("{\"n\": 5, \"list\": [1, 2, 4, 8, 16], \"x\": [0.5, 1.0, 2.0],"
                                   " \"w\": [\"one\", \"two\"], \"v\": \"two\", \"t\": \"\"}",
                                   0, NULL);
@@ -150,7 +151,8 @@ TEST(bad_values_are_refused_by_name)
     };
     for (size_t i = 0; i < COUNT(bad); i++) {
         char message[256] = "";
-        assert_null(option_value(&table[bad[i].parameter], bad[i].text, message, sizeof message));
+        assert_null(
+            options_value_parse(&table[bad[i].parameter], bad[i].text, message, sizeof message));
         assert_string_equal(message, bad[i].message);
     }
 }
@@ -210,7 +212,7 @@ TEST(counts_may_have_a_unit)
     for (size_t i = 0; i < COUNT(texts); i++) {
         char message[256];
         json_t *got =
-            option_value(&counts[texts[i].option], texts[i].text, message, sizeof message);
+            options_value_parse(&counts[texts[i].option], texts[i].text, message, sizeof message);
         json_t *expected =
             texts[i].value ? json_loads(texts[i].value, JSON_DECODE_ANY, NULL) : NULL;
         if (texts[i].value ? !json_equal(got, expected) : got != NULL)

@@ -63,14 +63,14 @@ TEST(checks_have_time_for_all_inputs)
     const struct rounds rounds = {.session = &session, .deadline_s = 60};
     struct protocol_request r = {.action = PROTOCOL_MEASURE, .depth = CHECK_THOROUGH};
     assert_true(parse_problem("h=8,s=1024", &r.c.problem, &error));
-    assert_true(fabs(rounds_deadline(&rounds, &r) - 60) < 1e-9);
+    assert_true(fabs(rounds_launch_deadline(&rounds, &r) - 60) < 1e-9);
     r.action = PROTOCOL_CHECK;
-    assert_true(fabs(rounds_deadline(&rounds, &r) - (60 + 20 * 30.25)) < 1e-9);
+    assert_true(fabs(rounds_launch_deadline(&rounds, &r) - (60 + 20 * 30.25)) < 1e-9);
     r.depth = CHECK_CASE;
-    assert_true(fabs(rounds_deadline(&rounds, &r) - 60) < 1e-9);
+    assert_true(fabs(rounds_launch_deadline(&rounds, &r) - 60) < 1e-9);
     options.timeout_s = 60;
     r.depth = CHECK_THOROUGH;
-    assert_true(fabs(rounds_deadline(&rounds, &r) - 60) < 1e-9);
+    assert_true(fabs(rounds_launch_deadline(&rounds, &r) - 60) < 1e-9);
 }
 
 int main(void)

@@ -32,8 +32,8 @@ static int two_cases(void **state)
 
 static double share_of(size_t which, double left)
 {
-    return which ? session_share(&session, CHEAP, DEAR, left)
-                 : session_share(&session, 0, CHEAP, left);
+    return which ? session_needs_share(&session, CHEAP, DEAR, left)
+                 : session_needs_share(&session, 0, CHEAP, left);
 }
 
 /* With too little for all, the cheap case has what it needs and the dear one the rest. */
@@ -86,7 +86,7 @@ TEST(programs_start_and_are_given_copies)
     const double all = need + 2 * (STATS_CI_MIN + 1) * once; /* for launches and the check */
     assert_true(fabs(share_of(0, all) - all) < 1e-9);
     program.program = false; /* a shared object is loaded by the worker itself */
-    const double check_s = session_check_s(cells[0].estimate.flops, CHECK_FULL);
+    const double check_s = session_needs_check_s(cells[0].estimate.flops, CHECK_FULL);
     assert_true(fabs(session_needs(&session).checks_s - (check_s + 0.06)) < 1e-3);
 }
 
@@ -94,12 +94,12 @@ TEST(programs_start_and_are_given_copies)
 TEST(checks_are_estimated_by_size_and_depth)
 {
     static struct options options = {.command = COMMAND_CHECK, .checked = CHECKED_FULL};
-    assert_true(session_check_s(1e12, CHECK_CASE) == 0);
-    assert_true(fabs(session_check_s(0, CHECK_FULL) - 0.25) < 1e-9);
-    assert_true(fabs(session_check_s(2e7, CHECK_FULL) - 2) < 1e-9);
-    assert_true(fabs(session_check_s(1e12, CHECK_FULL) - 3.75) < 1e-9);
-    assert_true(fabs(session_check_s(1e8, CHECK_THOROUGH) - 15.25) < 1e-9);
-    assert_true(fabs(session_check_s(1e12, CHECK_THOROUGH) - 30.25) < 1e-9);
+    assert_true(session_needs_check_s(1e12, CHECK_CASE) == 0);
+    assert_true(fabs(session_needs_check_s(0, CHECK_FULL) - 0.25) < 1e-9);
+    assert_true(fabs(session_needs_check_s(2e7, CHECK_FULL) - 2) < 1e-9);
+    assert_true(fabs(session_needs_check_s(1e12, CHECK_FULL) - 3.75) < 1e-9);
+    assert_true(fabs(session_needs_check_s(1e8, CHECK_THOROUGH) - 15.25) < 1e-9);
+    assert_true(fabs(session_needs_check_s(1e12, CHECK_THOROUGH) - 30.25) < 1e-9);
     session.options = &options;
     session.cases.items = cases;
     session.first_drawn = 2;

@@ -19,7 +19,7 @@ static bool reads(const char *const *words, int count)
     assert_true(options_parse(&options, count, words, message, sizeof message));
     session = (struct session){.options = &options};
     *message = 0;
-    return session_settings(&session, message, sizeof message);
+    return session_settings_parse(&session, message, sizeof message);
 }
 #define READS(...)                                   \
     reads((const char *const[]){"run", __VA_ARGS__}, \

@@ -23,7 +23,7 @@ TEST(levels_share_what_fast_cells_leave)
         double needs[4];
         for (size_t n = 0; n < 4; n++)
             needs[n] = table[i].needs[n];
-        const double level = session_share_level(needs, table[i].count, table[i].total);
+        const double level = session_needs_level(needs, table[i].count, table[i].total);
         if (fabs(level - table[i].level) > 1e-12)
             fail_msg("%zu: %g, expected %g", i, level, table[i].level);
     }

@@ -1,5 +1,5 @@
 /*
- * report_noise: the smallest difference that a session could detect, and where its time went.
+ * report_session: the smallest difference that a session could detect, and where its time went.
  */
 #include <math.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ static size_t collect(const json_t *lines, const char *key, double *x)
     return n;
 }
 
-void report_noise(const json_t *lines)
+void report_session_noise(const json_t *lines)
 {
     double *x = alloc_zeroed(json_array_size(lines) + 1, sizeof *x);
     if (!x)
@@ -50,7 +50,7 @@ void report_noise(const json_t *lines)
     free(x);
 }
 
-void report_time(const json_t *end)
+void report_session_time(const json_t *end)
 {
     static const struct {
         const char *key, *what;
