@@ -19,7 +19,6 @@
 
 #define WORDS 1024
 #define WIDTH 90       /* of a page */
-#define ASKED_WIDTH 78 /* of question, method and source */
 #define MOST_BESIDE 24 /* plug-ins */
 
 /* The session that is asked for, and the command line that runs it. */
@@ -116,7 +115,7 @@ static int read_arguments(struct wanted *w, int argc, const char *const *argv)
 static void print_method(FILE *out, const struct experiment *experiment)
 {
     fprintf(out, "  ");
-    table_wrap(out, experiment->method, ASKED_WIDTH, 2);
+    table_wrap(out, experiment->method, OPTIONS_PAGE_WIDTH - 2, 2);
 }
 
 void experiment_print_asked(FILE *out, const struct experiment *experiment)
@@ -124,7 +123,7 @@ void experiment_print_asked(FILE *out, const struct experiment *experiment)
     fprintf(out, "Question\n  %s\n\nMethod\n", experiment->question);
     print_method(out, experiment);
     fprintf(out, "\nSource\n  ");
-    table_wrap(out, experiment->source, ASKED_WIDTH, 2);
+    table_wrap(out, experiment->source, OPTIONS_PAGE_WIDTH - 2, 2);
 }
 
 static void print_words(const char *title, const struct experiment *experiment,

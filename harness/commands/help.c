@@ -10,8 +10,6 @@
 #include "results/report.h"
 #include "session/session.h"
 
-#define HELP_WIDTH 80
-
 static const struct {
     const char *before;
     void (*print)(void);
@@ -77,7 +75,7 @@ static void print_experiment_page(FILE *out, const struct options *options)
     } else {
         fprintf(out, "Experiments about attention itself; `all` runs those that take no session of "
                      "timings\n\n");
-        list_experiments(out, HELP_WIDTH);
+        list_experiments(out, OPTIONS_PAGE_WIDTH);
         fprintf(out, "\nattnbench experiment NAME --help has its question, method and source.\n\n");
     }
     options_print_options(out, COMMAND_EXPERIMENT, options->own);

@@ -11,8 +11,6 @@
 #include "problem/select.h"
 #include "base/table.h"
 
-#define HELP_WIDTH 80
-
 void options_init(struct options *options)
 {
     *options = (struct options){.seed = OPTIONS_NOT_GIVEN, .draws = OPTIONS_NOT_GIVEN};
@@ -244,7 +242,7 @@ void options_print_options(FILE *out, enum command command, const struct option 
         if (o->standard)
             message_add(line, sizeof line, " (default: %s%s%s)", o->standard,
                         o->quick ? "; --quick: " : "", o->quick ? o->quick : "");
-        table_wrap(out, line, HELP_WIDTH, sizeof "  --placement WHERE   " - 1);
+        table_wrap(out, line, OPTIONS_PAGE_WIDTH, sizeof "  --placement WHERE   " - 1);
     }
 }
 

@@ -143,6 +143,8 @@ json_t *options_value_parse(const struct option *option, const char *text, char 
 /* The default values of a table's options, or those with --quick, as an object. */
 json_t *options_value_standard(const struct option *table, bool quick);
 
+#define OPTIONS_PAGE_WIDTH 80 /* columns of a help page */
+
 /* Print an overview of the commands; a command's page; a command's options, after an experiment's
  * parameters. */
 void options_print_commands(FILE *out);
