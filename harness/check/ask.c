@@ -3,11 +3,9 @@
  */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "row_view.h"
 #include "trial.h"
-#include "reference.h"
 
 /* Weights that differ by less than this are not reported. */
 #define TELLING 1e-3
@@ -61,7 +59,8 @@ static size_t worst_bin(const struct trial *trial, struct tensors_place at, cons
     double largest = -1;
     for (size_t d = 0; d < p->v_dim; d++) {
         double sum = 0;
-        for (size_t j = lo + d * width; j < hi && j < lo + (d + 1) * width; j++)
+        const size_t end = lo + (d + 1) * width < hi ? lo + (d + 1) * width : hi;
+        for (size_t j = lo + d * width; j < end && j < p->kv_len; j++) /* others weigh nothing */
             sum += weights[j];
         const double o = tensors_get(&trial->set.tensors.o, at.b, at.h, at.row, d);
         const double off = isnan(o) ? INFINITY : fabs(o - sum);
@@ -99,17 +98,15 @@ bool ask_weight(struct trial *trial, const struct mismatch *wrong, char *text, s
     const struct attn_tensors *t = &trial->set.tensors;
     const struct row_view view = row_view_of(p, t, tensors_place(p, t, wrong->row));
     const bool shared = p->options & ATTN_OPTION_SHARED_KV; /* V cannot change alone */
-    double *weights = calloc(p->kv_len + p->page_size + p->v_dim, sizeof *weights);
-    void *workspace = malloc(attn_reference_workspace(p));
+    struct reference_row row;
     size_t key = 0;
     double got = 0, expected = 0;
     bool told = false;
-    if (weights && workspace && p->v_dim > 1 && !shared && askable(&view)) {
-        struct attn_reference_row row = {
-            .size = sizeof row, .o = weights + p->kv_len + p->page_size, .weights = weights};
-        attn_reference(p, t, view.at.b, view.at.h, view.at.i, ATTN_F32, 0, workspace, &row);
+    if (reference_row_open(&row, p, REFERENCE_WEIGHTS) && p->v_dim > 1 && !shared &&
+        askable(&view)) {
+        reference_row_compute(&row, NULL, p, t, view.at);
         make_finite(trial, &view);
-        told = narrow_down(trial, &view, weights, &key, &got, &expected) &&
+        told = narrow_down(trial, &view, row.reference.weights, &key, &got, &expected) &&
                !(fabs(got - expected) < TELLING);
     }
     if (told) {
@@ -118,7 +115,6 @@ bool ask_weight(struct trial *trial, const struct mismatch *wrong, char *text, s
                  hider ? ", " : "", hider ? hider : "", hider ? "," : "",
                  isnan(got) ? (double)NAN : got, expected);
     }
-    free(weights);
-    free(workspace);
+    reference_row_close(&row);
     return told;
 }

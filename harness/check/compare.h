@@ -38,8 +38,8 @@ bool reference_row_open(struct reference_row *row, const struct attn_problem *pr
                         unsigned parts);
 void reference_row_close(struct reference_row *row);
 
-/* Computes a row, with bounds as wide as the kernel's caps allow; reference_row_widen(): turns the bounds of an
- * f32 kernel into these.  A row that sees no key has bounds of 0, and keeps them. */
+/* Computes a row, with bounds as wide as the kernel's caps allow; NULL: those of an f32 kernel, which
+ * reference_row_widen() turns into these.  A row that sees no key has bounds of 0, and keeps them. */
 void reference_row_compute(struct reference_row *row, const struct attn_kernel *kernel,
                            const struct attn_problem *problem, const struct attn_tensors *tensors,
                            struct tensors_place at);

@@ -21,9 +21,9 @@ static bool fits(struct evidence *e, const struct guess *guess)
     if (!evidence_suppose(e, guess))
         return false;
     if (e->wrong.tensor[0] == 'l')
-        return fabs(e->wrong.got - e->row.lse) <= e->row.lse_bound;
+        return fabs(e->wrong.got - e->row.reference.lse) <= e->row.reference.lse_bound;
     for (size_t d = 0; d < guess->problem.v_dim; d++)
-        if (!evidence_is_output(e, d, e->row.o[d]))
+        if (!evidence_is_output(e, d, e->row.reference.o[d]))
             return false;
     return true;
 }
@@ -54,7 +54,7 @@ static bool holds_row_of(struct evidence *e, struct tensors_place at, struct ten
     const struct row_view wrong = e->view;
     e->view.at = at;
     for (size_t d = 0; holds && d < p->v_dim; d++)
-        holds = evidence_is_output(e, d, e->row.o[d]);
+        holds = evidence_is_output(e, d, e->row.reference.o[d]);
     e->view = wrong;
     return holds;
 }
@@ -161,19 +161,16 @@ static void diagnose(struct trial *trial, const struct mismatch *wrong, char *te
         .view = row_view_of(p, t, tensors_place(p, t, wrong->row)),
         .wrong = *wrong,
     };
-    struct reference_row row;
-    const bool rowed = reference_row_open(&row, p, REFERENCE_BOUND | REFERENCE_WEIGHTS);
+    const bool rowed = reference_row_open(&e.row, p, REFERENCE_BOUND | REFERENCE_WEIGHTS);
     const bool room = single_open(&e.single, p) && rowed && text_size > 2;
     const bool told = wrong->tensor[0] == 'l' || p->outputs & ATTN_OUTPUT_O;
     text[0] = 0;
-    e.row = row.reference;
-    e.workspace = row.workspace;
     if (room && told && find_reasons(&e, text + 2, text_size - 2)) {
         text[0] = ';';
         text[1] = ' ';
     }
     single_close(&e.single);
-    reference_row_close(&row);
+    reference_row_close(&e.row);
 }
 
 /* ---- the message ----------------------------------------------------------------------------- */

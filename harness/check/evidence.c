@@ -15,7 +15,7 @@ bool evidence_is_output(const struct evidence *e, size_t d, double x)
 {
     const enum attn_dtype dtype = e->trial->problem.dtype;
     const double u = dtype == ATTN_BF16 ? 0x1p-8 : dtype == ATTN_F16 ? 0x1p-11 : 0;
-    return fabs(evidence_output(e, d) - x) <= e->row.bound[d] + u * fabs(x);
+    return fabs(evidence_output(e, d) - x) <= e->row.reference.bound[d] + u * fabs(x);
 }
 
 bool evidence_suppose(struct evidence *e, const struct guess *guess)
@@ -23,9 +23,8 @@ bool evidence_suppose(struct evidence *e, const struct guess *guess)
     const struct attn_kernel *kernel = e->trial->checker->kernel;
     if (!single_gather(&e->single, &guess->view))
         return false;
-    attn_reference(&e->single.problem, &e->single.tensors, 0, 0, 0,
-                   attn_compute(kernel, &e->single.problem), kernel->caps.bound_factor,
-                   e->workspace, &e->row);
+    reference_row_compute(&e->row, kernel, &e->single.problem, &e->single.tensors,
+                          (struct tensors_place){0});
     return true;
 }
 

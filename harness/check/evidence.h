@@ -39,8 +39,7 @@ struct evidence {
     struct row_view view; /* of the wrong row */
     struct mismatch wrong;
     struct single single;
-    struct attn_reference_row row; /* under the current hypothesis, or the right one */
-    void *workspace;
+    struct reference_row row; /* under the current hypothesis, or the right one */
 };
 
 typedef bool evidence_part(struct evidence *e, char *text, size_t size);

@@ -13,9 +13,8 @@
  *
  *     E^2 <= (8 naive)^2 + 1.25^2 (round_O^2 + round_P^2)
  *
- * The reported ratio is 8 E over the root of the right side, which for f32 is E / naive.  LSE, which is f32
- * for every storage type, follows the same rule: it shows errors that the rounding of O hides, such as a
- * scale folded into bf16 Q.
+ * The reported ratio is 8 E over the root of the right side, which for f32 is E / naive.  LSE, always f32, follows
+ * the same rule: it shows errors that the rounding of O hides, such as a scale folded into bf16 Q.
  *
  * Products of 16-bit numbers are exact in f32, and so are most of naive's sums of them.  A kernel that folds
  * the scale into Q in f32 has products of 24 bits, whose sums round as those of f32 storage do: where all
@@ -35,23 +34,19 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "reference.h"
 #include "row_view.h"
 
 #define LIMIT 8.0
 #define ROUNDING_LIMIT 1.25
 #define ROWS 256 /* sampled at most; at least 64, however long they are */
-
-/* Below this number of rows naive's error counts as at least its expected value. */
-#define FEW 64
+#define FEW 64   /* rows: with fewer, naive's expected error counts */
 
 /* RMS of a relative rounding error in units of the unit roundoff u: the error is uniform within
  * half a spacing and numbers are spread evenly over logarithms, 2 u sqrt(3 / (8 log 2) / 12). */
 #define RHO 0.4247
 
-/* Sums of squared errors: of the kernel; of naive; of the best possible in f32, below which naive's does
- * not count (rounding the exact value once, or its sums; for few rows naive's expected error); and of
- * roundings that no kernel can avoid. */
+/* Sums of squared errors: of the kernel; of naive; the least that counts as naive's (of rounding the exact value
+ * once, or its sums; for few rows its expected error); and of roundings that no kernel can avoid. */
 struct squares {
     double kernel, naive, best, rounding;
     size_t count;
@@ -66,12 +61,12 @@ static double unit_roundoff(const struct attn_problem *p)
 /* A thread's buffers. */
 struct yardstick {
     const struct attn_kernel *naive;
-    void *workspace, *naive_workspace;
+    void *naive_workspace, *o_naive;
     struct single single;
-    double *o, *weights; /* exact; weights of the keys that the row sees, one behind the other */
-    bool few;            /* there are few rows */
-    double *losses;      /* for few rows: expected squared errors of those keys' scores */
-    void *o_naive;
+    struct reference_row
+        row;        /* its weights are those of the keys that it sees, one behind the other */
+    bool few;       /* there are few rows */
+    double *losses; /* for few rows: expected squared errors of those keys' scores */
 };
 
 /* The naive kernel's scratch for a row of any length, with every option that a single problem has. */
@@ -82,32 +77,26 @@ static size_t naive_bytes(const struct attn_kernel *naive, const struct attn_pro
     one.dtype = one.kv_dtype = attn_statistics_dtype(p);
     one.mask = p->mask & ATTN_MASK_BIAS || p->options & ATTN_OPTION_ALIBI ? ATTN_MASK_BIAS : 0;
     one.options = p->options & (ATTN_OPTION_SOFTCAP | ATTN_OPTION_SINKS);
-    return attn_workspace_size(naive, &one, 1) + ATTN_WORKSPACE_ALIGN;
+    return (attn_workspace_size(naive, &one, 1) / ATTN_WORKSPACE_ALIGN + 1) * ATTN_WORKSPACE_ALIGN;
 }
 
 static bool yardstick_open(struct yardstick *y, const struct attn_problem *p)
 {
-    const size_t align = ATTN_WORKSPACE_ALIGN;
     y->naive = attn_find("naive", ATTN_ISA_BASELINE);
-    y->naive_workspace =
-        aligned_alloc(align, (naive_bytes(y->naive, p) + align - 1) / align * align);
-    y->workspace = malloc(attn_reference_workspace(p));
-    y->o = malloc((p->v_dim + 2 * p->kv_len) * sizeof *y->o);
+    y->naive_workspace = aligned_alloc(ATTN_WORKSPACE_ALIGN, naive_bytes(y->naive, p));
+    y->losses = malloc(p->kv_len * sizeof *y->losses);
     y->o_naive = malloc(p->v_dim * sizeof(double));
-    if (!single_open(&y->single, p) || !y->naive_workspace || !y->workspace || !y->o || !y->o_naive)
-        return false;
-    y->weights = y->o + p->v_dim;
-    y->losses = y->weights + p->kv_len;
-    return true;
+    return y->naive_workspace && y->losses && y->o_naive && single_open(&y->single, p) &&
+           reference_row_open(&y->row, p, REFERENCE_WEIGHTS);
 }
 
 static void yardstick_close(struct yardstick *y)
 {
     single_close(&y->single);
     free(y->naive_workspace);
-    free(y->workspace);
-    free(y->o);
+    free(y->losses);
     free(y->o_naive);
+    reference_row_close(&y->row);
 }
 
 /* Runs naive on the single problem: O into y->o_naive; returns its LSE. */
@@ -133,22 +122,23 @@ static double run_naive(struct yardstick *y, struct attn_tensor *o)
 /* Whether values have scales of their own and the weight of one of the row's keys rounds to 1 in bf16. */
 static bool one_rounding(const struct yardstick *y, const struct trial *trial)
 {
+    const double *weights = y->row.reference.weights;
     double largest = 0;
     if (!attn_dtype_scaled(trial->problem.kv_dtype) || trial->set.tensors.v_scale.stride[2] == 0)
         return false;
     for (size_t j = 0; j < y->single.problem.kv_len; j++)
-        largest = fmax(largest, y->weights[j]);
+        largest = fmax(largest, weights[j]);
     return largest > 1 - 0x1p-9;
 }
 
 /* Squared error of an element of O from rounding P to bf16; of LSE with v = 1. */
 static double rounding_p(const struct yardstick *y, size_t d, bool lse)
 {
-    const struct attn_problem *one = &y->single.problem;
+    const double *weights = y->row.reference.weights;
     double sum = 0;
-    for (size_t j = 0; j < one->kv_len; j++) {
+    for (size_t j = 0; j < y->single.problem.kv_len; j++) {
         const double x = lse ? 1 : tensors_get(&y->single.tensors.v, 0, 0, j, d);
-        sum += y->weights[j] * y->weights[j] * x * x;
+        sum += weights[j] * weights[j] * x * x;
     }
     return RHO * RHO * 0x1p-16 * sum;
 }
@@ -176,10 +166,11 @@ static void expect_losses(struct yardstick *y)
 /* Squared error of an element of O, or of LSE, from those of the scores. */
 static double lost_by_scores(const struct yardstick *y, size_t d, bool lse)
 {
+    const double *weights = y->row.reference.weights, *o = y->row.reference.o;
     double sum = 0;
     for (size_t j = 0; y->few && j < y->single.problem.kv_len; j++) {
-        const double x = lse ? 1 : tensors_get(&y->single.tensors.v, 0, 0, j, d) - y->o[d];
-        sum += y->weights[j] * y->weights[j] * x * x * y->losses[j];
+        const double x = lse ? 1 : tensors_get(&y->single.tensors.v, 0, 0, j, d) - o[d];
+        sum += weights[j] * weights[j] * x * x * y->losses[j];
     }
     return sum;
 }
@@ -202,10 +193,10 @@ static void add(struct squares *sum, double expected, double kernel, double naiv
 
 static void close_up(struct yardstick *y, const struct row_view *view)
 {
-    double *next = y->weights;
+    double *weights = y->row.reference.weights, *next = weights;
     for (ptrdiff_t j = view->range.lo; j < view->range.hi; j++)
         if (!row_view_hider(view, (size_t)j))
-            *next++ = y->weights[j];
+            *next++ = weights[j];
 }
 
 static double squared(double x)
@@ -224,8 +215,8 @@ static void square(const struct trial *trial, struct yardstick *y, size_t number
     const bool short_products = attn_dtype_size(p->dtype) == 2 && p->qk_dim > 3;
     if (!single_gather(&y->single, &view))
         return;
-    struct attn_reference_row row = {.size = sizeof row, .o = y->o, .weights = y->weights};
-    attn_reference(p, t, at.b, at.h, at.i, ATTN_F32, 0, y->workspace, &row);
+    const struct attn_reference_row *row = &y->row.reference;
+    reference_row_compute(&y->row, NULL, p, t, at);
     close_up(y, &view);
     if (y->few)
         expect_losses(y);
@@ -233,14 +224,14 @@ static void square(const struct trial *trial, struct yardstick *y, size_t number
     const double unit = RHO * unit_roundoff(p), lse = run_naive(y, &o);
     const double common = one_rounding(y, trial) ? RHO * RHO : 1;
     for (size_t d = 0; p->outputs & ATTN_OUTPUT_O && d < p->v_dim; d++) {
-        const double rounding = rounded(p->dtype, row.o[d]) - row.o[d];
-        add(&sums[SQUARES_O], row.o[d], tensors_get(&t->o, at.b, at.h, at.row, d),
-            tensors_get(&o, 0, 0, 0, d), squared(unit * row.o[d]) + lost_by_scores(y, d, false),
+        const double rounding = rounded(p->dtype, row->o[d]) - row->o[d];
+        add(&sums[SQUARES_O], row->o[d], tensors_get(&t->o, at.b, at.h, at.row, d),
+            tensors_get(&o, 0, 0, 0, d), squared(unit * row->o[d]) + lost_by_scores(y, d, false),
             rounding * rounding + (bf16 ? rounding_p(y, d, false) / common : 0));
     }
     if (p->outputs & ATTN_OUTPUT_LSE)
-        add(&sums[SQUARES_LSE], row.lse, tensors_get(&t->lse, at.b, at.h, at.row, 0), lse,
-            squared(unit * row.lse) * (short_products ? (double)p->qk_dim / 3 : 1) +
+        add(&sums[SQUARES_LSE], row->lse, tensors_get(&t->lse, at.b, at.h, at.row, 0), lse,
+            squared(unit * row->lse) * (short_products ? (double)p->qk_dim / 3 : 1) +
                 lost_by_scores(y, 0, true),
             bf16 ? rounding_p(y, 0, true) : 0);
 }
@@ -285,8 +276,8 @@ static double ratio_of(const struct squares *s)
 bool precision_judge(struct trial *trial, double *ratio)
 {
     const struct attn_problem *p = &trial->problem;
-    const struct attn_caps *caps = &trial->checker->kernel->caps;
-    const double limit = LIMIT * (caps->bound_factor > 0 ? caps->bound_factor : 1);
+    const double factor = trial->checker->kernel->caps.bound_factor;
+    const double limit = LIMIT * (factor > 0 ? factor : 1);
     const double row_flops = attn_useful_flops(p) / (double)(p->batch * p->q_heads * p->q_len);
     struct squares sums[SQUARES] = {{0}};
     size_t *rows;

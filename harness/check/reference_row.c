@@ -48,8 +48,8 @@ void reference_row_compute(struct reference_row *row, const struct attn_kernel *
                            const struct attn_problem *p, const struct attn_tensors *tensors,
                            struct tensors_place at)
 {
-    attn_reference(p, tensors, at.b, at.h, at.i, attn_compute(kernel, p), kernel->caps.bound_factor,
-                   row->workspace, &row->reference);
+    attn_reference(p, tensors, at.b, at.h, at.i, kernel ? attn_compute(kernel, p) : ATTN_F32,
+                   kernel ? kernel->caps.bound_factor : 0, row->workspace, &row->reference);
 }
 
 void reference_row_widen(struct reference_row *of, const struct attn_kernel *kernel,

@@ -20,6 +20,7 @@
 #include <xxhash.h>
 
 #include "compare.h"
+#include "system/lines.h"
 #include "system/memory_file.h"
 
 /* A row in a file; O, bounds and magnitudes follow. */
@@ -211,7 +212,7 @@ void stored_row(struct stored *s, const struct attn_kernel *kernel, const struct
     if (stored) {
         copy(stored, p, &row->reference);
     } else {
-        attn_reference(p, tensors, at.b, at.h, at.i, ATTN_F32, 0, row->workspace, &row->reference);
+        reference_row_compute(row, NULL, p, tensors, at);
         keep(s, p, number, &row->reference);
     }
     reference_row_widen(row, kernel, p);
@@ -224,16 +225,11 @@ static bool append(const char *data, size_t bytes)
     if (!memory_file_locate(store.fd, &now) || now.device != store.file.device ||
         now.inode != store.file.inode)
         return false;
-    for (size_t at = 0; at < bytes;) {
-        const ssize_t n = write(store.fd, data + at, bytes - at);
-        if (n <= 0) {
-            const int cut = ftruncate(store.fd, (off_t)store.written); /* no part of a row */
-            (void)cut;
-            return false;
-        }
-        at += (size_t)n;
-    }
-    return true;
+    if (lines_write(store.fd, data, bytes))
+        return true;
+    const int cut = ftruncate(store.fd, (off_t)store.written); /* no part of a row */
+    (void)cut;
+    return false;
 }
 
 void stored_close(struct stored *s, const struct attn_problem *p)
@@ -264,7 +260,7 @@ static bool compute_rows(const struct attn_problem *p, const struct tensor_set *
     struct stored stored;
     bool memory = true;
     stored_open(&stored, p, stored_input(p, set), rows, count);
-#pragma omp parallel
+#pragma omp parallel reduction(&& : memory)
     {
         struct reference_row row;
         const bool ready = reference_row_open(&row, p, REFERENCE_BOUND | REFERENCE_MAGNITUDE);
@@ -272,10 +268,7 @@ static bool compute_rows(const struct attn_problem *p, const struct tensor_set *
         for (size_t k = 0; k < count; k++)
             if (ready && stored.fresh)
                 stored_row(&stored, &plain, p, &set->tensors, rows[k], &row);
-        if (!ready) {
-#pragma omp atomic write
-            memory = false;
-        }
+        memory = ready;
         reference_row_close(&row);
     }
     stored_close(&stored, p);

@@ -13,7 +13,7 @@
 static bool all_are(const struct evidence *e, double ratio)
 {
     for (size_t d = 0; d < e->trial->problem.v_dim; d++)
-        if (!evidence_is_output(e, d, ratio * e->row.o[d]))
+        if (!evidence_is_output(e, d, ratio * e->row.reference.o[d]))
             return false;
     return true;
 }
@@ -25,9 +25,9 @@ static double common_ratio(const struct evidence *e)
     const size_t v_dim = e->trial->problem.v_dim;
     size_t largest = 0;
     for (size_t d = 1; d < v_dim; d++)
-        if (fabs(e->row.o[d]) > fabs(e->row.o[largest]))
+        if (fabs(e->row.reference.o[d]) > fabs(e->row.reference.o[largest]))
             largest = d;
-    const double ratio = evidence_output(e, largest) / e->row.o[largest];
+    const double ratio = evidence_output(e, largest) / e->row.reference.o[largest];
     return v_dim > 1 && isfinite(ratio) && ratio != 0 && all_are(e, ratio) ? ratio : NAN;
 }
 
@@ -35,8 +35,8 @@ static double common_ratio(const struct evidence *e)
  * + n e^-LSE).  If r gives a whole n, the kernel has read n keys of zeros. */
 static bool zero_keys(const struct evidence *e, double ratio, char *text, size_t size)
 {
-    const double n = round((1 / ratio - 1) * exp(e->row.lse));
-    if (!(n >= 1 && n < 4096) || !all_are(e, 1 / (1 + n * exp(-e->row.lse))))
+    const double n = round((1 / ratio - 1) * exp(e->row.reference.lse));
+    if (!(n >= 1 && n < 4096) || !all_are(e, 1 / (1 + n * exp(-e->row.reference.lse))))
         return false;
     snprintf(text, size, "as if %.0f key%s of zeros were seen as well", n, n > 1 ? "s" : "");
     return true;
@@ -48,9 +48,9 @@ static double gain_of(const struct evidence *e, enum attn_dtype dtype)
     double largest = 0, exact = 0;
     float sum = 0;
     for (size_t j = 0; j < e->single.problem.kv_len; j++)
-        largest = fmax(largest, e->row.weights[j]);
+        largest = fmax(largest, e->row.reference.weights[j]);
     for (size_t j = 0; j < e->single.problem.kv_len; j++) {
-        const double p = e->row.weights[j] / largest;
+        const double p = e->row.reference.weights[j] / largest;
         exact += p;
         sum = (float)tensors_rounded(dtype, (double)(sum + (float)p));
     }
@@ -100,12 +100,13 @@ bool sums_lse_reason(struct evidence *e, char *text, size_t size)
 {
     if (e->wrong.tensor[0] != 'l' || !evidence_right(e, &e->view))
         return false;
-    const double got = e->wrong.got, lse = e->row.lse, slack = 2 * e->row.lse_bound;
+    const double got = e->wrong.got, lse = e->row.reference.lse,
+                 slack = 2 * e->row.reference.lse_bound;
     if (!(fabs(lse) < LARGEST_LSE))
         return false;
     double largest = 0;
     for (size_t j = 0; j < e->single.problem.kv_len; j++)
-        largest = fmax(largest, e->row.weights[j]);
+        largest = fmax(largest, e->row.reference.weights[j]);
     if (!(largest > 0))
         return false;
     const double sum = -log(largest), m = lse - sum; /* lse = m + log(sum of exponentials) */
