@@ -7,18 +7,25 @@
 #ifndef HARNESS_CHECK_EVIDENCE_H
 #define HARNESS_CHECK_EVIDENCE_H
 
+#include <stdio.h>
+
 #include "row_view.h"
 #include "trial.h"
 #include "reference.h"
 
-/* ---- hypotheses, each a changed problem that the kernel may have computed (guess.c) ------------- */
+/* ---- hypotheses, each a changed problem that the kernel may have computed (guess*.c) ------------ */
 
 /* A hypothesis: changed copies of the right problem and operands, and the row's view of them. */
 struct guess {
     struct attn_problem problem;
     struct attn_tensors tensors;
     struct row_view view;
+    char *text; /* of `size` bytes: its description */
+    size_t size;
 };
+
+/* Describes a guess, and is `fits`, for the caller to return. */
+#define guess_say(guess, fits, ...) (snprintf((guess)->text, (guess)->size, __VA_ARGS__), (fits))
 
 /* Sets the guess to the right problem, without a change. */
 void guess_nothing(struct guess *guess, const struct row_view *right);
@@ -28,9 +35,11 @@ void guess_nothing(struct guess *guess, const struct row_view *right);
 bool guess_make(size_t n, const struct row_view *right, struct guess *guess, bool *fits, char *text,
                 size_t size);
 
-/* The same for hypotheses about the addresses of K and V; `guess` must hold the right problem. */
-bool guess_place(size_t n, const struct row_view *right, struct guess *guess, bool *fits,
-                 char *text, size_t size);
+/* The same for hypotheses about options (guess_options.c), of which there are so many, and about the addresses of
+ * K and V (guess_places.c); `guess` must hold the right problem. */
+#define GUESS_OPTIONS 11
+bool guess_option(size_t n, struct guess *guess);
+bool guess_place(size_t n, const struct row_view *right, struct guess *guess, bool *fits);
 
 /* ---- the row --------------------------------------------------------------------------------- */
 

@@ -4,10 +4,9 @@
 #include "evidence.h"
 
 #include <math.h>
-#include <stdio.h>
 
-/* Changes the guess and describes it in `text`; false where that makes no sense for this problem. */
-typedef bool suppose(struct guess *guess, char *text, size_t size);
+/* Changes the guess and describes it; false where that makes no sense for this problem. */
+typedef bool suppose(struct guess *guess);
 
 /* ---- keys ---------------------------------------------------------------------------------- */
 
@@ -24,52 +23,50 @@ static bool ends_of(const struct row_view *s, size_t *first, size_t *last)
     return lo <= hi;
 }
 
-static bool last_key_missing(struct guess *guess, char *text, size_t size)
+static bool last_key_missing(struct guess *guess)
 {
     size_t first, last;
     if (!ends_of(&guess->view, &first, &last))
         return false;
     guess->view.range.hi = (ptrdiff_t)last;
-    snprintf(text, size, "as if it did not see its last key, %zu", last);
-    return first < last;
+    return guess_say(guess, first < last, "as if it did not see its last key, %zu", last);
 }
 
-static bool first_key_missing(struct guess *guess, char *text, size_t size)
+static bool first_key_missing(struct guess *guess)
 {
     size_t first, last;
     if (!ends_of(&guess->view, &first, &last))
         return false;
     guess->view.range.lo = (ptrdiff_t)first + 1;
-    snprintf(text, size, "as if it did not see its first key, %zu", first);
-    return first < last;
+    return guess_say(guess, first < last, "as if it did not see its first key, %zu", first);
 }
 
-static bool see(struct guess *guess, size_t j, char *text, size_t size)
+static bool see(struct guess *guess, size_t j)
 {
     struct row_view *s = &guess->view;
-    snprintf(text, size, "query %zu sees key %zu, %s", s->at.i, j, row_view_hider(s, j));
+    const char *hider = row_view_hider(s, j);
     s->range.lo = (ptrdiff_t)j < s->range.lo ? (ptrdiff_t)j : s->range.lo;
     s->range.hi = (ptrdiff_t)j < s->range.hi ? s->range.hi : (ptrdiff_t)j + 1;
     s->shown = j;
-    return true;
+    return guess_say(guess, true, "query %zu sees key %zu, %s", s->at.i, j, hider);
 }
 
-static bool one_key_more(struct guess *guess, char *text, size_t size)
+static bool one_key_more(struct guess *guess)
 {
     size_t first, last;
     return ends_of(&guess->view, &first, &last) && last + 1 < row_view_reach(&guess->view) &&
-           see(guess, last + 1, text, size);
+           see(guess, last + 1);
 }
 
-static bool one_key_before(struct guess *guess, char *text, size_t size)
+static bool one_key_before(struct guess *guess)
 {
     size_t first, last;
-    return ends_of(&guess->view, &first, &last) && first > 0 && see(guess, first - 1, text, size);
+    return ends_of(&guess->view, &first, &last) && first > 0 && see(guess, first - 1);
 }
 
 #define POSITIONAL (unsigned)(ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT)
 
-static bool no_mask(struct guess *guess, char *text, size_t size)
+static bool no_mask(struct guess *guess)
 {
     struct attn_problem *p = &guess->problem;
     const unsigned places = POSITIONAL | ATTN_MASK_TREE;
@@ -77,170 +74,163 @@ static bool no_mask(struct guess *guess, char *text, size_t size)
     p->mask &= ~places;
     p->options &= ~(unsigned)ATTN_OPTION_WINDOW;
     guess->view.range = (struct attn_range){0, (ptrdiff_t)guess->view.sequence.kv_len};
-    snprintf(text, size, "as if there were no mask");
-    return any;
+    return guess_say(guess, any, "as if there were no mask");
 }
 
-static bool other_alignment(struct guess *guess, char *text, size_t size)
+static bool other_alignment(struct guess *guess)
 {
     struct attn_problem *p = &guess->problem;
     const bool causal = p->mask & POSITIONAL;
     p->mask ^= POSITIONAL;
     row_view_update(&guess->view);
-    snprintf(text, size, "as if the mask were aligned to the %s key",
-             p->mask & ATTN_MASK_CAUSAL ? "last" : "first");
-    return causal;
+    return guess_say(guess, causal, "as if the mask were aligned to the %s key",
+                     p->mask & ATTN_MASK_CAUSAL ? "last" : "first");
 }
 
-static bool chain(struct guess *guess, char *text, size_t size)
+static bool chain(struct guess *guess)
 {
+    const bool tree = guess->problem.mask & ATTN_MASK_TREE;
     guess->problem.mask ^= ATTN_MASK_TREE | ATTN_MASK_CAUSAL;
-    snprintf(text, size, "as if the drafts were a chain");
-    return !(guess->problem.mask & ATTN_MASK_TREE); /* a tree mask already hid the key */
+    return guess_say(guess, tree, "as if the drafts were a chain");
 }
 
-static bool first_tree(struct guess *guess, char *text, size_t size)
+static bool first_tree(struct guess *guess)
 {
     struct attn_tensor *t = &guess->tensors.parents;
     if (!(guess->problem.mask & ATTN_MASK_TREE))
         return false;
     t->data = (int32_t *)t->data - guess->view.sequence.q_first;
     t->stride[0] = 0;
-    snprintf(text, size, "as if it read the tree of sequence 0");
-    return guess->view.at.b > 0;
+    return guess_say(guess, guess->view.at.b > 0, "as if it read the tree of sequence 0");
 }
 
-static bool every_key(struct guess *guess, char *text, size_t size)
+static bool every_key(struct guess *guess)
 {
     const bool listed = guess->view.list;
     guess->view.list = NULL;
-    snprintf(text, size, "as if it saw keys that its list does not name");
-    return listed;
+    return guess_say(guess, listed, "as if it saw keys that its list does not name");
 }
 
-static bool first_list(struct guess *guess, char *text, size_t size)
+static bool first_list(struct guess *guess)
 {
     const struct row_view *s = &guess->view;
     guess->view.list = attn_list(&guess->problem, &guess->tensors, s->at.b, s->g, 0);
-    snprintf(text, size, "as if it read the list of query 0");
-    return guess->view.list && s->at.i >= guess->problem.index_block;
+    return guess_say(guess, guess->view.list && s->at.i >= guess->problem.index_block,
+                     "as if it read the list of query 0");
 }
 
-static bool list_of_first_head(struct guess *guess, char *text, size_t size)
+static bool list_of_first_head(struct guess *guess)
 {
     const struct row_view *s = &guess->view;
     guess->view.list = attn_list(&guess->problem, &guess->tensors, s->at.b, 0, s->at.i);
-    snprintf(text, size, "as if it read the list of KV head 0");
-    return guess->view.list && s->g > 0;
+    return guess_say(guess, guess->view.list && s->g > 0, "as if it read the list of KV head 0");
 }
 
-static bool first_mask(struct guess *guess, char *text, size_t size)
+static bool first_mask(struct guess *guess)
 {
     const bool several = guess->problem.mask & ATTN_MASK_BOOL && guess->tensors.mask.stride[1];
     guess->tensors.mask.stride[1] = 0;
-    snprintf(text, size, "as if it read the boolean mask of head 0");
-    return several && guess->view.at.h > 0;
+    return guess_say(guess, several && guess->view.at.h > 0,
+                     "as if it read the boolean mask of head 0");
 }
 
-static bool padded(struct guess *guess, char *text, size_t size)
+static bool padded(struct guess *guess)
 {
     struct attn_sequence *s = &guess->view.sequence;
     const size_t keys = s->kv_len, b = guess->view.at.b;
     s->kv_len = row_view_reach(&guess->view);
     row_view_update(&guess->view);
-    snprintf(text, size, "as if sequence %zu had %zu keys instead of %zu", b, s->kv_len, keys);
-    return s->kv_len > keys;
+    return guess_say(guess, s->kv_len > keys, "as if sequence %zu had %zu keys instead of %zu", b,
+                     s->kv_len, keys);
 }
 
-static bool length_of_neighbour(struct guess *guess, char *text, size_t size)
+static bool length_of_neighbour(struct guess *guess)
 {
     struct row_view *s = &guess->view;
     const size_t keys = s->sequence.kv_len, next = (s->at.b + 1) % guess->problem.batch;
     s->sequence.kv_len = attn_sequence(&guess->problem, &guess->tensors, next).kv_len;
-    snprintf(text, size, "as if sequence %zu had the %zu keys of sequence %zu", s->at.b,
-             s->sequence.kv_len, next);
     row_view_update(s);
-    return s->sequence.kv_len < keys;
+    return guess_say(guess, s->sequence.kv_len < keys,
+                     "as if sequence %zu had the %zu keys of sequence %zu", s->at.b,
+                     s->sequence.kv_len, next);
 }
 
 /* ---- scores -------------------------------------------------------------------------------- */
 
-static bool slope_from_first(struct guess *guess, char *text, size_t size)
+static bool slope_from_first(struct guess *guess)
 {
     struct row_view *s = &guess->view;
     const ptrdiff_t right = s->position;
     s->position = (ptrdiff_t)s->at.i;
-    snprintf(text, size, "as if slopes began at key %zu instead of %td", s->at.i, right);
-    return guess->problem.options & ATTN_OPTION_ALIBI && s->position != right;
+    return guess_say(guess, guess->problem.options & ATTN_OPTION_ALIBI && s->position != right,
+                     "as if slopes began at key %zu instead of %td", s->at.i, right);
 }
 
-static bool scaled_sink(struct guess *guess, char *text, size_t size)
+static bool scaled_sink(struct guess *guess)
 {
     guess->view.sink *= (double)attn_problem_scale(&guess->problem);
-    snprintf(text, size, "as if the sink were scaled, too");
-    return guess->problem.options & ATTN_OPTION_SINKS && isfinite(guess->view.sink);
+    return guess_say(guess,
+                     guess->problem.options & ATTN_OPTION_SINKS && isfinite(guess->view.sink),
+                     "as if the sink were scaled, too");
 }
 
 /* ---- operands ------------------------------------------------------------------------------ */
 
-static bool next_query(struct guess *guess, char *text, size_t size)
+static bool next_query(struct guess *guess)
 {
     struct row_view *s = &guess->view;
     s->at.row++;
     s->at.i++;
-    snprintf(text, size, "as if it computed query %zu", s->at.i);
-    return s->at.i < s->sequence.q_len;
+    return guess_say(guess, s->at.i < s->sequence.q_len, "as if it computed query %zu", s->at.i);
 }
 
-static bool previous_query(struct guess *guess, char *text, size_t size)
+static bool previous_query(struct guess *guess)
 {
     struct row_view *s = &guess->view;
     s->at.row--;
-    snprintf(text, size, "as if it computed query %zu", --s->at.i);
-    return s->at.i != SIZE_MAX;
+    s->at.i--;
+    return guess_say(guess, s->at.i != SIZE_MAX, "as if it computed query %zu", s->at.i);
 }
 
-static bool unsigned_bytes(struct guess *guess, char *text, size_t size)
+static bool unsigned_bytes(struct guess *guess)
 {
     const bool bytes = guess->tensors.k.dtype == ATTN_I8;
     guess->tensors.k.dtype = guess->tensors.v.dtype = ATTN_BOOL; /* an unsigned type of 8 bits */
-    snprintf(text, size, "as if bytes of int8 were unsigned");
-    return bytes;
+    return guess_say(guess, bytes, "as if bytes of int8 were unsigned");
 }
 
-static bool unscaled(struct guess *guess, struct attn_tensor *scale, const char *name, char *text,
-                     size_t size)
+static bool unscaled(struct guess *guess, struct attn_tensor *scale, const char *name)
 {
     static float one = 1;
     *scale = (struct attn_tensor){&one, ATTN_F32, {0, 0, 0, 0}};
-    snprintf(text, size, "as if %s were not applied", name);
-    return attn_dtype_scaled(guess->problem.kv_dtype);
+    return guess_say(guess, attn_dtype_scaled(guess->problem.kv_dtype), "as if %s were not applied",
+                     name);
 }
 
-static bool k_unscaled(struct guess *guess, char *text, size_t size)
+static bool k_unscaled(struct guess *guess)
 {
-    return unscaled(guess, &guess->tensors.k_scale, "k_scale", text, size);
+    return unscaled(guess, &guess->tensors.k_scale, "k_scale");
 }
 
-static bool v_unscaled(struct guess *guess, char *text, size_t size)
+static bool v_unscaled(struct guess *guess)
 {
-    return unscaled(guess, &guess->tensors.v_scale, "v_scale", text, size);
+    return unscaled(guess, &guess->tensors.v_scale, "v_scale");
 }
 
-static bool zeros_of_8(struct guess *guess, char *text, size_t size)
+static bool zeros_of_8(struct guess *guess)
 {
     const bool zeros = guess->problem.options & ATTN_OPTION_ZERO_POINTS;
     guess->problem.options &= ~(unsigned)ATTN_OPTION_ZERO_POINTS;
-    snprintf(text, size, "as if zero points were 8");
-    return zeros;
+    return guess_say(guess, zeros, "as if zero points were 8");
 }
 
-static bool v_zeros_for_k(struct guess *guess, char *text, size_t size)
+static bool v_zeros_for_k(struct guess *guess)
 {
     guess->tensors.k_zero = guess->tensors.v_zero;
-    snprintf(text, size, "as if v_zero were k_zero");
-    return guess->problem.options & ATTN_OPTION_ZERO_POINTS &&
-           guess->problem.v_dim >= guess->problem.qk_dim;
+    return guess_say(guess,
+                     guess->problem.options & ATTN_OPTION_ZERO_POINTS &&
+                         guess->problem.v_dim >= guess->problem.qk_dim,
+                     "as if v_zero were k_zero");
 }
 
 /* ---- all of them --------------------------------------------------------------------------- */
@@ -273,53 +263,6 @@ static suppose *const guesses[] = {
 
 #define GUESSES (sizeof guesses / sizeof *guesses)
 
-enum { SCALES = 6 };
-
-/* Hypotheses after those of the table: another scale. */
-static bool other_scale(size_t n, struct guess *guess, char *text, size_t size)
-{
-    const float scale = guess->problem.scale;
-    const struct {
-        float scale;
-        const char *reason;
-    } scales[SCALES] = {
-        {0, "the scale were 1/sqrt(D), whatever the problem says"},
-        {fabsf(scale), "the scale were positive"},
-        {scale * scale, "the scale were applied twice"},
-        {1, "the scale were not applied"},
-        {scale * 1.44269504f, "scores were multiplied by log2(e) and then passed to exp"},
-        {scale * 0.693147181f, "exp2 were used instead of exp"},
-    };
-    guess->problem.scale = scales[n].scale;
-    snprintf(text, size, "as if %s", scales[n].reason);
-    return n == 0 ? scale != attn_problem_scale(&guess->problem) : scale != scales[n].scale;
-}
-
-/* Masks and options that a kernel may ignore. */
-static const struct {
-    unsigned mask, option;
-    const char *name;
-} parts[] = {
-    {.mask = ATTN_MASK_BOOL, .name = "boolean mask"},
-    {.option = ATTN_OPTION_SOFTCAP, .name = "softcap"},
-    {.mask = ATTN_MASK_BIAS, .name = "bias"},
-    {.option = ATTN_OPTION_ALIBI, .name = "slope"},
-    {.option = ATTN_OPTION_SINKS, .name = "sink"},
-};
-
-#define PARTS (sizeof parts / sizeof *parts)
-
-/* Hypotheses after these: the problem without one of its masks or options. */
-static bool left_out(size_t n, struct guess *guess, char *text, size_t size)
-{
-    struct attn_problem *p = &guess->problem;
-    const bool had = p->mask & parts[n].mask || p->options & parts[n].option;
-    p->mask &= ~parts[n].mask;
-    p->options &= ~parts[n].option;
-    snprintf(text, size, "as if there were no %s", parts[n].name);
-    return had;
-}
-
 void guess_nothing(struct guess *guess, const struct row_view *right)
 {
     *guess = (struct guess){.problem = *right->problem, .tensors = *right->tensors, .view = *right};
@@ -333,13 +276,10 @@ bool guess_make(size_t n, const struct row_view *right, struct guess *guess, boo
                 size_t size)
 {
     guess_nothing(guess, right);
-    if (n < GUESSES)
-        *fits = guesses[n](guess, text, size);
-    else if (n < GUESSES + SCALES)
-        *fits = other_scale(n - GUESSES, guess, text, size);
-    else if (n < GUESSES + SCALES + PARTS)
-        *fits = left_out(n - GUESSES - SCALES, guess, text, size);
-    else
-        return guess_place(n - GUESSES - SCALES - PARTS, right, guess, fits, text, size);
+    guess->text = text;
+    guess->size = size;
+    if (n >= GUESSES + GUESS_OPTIONS)
+        return guess_place(n - GUESSES - GUESS_OPTIONS, right, guess, fits);
+    *fits = n < GUESSES ? guesses[n](guess) : guess_option(n - GUESSES, guess);
     return true;
 }

@@ -1,8 +1,6 @@
 /*
  * guess_places: K and V read from wrong places: those of another head or sequence, or by wrong strides.
  */
-#include <stdio.h>
-
 #include "evidence.h"
 
 /* ---- heads --------------------------------------------------------------------------------- */
@@ -13,8 +11,7 @@ static const char *const sides[SIDES] = {"", "V of ", "K of "};
 
 /* Number n runs over each KV head of each sequence, first for both operands, then for V alone, then for K
  * alone.  Only sequences with as many keys count. */
-static bool other_head(size_t n, const struct row_view *right, struct guess *guess, char *text,
-                       size_t size)
+static bool other_head(size_t n, const struct row_view *right, struct guess *guess)
 {
     struct row_view *s = &guess->view;
     const struct attn_problem *p = &guess->problem;
@@ -29,8 +26,9 @@ static bool other_head(size_t n, const struct row_view *right, struct guess *gue
         s->v_b = b;
         s->v_g = g;
     }
-    snprintf(text, size, "as if it read %sKV head %zu of sequence %zu instead of %zu of %zu",
-             sides[side], g, b, right->g, right->b);
+    snprintf(guess->text, guess->size,
+             "as if it read %sKV head %zu of sequence %zu instead of %zu of %zu", sides[side], g, b,
+             right->g, right->b);
     return (b != right->b || g != right->g) && !(shared && side != READS_BOTH) &&
            attn_sequence(p, &guess->tensors, b).kv_len >= s->sequence.kv_len;
 }
@@ -68,7 +66,7 @@ static bool lay_dense(struct attn_tensor *t, size_t heads, size_t length, size_t
 /* Number n: all strides of some operands are as in (B, H, S, D); then only their rows are contiguous,
  * which for the first head is the same.  Dense rows take no more memory than the operand has, so nothing
  * outside it is read. */
-static bool other_rows(size_t n, struct guess *guess, char *text, size_t size)
+static bool other_rows(size_t n, struct guess *guess)
 {
     const struct attn_problem *p = &guess->problem;
     struct attn_tensors *t = &guess->tensors;
@@ -83,21 +81,20 @@ static bool other_rows(size_t n, struct guess *guess, char *text, size_t size)
     if (of & ROWS_V)
         differs = lay_dense(&t->v, p->kv_heads, p->kv_len, p->v_dim, all) && differs;
     if (all)
-        snprintf(text, size, "as if %s lay (B, H, S, D)", rows[n % ROW_SETS].name);
+        snprintf(guess->text, guess->size, "as if %s lay (B, H, S, D)", rows[n % ROW_SETS].name);
     else
-        snprintf(text, size, "as if rows of %s were %zu elements apart instead of %td",
-                 rows[n % ROW_SETS].name, of & (ROWS_Q | ROWS_K) ? p->qk_dim : p->v_dim, apart);
+        snprintf(guess->text, guess->size,
+                 "as if rows of %s were %zu elements apart instead of %td", rows[n % ROW_SETS].name,
+                 of & (ROWS_Q | ROWS_K) ? p->qk_dim : p->v_dim, apart);
     if (all && (p->layout == ATTN_BHSD || p->options & (ATTN_OPTION_PAGED | ATTN_OPTION_PACKED)))
         return false;
     return differs && !(of & ROWS_V && p->options & ATTN_OPTION_SHARED_KV);
 }
 
-bool guess_place(size_t n, const struct row_view *right, struct guess *guess, bool *fits,
-                 char *text, size_t size)
+bool guess_place(size_t n, const struct row_view *right, struct guess *guess, bool *fits)
 {
     const size_t heads = SIDES * right->problem->batch * right->problem->kv_heads;
     const size_t end = heads + 2 * ROW_SETS;
-    *fits = n < heads ? other_head(n, right, guess, text, size)
-                      : n < end && other_rows(n - heads, guess, text, size);
+    *fits = n < heads ? other_head(n, right, guess) : n < end && other_rows(n - heads, guess);
     return n < end;
 }
