@@ -25,10 +25,12 @@ struct member {
 };
 
 /* The member of struct `of`; after its kind come the words of a MEMBER_WORD. */
-#define MEMBER(of, name_, ...)                                     \
-    {                                                              \
-        .name = #name_, .offset = offsetof(struct of, name_),      \
-        .size = sizeof((struct of *)0)->name_, .kind = __VA_ARGS__ \
+#define MEMBER(of, member, ...) MEMBER_AT(of, member, #member, __VA_ARGS__)
+/* The same with another name in the object. */
+#define MEMBER_AT(of, member, name_, ...)                           \
+    {                                                               \
+        .name = (name_), .offset = offsetof(struct of, member),     \
+        .size = sizeof((struct of *)0)->member, .kind = __VA_ARGS__ \
     }
 
 /* Adds the members of `of` to the object; false where a text is not UTF-8 or memory runs out. */

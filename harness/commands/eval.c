@@ -63,7 +63,7 @@ static bool fill_request(const struct options *options, struct protocol_request 
                          char *message, size_t size)
 {
     *request = (struct protocol_request){
-        .action = PROTOCOL_EVAL, .placement = PLACEMENT_NONE, .files = PROTOCOL_NO_FILES};
+        .action = PROTOCOL_EVAL, .setting.placement = PLACEMENT_NONE, .files = PROTOCOL_NO_FILES};
     if (!options->kernel || !options->input || !options->output)
         return refuse(message, size, "eval needs --kernel, --input and --output");
     request->threads = request->team = (int)options->team;

@@ -68,13 +68,13 @@ static struct launch run_step(const struct running *r, json_t *step)
 {
     const struct attn_kernel *guest = guest_in(step);
     const int threads = r->session.threads[0];
-    struct protocol_request request = {.action = PROTOCOL_EXPERIMENT,
-                                       .threads = threads,
-                                       .team = threads,
-                                       .files = PROTOCOL_NO_FILES,
-                                       .placement = threads <= machine_cores(r->session.machine)
-                                                        ? PLACEMENT_CORES
-                                                        : PLACEMENT_NONE};
+    struct protocol_request request = {
+        .action = PROTOCOL_EXPERIMENT,
+        .threads = threads,
+        .team = threads,
+        .files = PROTOCOL_NO_FILES,
+        .setting.placement =
+            threads <= machine_cores(r->session.machine) ? PLACEMENT_CORES : PLACEMENT_NONE};
     struct launch launch = {.state = CELL_SKIPPED, .why = "a step is too long"};
     char *text = json_dumps(step, JSON_COMPACT);
     attn_problem_init(&request.c.problem);

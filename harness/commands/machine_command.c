@@ -26,7 +26,7 @@ static json_t *ceilings_at(int threads, char *message, size_t size)
     struct protocol_request request = {.action = PROTOCOL_CEILINGS,
                                        .threads = threads,
                                        .team = threads,
-                                       .placement = PLACEMENT_CORES,
+                                       .setting.placement = PLACEMENT_CORES,
                                        .files = PROTOCOL_NO_FILES};
     attn_problem_init(&request.c.problem);
     struct launch launch = launch_worker(&request, DEADLINE_S);

@@ -209,7 +209,7 @@ struct launch launch_describe(const char *kernel, enum attn_isa isa, const struc
     struct protocol_request r = {.action = PROTOCOL_DESCRIBE,
                                  .threads = 1,
                                  .team = 1,
-                                 .placement = PLACEMENT_NONE,
+                                 .setting.placement = PLACEMENT_NONE,
                                  .files = PROTOCOL_NO_FILES};
     attn_problem_init(&r.c.problem);
     protocol_kernel(&r, kernel, isa, guest);

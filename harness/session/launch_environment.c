@@ -53,7 +53,7 @@ static size_t library_variables(struct launch_environment *e, const struct proto
 static void add(const struct protocol_request *r, struct launch_environment *e, size_t *n,
                 const char *variable)
 {
-    if (!setting_variable(r->variables, variable))
+    if (!setting_variable(r->setting.variables, variable))
         e->variables[(*n)++] = variable;
 }
 
@@ -70,7 +70,7 @@ void launch_environment(const struct protocol_request *r, struct launch_environm
     const size_t library = r->program ? 0 : library_variables(e, r);
     for (size_t i = 0; i < library; i++)
         add(r, e, &n, e->library[i]);
-    for (size_t i = 0; r->variables && r->variables[i]; i++)
-        e->variables[n++] = r->variables[i];
+    for (size_t i = 0; r->setting.variables && r->setting.variables[i]; i++)
+        e->variables[n++] = r->setting.variables[i];
     e->variables[n] = NULL;
 }

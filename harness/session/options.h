@@ -10,7 +10,7 @@
 #include <jansson.h>
 
 #include "base/scan.h"
-#include "system/machine.h"
+#include "results/setting.h"
 
 #define OPTIONS_MAX_PROBLEMS 256
 #define OPTIONS_MAX_PLUGINS 32
@@ -90,10 +90,7 @@ struct options {
     size_t problem_count;
     const char *plugins[OPTIONS_MAX_PLUGINS];
     size_t plugin_count;
-    enum placement placement;
-    enum memory_policy memory;
-    bool huge_pages;
-    bool cold;
+    struct setting setting; /* but for its variables, which `environment` has */
     const char *environment, *base_options, *new_options; /* NULL: not given; "" is a value */
     enum checked checked;
     double seconds;    /* session length to aim for */

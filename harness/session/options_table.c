@@ -149,17 +149,17 @@ const struct option options_table[] = {
     {"threads", "N", "1", .kind = OPTION_COUNT, .lo = 1, .hi = 4096, FIELD(team),
      .commands = IN(EVAL), .help = "one number of threads"},
     {"placement", "WHERE", "cores", .kind = OPTION_WORD, .words = machine_placements,
-     FIELD(placement), .commands = SELECTS | IN(TUNE),
+     FIELD(setting.placement), .commands = SELECTS | IN(TUNE),
      .help = "where threads are bound: cores, one on each core; threads, one on each hardware "
              "thread, the threads of a core one after the other; numa, one on each core, the NUMA "
              "nodes in turns; none: the system decides"},
     {"memory", "WHERE", "first-touch", .kind = OPTION_WORD, .words = machine_memories,
-     FIELD(memory), .commands = IN(RUN) | IN(TUNE),
+     FIELD(setting.memory), .commands = IN(RUN) | IN(TUNE),
      .help = "first-touch, near the thread that uses it; interleave; or bind to the threads' "
              "nodes"},
-    {"huge-pages", .kind = OPTION_FLAG, FIELD(huge_pages), .commands = IN(RUN) | IN(TUNE),
+    {"huge-pages", .kind = OPTION_FLAG, FIELD(setting.huge_pages), .commands = IN(RUN) | IN(TUNE),
      .help = "ask for huge pages; results say how much lies on them"},
-    {"cold", .kind = OPTION_FLAG, FIELD(cold), .commands = IN(RUN),
+    {"cold", .kind = OPTION_FLAG, FIELD(setting.cold), .commands = IN(RUN),
      .help = "rotate through more operands than caches hold"},
     {"environment", "TEXT", .kind = OPTION_TEXT, FIELD(environment), .commands = IN(RUN),
      .help = "variables of the workers' environment, as in 'A=1 B=2'; also those that are "

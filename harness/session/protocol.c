@@ -32,6 +32,7 @@ static const char *const depths[] = {
 };
 
 #define FIELD(name, ...) MEMBER(protocol_request, name, __VA_ARGS__)
+#define SETTING(name, ...) MEMBER_AT(protocol_request, setting.name, #name, __VA_ARGS__)
 
 /* Members with the same name in the struct and in JSON. */
 static const struct member fields[] = {
@@ -43,10 +44,10 @@ static const struct member fields[] = {
     FIELD(program, MEMBER_BOOL),
     FIELD(threads, MEMBER_INT),
     FIELD(team, MEMBER_INT),
-    FIELD(placement, MEMBER_WORD, machine_placements),
-    FIELD(memory, MEMBER_WORD, machine_memories),
-    FIELD(huge_pages, MEMBER_BOOL),
-    FIELD(cold, MEMBER_BOOL),
+    SETTING(placement, MEMBER_WORD, machine_placements),
+    SETTING(memory, MEMBER_WORD, machine_memories),
+    SETTING(huge_pages, MEMBER_BOOL),
+    SETTING(cold, MEMBER_BOOL),
     FIELD(sets, MEMBER_LONG),
     FIELD(shift, MEMBER_LONG),
     FIELD(depth, MEMBER_WORD, depths),

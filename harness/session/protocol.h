@@ -34,7 +34,7 @@
 #include "check/depth.h"
 #include "problem/cases.h"
 #include "problem/catalogue.h"
-#include "system/machine.h"
+#include "results/setting.h"
 
 #define PROTOCOL_VERSION 1
 #define PROTOCOL_PROGRESS ((size_t)4096)
@@ -86,10 +86,7 @@ struct protocol_request {
     int team;     /* of the process, OMP_NUM_THREADS; >= threads */
     struct protocol_count counts[CHECK_COUNTS]; /* PROTOCOL_CHECK: none above `threads` */
     size_t count;
-    enum placement placement;
-    enum memory_policy memory;
-    bool huge_pages;
-    bool cold;
+    struct setting setting;         /* its variables, for the worker's environment, are not sent */
     int files[PROTOCOL_FILE_COUNT]; /* descriptors, the parent's or the worker's; -1: absent */
     size_t sets;                    /* of operands */
     size_t shift;                   /* bytes, a multiple of 64 */
@@ -99,7 +96,6 @@ struct protocol_request {
     double warmup_s, sample_s, budget_s;
     size_t max_samples;
     const char *blas_core; /* not sent: core type for the worker's environment; NULL: a guess */
-    const char *const *variables; /* not sent: the setting's variables for it; NULL: none */
     char path_in[4096], path_out[4096];
     char experiment[64], step[PROTOCOL_STEP];
     char token[RANDOM_TOKEN];

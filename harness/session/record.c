@@ -32,13 +32,13 @@ bool record_create(struct record *record, const struct options *options, enum jo
 
 static json_t *settings(const struct session *s, bool alone)
 {
+    const struct setting *how = &s->options->setting;
     return json_pack("{s:I, s:f, s:b, s:I, s:o, s:s, s:s, s:b, s:s, s:f, s:b}", "seed",
                      (json_int_t)s->seed, "seconds", s->seconds, "limited", (int)s->limited,
                      "launches", (json_int_t)s->options->launches, "threads",
                      number_integers(s->threads, s->thread_counts), "placement",
-                     machine_placements[s->options->placement], "memory",
-                     machine_memories[s->options->memory], "huge_pages",
-                     (int)s->options->huge_pages, "cache", s->options->cold ? "cold" : "warm",
+                     machine_placements[how->placement], "memory", machine_memories[how->memory],
+                     "huge_pages", (int)how->huge_pages, "cache", how->cold ? "cold" : "warm",
                      "timeout_s", s->options->timeout_s, "alone", (int)alone);
 }
 

@@ -99,7 +99,7 @@ static struct launch prepare(struct rounds *rounds, struct protocol_request *req
     struct protocol_request r = *request;
     r.action = PROTOCOL_PREPARE;
     r.threads = r.team = machine_cores(rounds->session->machine);
-    r.placement = PLACEMENT_CORES;
+    r.setting.placement = PLACEMENT_CORES;
     r.files[PROTOCOL_OPERANDS] = memory_file_create("attnbench-operands");
     r.files[PROTOCOL_REFERENCE] = memory_file_create("attnbench-reference");
     struct launch launch = {.state = CELL_SKIPPED, .why = "no memory file for operands"};

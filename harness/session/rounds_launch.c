@@ -25,12 +25,8 @@ void rounds_launch_request(const struct cell *cell, struct protocol_request *req
 {
     protocol_kernel(request, cell->kernel_name, cell->isa, cell->guest);
     request->blas_core = rounds_core(cell);
-    request->placement = cell->setting.placement;
-    request->memory = cell->setting.memory;
-    request->huge_pages = cell->setting.huge_pages;
-    request->cold = cell->setting.cold;
-    request->sets = request->cold ? request->sets : ROUNDS_WARM_SETS;
-    request->variables = cell->setting.variables;
+    request->setting = cell->setting;
+    request->sets = cell->setting.cold ? request->sets : ROUNDS_WARM_SETS;
 }
 
 double rounds_launch_deadline(const struct rounds *rounds, const struct protocol_request *r)

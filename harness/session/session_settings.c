@@ -75,10 +75,8 @@ static bool parse_options(const struct options *session, const struct shell_word
     if (!are_settable(words->word + first, words->count - first, message, size) ||
         !options_apply(&own, (int)(words->count - first), words->word + first, message, size))
         return false;
-    setting->placement = own.placement;
-    setting->memory = own.memory;
-    setting->huge_pages = own.huge_pages;
-    setting->cold = own.cold;
+    own.setting.name = setting->name;
+    *setting = own.setting;
     return true;
 }
 
@@ -128,10 +126,7 @@ bool session_settings_parse(struct session *session, char *message, size_t messa
 {
     const struct options *o = session->options;
     struct setting *base = &session->settings[0], *new = &session->settings[1];
-    *base = (struct setting){.placement = o->placement,
-                             .memory = o->memory,
-                             .huge_pages = o->huge_pages,
-                             .cold = o->cold};
+    *base = o->setting;
     session->setting_count = 1;
     if (!o->base_options && !o->new_options)
         return read_option("environment", o->environment, NULL, &session->words[0], base, message,

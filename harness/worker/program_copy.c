@@ -37,7 +37,7 @@ void program_copy_close(void)
 /* Fills in the CPUs of a copy's team. */
 static void find_cpus(struct worker *worker, struct program_copy *copy)
 {
-    const enum placement placement = worker->request.placement;
+    const enum placement placement = worker->request.setting.placement;
     char message[256];
     copy->cpu_count = (size_t)copy->threads;
     if (placement == PLACEMENT_NONE)
@@ -57,7 +57,7 @@ static void start_copy(struct worker *worker, struct program_copy *copy, int thr
     const double start = clock_now();
     copy->threads = threads;
     find_cpus(worker, copy);
-    program_request_environment(copy, r->placement != PLACEMENT_NONE, &environment);
+    program_request_environment(copy, r->setting.placement != PLACEMENT_NONE, &environment);
     if (!(copy->file = exchange_open(why, sizeof why)))
         worker_abandon(worker, CELL_SKIPPED, "%s", why);
     const int file = exchange_file(copy->file);

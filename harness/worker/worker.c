@@ -44,7 +44,7 @@ static bool open_machine(struct worker *worker)
     worker_stage("binding threads");
     worker->machine = machine_open(topology, message, sizeof message);
     free(topology);
-    if (worker->machine && machine_bind(worker->machine, worker->request.placement,
+    if (worker->machine && machine_bind(worker->machine, worker->request.setting.placement,
                                         worker->request.team, message, sizeof message))
         return true;
     worker_end(worker, CELL_SKIPPED, "%s", message);

@@ -103,7 +103,7 @@ static struct tensor_set *map_sets(struct worker *worker)
     worker_stage("mapping operands");
     for (size_t i = 0; i < r->sets; i++)
         if (!sets || !tensors_map(&sets[i], &r->c.problem, r->files[PROTOCOL_OPERANDS], i, r->shift,
-                                  r->huge_pages, message, sizeof message)) {
+                                  r->setting.huge_pages, message, sizeof message)) {
             worker_end(worker, CELL_SKIPPED, "%s", message);
             for (; sets && i > 0; i--)
                 tensors_free(&sets[i - 1]);
@@ -122,7 +122,7 @@ static struct bench_options options_of(const struct worker *worker, struct verif
         .sample_s = fmax(r->sample_s, backend->least_sample_s ? backend->least_sample_s() : 0),
         .budget_s = r->budget_s,
         .max_samples = r->max_samples,
-        .cold = r->cold,
+        .cold = r->setting.cold,
         .seed = r->seed,
         .probe_s = PROBE_S,
         .counters = backend->here, /* they count this process's threads */

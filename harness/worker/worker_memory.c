@@ -10,14 +10,14 @@
 
 bool worker_memory_policy(struct worker *worker)
 {
-    const struct protocol_request *r = &worker->request;
+    const struct setting *how = &worker->request.setting;
     char message[256];
-    if (r->huge_pages && worker->backend->no_huge_pages) {
+    if (how->huge_pages && worker->backend->no_huge_pages) {
         worker_end(worker, CELL_UNSUPPORTED, "huge pages: %s", worker->backend->no_huge_pages);
         return false;
     }
-    if (r->memory == MEMORY_FIRST_TOUCH ||
-        machine_memory_set(worker->machine, r->memory, message, sizeof message))
+    if (how->memory == MEMORY_FIRST_TOUCH ||
+        machine_memory_set(worker->machine, how->memory, message, sizeof message))
         return true;
     worker_end(worker, CELL_SKIPPED, "%s", message);
     return false;
@@ -34,12 +34,13 @@ static void ask_for_huge(void *data, size_t bytes)
 /* Moves one mapping of a set; false fills message. */
 static bool place(struct worker *worker, void *data, size_t bytes, char *message, size_t size)
 {
-    const struct protocol_request *r = &worker->request;
-    const bool moves = r->memory != MEMORY_FIRST_TOUCH || machine_numa_nodes(worker->machine) > 1;
+    const struct setting *how = &worker->request.setting;
+    const int threads = worker->request.threads;
+    const bool moves = how->memory != MEMORY_FIRST_TOUCH || machine_numa_nodes(worker->machine) > 1;
     if (moves &&
-        !machine_memory_place(worker->machine, data, bytes, r->memory, r->threads, message, size))
+        !machine_memory_place(worker->machine, data, bytes, how->memory, threads, message, size))
         return false;
-    if (r->huge_pages)
+    if (how->huge_pages)
         ask_for_huge(data, bytes);
     return true;
 }
@@ -48,6 +49,7 @@ bool worker_memory_place(struct worker *worker, const struct worker_plan *plan,
                          const struct tensor_set *sets)
 {
     const struct protocol_request *r = &worker->request;
+    const struct setting *how = &r->setting;
     char message[256];
     bool holds = true;
     size_t huge = 0;
@@ -59,16 +61,17 @@ bool worker_memory_place(struct worker *worker, const struct worker_plan *plan,
             worker_end(worker, CELL_SKIPPED, "%s", message);
             return false;
         }
-        holds = holds && machine_memory_holds(worker->machine, data, bytes, r->memory, r->threads);
-        if (r->huge_pages)
+        holds =
+            holds && machine_memory_holds(worker->machine, data, bytes, how->memory, r->threads);
+        if (how->huge_pages)
             huge += machine_huge_bytes(data, bytes);
     }
-    if (r->huge_pages && plan->workspace) {
+    if (how->huge_pages && plan->workspace) {
         ask_for_huge(plan->workspace, plan->workspace_bytes);
         huge += machine_huge_bytes(plan->workspace, plan->workspace_bytes);
     }
     json_object_set_new(worker->answer, "memory_in_place", json_boolean(holds));
-    if (r->huge_pages)
+    if (how->huge_pages)
         json_object_set_new(worker->answer, "huge_bytes", json_integer((json_int_t)huge));
     return true;
 }

@@ -25,14 +25,14 @@ TEST(takes_values_both_ways)
     assert_int_equal(o.command, COMMAND_RUN);
     assert_string_equal(o.suite, "quick");
     assert_true(o.seconds == 2.5);
-    assert_true(o.cold);
+    assert_true(o.setting.cold);
     assert_int_equal(o.launches, 7);
     assert_int_equal(o.problem_count, 2);
     assert_string_equal(o.problems[0], "s=8");
     assert_string_equal(o.problems[1], "s=9,d=4");
-    assert_int_equal(o.placement, PLACEMENT_NONE);
-    assert_int_equal(o.memory, MEMORY_BIND);
-    assert_true(o.huge_pages);
+    assert_int_equal(o.setting.placement, PLACEMENT_NONE);
+    assert_int_equal(o.setting.memory, MEMORY_BIND);
+    assert_true(o.setting.huge_pages);
     assert_int_equal(o.seed, 12);
     assert_null(o.kernel);
 }

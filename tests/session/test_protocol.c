@@ -22,10 +22,10 @@ static struct protocol_request sample(void)
         .program = true,
         .threads = 3,
         .team = 4,
-        .placement = PLACEMENT_NUMA,
-        .memory = MEMORY_BIND,
-        .huge_pages = true,
-        .cold = true,
+        .setting = {.placement = PLACEMENT_NUMA,
+                    .memory = MEMORY_BIND,
+                    .huge_pages = true,
+                    .cold = true},
         .files = {10, -1, 11, 12, 13, -1},
         .sets = 5,
         .shift = 192,
@@ -76,10 +76,10 @@ TEST(a_request_reads_as_it_was_printed)
     assert_true(got.program);
     assert_int_equal(got.threads, sent.threads);
     assert_int_equal(got.team, sent.team);
-    assert_int_equal(got.placement, sent.placement);
-    assert_int_equal(got.memory, sent.memory);
-    assert_int_equal(got.huge_pages, sent.huge_pages);
-    assert_int_equal(got.cold, sent.cold);
+    assert_int_equal(got.setting.placement, sent.setting.placement);
+    assert_int_equal(got.setting.memory, sent.setting.memory);
+    assert_int_equal(got.setting.huge_pages, sent.setting.huge_pages);
+    assert_int_equal(got.setting.cold, sent.setting.cold);
     assert_int_equal(got.sets, sent.sets);
     assert_int_equal(got.shift, sent.shift);
     assert_int_equal(got.count, sent.count);

@@ -37,7 +37,7 @@ static const struct attn_kernel *open_kernel(const char *program, const char *ke
     struct parse_error error;
     close_kernel(); /* of a test that has failed */
     worker = (struct worker){.request.action = PROTOCOL_CHECK,
-                             .request.placement = PLACEMENT_CORES,
+                             .request.setting.placement = PLACEMENT_CORES,
                              .request.threads = threads,
                              .request.sets = 2,
                              .request.program = true};
