@@ -26,7 +26,7 @@ void bench_cold_probe(const struct attn_plan *plan, const struct tensor_set *set
     const size_t probes = set_count / 2 < PROBES ? set_count / 2 : PROBES;
     double first = 0, again = 0;
     for (size_t i = 0; i < probes; i++) {
-        const struct tensors_kv kv = tensors_kv(&sets[(next + i) % set_count], &plan->problem);
+        const struct ceilings_kv kv = tensors_kv(&sets[(next + i) % set_count], &plan->problem);
         first += ceilings_read_once(kv.k, kv.v, kv.bytes);
         again += ceilings_read_once(kv.k, kv.v, kv.bytes);
     }

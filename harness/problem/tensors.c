@@ -132,15 +132,15 @@ size_t tensors_spans(const struct tensor_set *set, const struct attn_problem *pr
     return count;
 }
 
-struct tensors_kv tensors_kv(const struct tensor_set *set, const struct attn_problem *problem)
+struct ceilings_kv tensors_kv(const struct tensor_set *set, const struct attn_problem *problem)
 {
     struct tensors_span spans[TENSORS_SPANS] = {0}; /* q, k, v and others */
     tensors_spans(set, problem, spans);
     const size_t k = spans[1].bytes, half = k / 2 / ATTN_WORKSPACE_ALIGN * ATTN_WORKSPACE_ALIGN;
     if (problem->options & ATTN_OPTION_SHARED_KV)
-        return (struct tensors_kv){spans[1].data, spans[1].data + half, half};
-    return (struct tensors_kv){spans[1].data, spans[2].data,
-                               k < spans[2].bytes ? k : spans[2].bytes};
+        return (struct ceilings_kv){spans[1].data, spans[1].data + half, half};
+    return (struct ceilings_kv){spans[1].data, spans[2].data,
+                                k < spans[2].bytes ? k : spans[2].bytes};
 }
 
 /* ---- checksums ----------------------------------------------------------------------------- */

@@ -17,6 +17,7 @@
 
 #include "cases.h"
 #include "operands.h"
+#include "system/ceilings.h"
 
 enum tensors_guard { TENSORS_TIMING, TENSORS_GUARD_FRONT, TENSORS_GUARD_BACK };
 
@@ -153,11 +154,7 @@ struct tensors_span {
 
 /* K and V as two blocks of the same size, for probes that read them: the size of the smaller one; if V is
  * part of K, the halves of K. */
-struct tensors_kv {
-    const void *k, *v;
-    size_t bytes;
-};
-struct tensors_kv tensors_kv(const struct tensor_set *set, const struct attn_problem *problem);
+struct ceilings_kv tensors_kv(const struct tensor_set *set, const struct attn_problem *problem);
 
 /* All operands and results of a set; returns how many. */
 size_t tensors_spans(const struct tensor_set *set, const struct attn_problem *problem,

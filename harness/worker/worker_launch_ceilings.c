@@ -32,8 +32,8 @@ static double read_in_place(const struct worker *worker, const struct tensor_set
     const size_t most = ceilings_footprint(worker->machine, SIZE_MAX) / 2 / count;
     struct ceilings_kv *kv = calloc(count, sizeof *kv);
     for (size_t i = 0; kv && i < count; i++) {
-        const struct tensors_kv all = tensors_kv(&sets[i], problem);
-        kv[i] = (struct ceilings_kv){all.k, all.v, all.bytes < most ? all.bytes : most};
+        kv[i] = tensors_kv(&sets[i], problem);
+        kv[i].bytes = kv[i].bytes < most ? kv[i].bytes : most;
     }
     const double rate =
         kv ? ceilings_read_operands(kv, count, threads_of(worker), LAUNCH_CEILINGS_S) : 0;
