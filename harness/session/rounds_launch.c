@@ -114,14 +114,6 @@ void rounds_launch_say(const struct rounds *rounds, const struct cell *cell, con
         progress_show("", share, rounds->needed_s - elapsed_s, text);
 }
 
-bool rounds_launch_record(const struct rounds *rounds, json_t *line)
-{
-    if (rounds->record)
-        return record_write(rounds->record, line, false);
-    json_decref(line);
-    return true;
-}
-
 /* Writes a row and prints it as a line, but not what the end of a check reports for all cases together, nor drawn
  * problems on which no kernel fails. */
 static bool write_row(const struct rounds *rounds, const struct cell *cell)

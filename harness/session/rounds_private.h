@@ -61,9 +61,6 @@ bool rounds_judge_spread(struct rounds *rounds);
  * display or as a progress line. */
 void rounds_launch_say(const struct rounds *rounds, const struct cell *cell, const char *what);
 
-/* Writes what a launch or a check found, which is stolen; false if the journal cannot be written. */
-bool rounds_launch_record(const struct rounds *rounds, json_t *line);
-
 /* Makes, writes and shows the row of a cell that is done; false if the journal cannot be written. */
 bool rounds_launch_finish(struct rounds *rounds, struct cell *cell);
 

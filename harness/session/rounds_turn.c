@@ -61,7 +61,7 @@ static enum session_end keep(struct rounds *rounds, struct cell *cell, const str
     *again = give_way(rounds, cell, record, setting->repeat);
     if (!*again)
         json_array_append(cell->launches, record);
-    return rounds_launch_record(rounds, record) ? SESSION_DONE : SESSION_STOPPED;
+    return record_write(rounds->record, record, false) ? SESSION_DONE : SESSION_STOPPED;
 }
 
 /* Ends the cell, or the one whose twin failed, and its variant on all thread counts; its check gets the
