@@ -64,8 +64,3 @@ bool lines_write(int fd, const void *data, size_t bytes)
     }
     return true;
 }
-
-int lines_send(int fd, const char *text)
-{
-    return lines_write(fd, text, strlen(text)) && lines_write(fd, "\n", 1) ? 0 : errno;
-}

@@ -30,7 +30,4 @@ enum lines_end lines_read(struct lines *lines, int fd);
 /* Writes all bytes; false sets errno. */
 bool lines_write(int fd, const void *data, size_t bytes);
 
-/* Writes a text and a newline.  Returns 0, or errno. */
-int lines_send(int fd, const char *text);
-
 #endif

@@ -192,11 +192,9 @@ static enum process_end ask(struct process *child, const char *request, double d
                             const char **answer)
 {
     go_on(child);
-    const int error = lines_send(child->request, request);
-    if (error) {
-        errno = error;
-        return error == EPIPE ? PROCESS_EXITED : PROCESS_LOST; /* its exit tells more */
-    }
+    if (!lines_write(child->request, request, strlen(request)) ||
+        !lines_write(child->request, "\n", 1))
+        return errno == EPIPE ? PROCESS_EXITED : PROCESS_LOST; /* its exit tells more */
     return listen(child, deadline_s, answer);
 }
 
