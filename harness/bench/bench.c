@@ -270,9 +270,9 @@ bool bench_run(const struct attn_plan *plan, struct tensor_set *sets, size_t set
     run_calls(&bench, 1); /* the probe has disturbed only the branch predictor */
     if (options->counters)
         bench.counters = counters_open(plan->threads);
-    disturbance_look(options->machine, &before);
+    machine_usage(options->machine, &before);
     const bool right = take_samples(&bench);
-    disturbance_look(options->machine, &after);
+    machine_usage(options->machine, &after);
     disturbance_between(options->machine, &before, &after, &result->disturbance);
     bench_take_counters(bench.counters, result);
     if (options->cold && !options->timed)

@@ -42,13 +42,6 @@ struct bench_disturbance disturbance_parse(const json_t *object)
     return disturbance;
 }
 
-void disturbance_look(const struct machine *machine, struct machine_usage *usage)
-{
-    *usage = (struct machine_usage){0};
-    if (machine)
-        machine_usage(machine, usage);
-}
-
 void disturbance_between(const struct machine *machine, const struct machine_usage *before,
                          const struct machine_usage *after, struct bench_disturbance *d)
 {

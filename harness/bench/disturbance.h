@@ -28,8 +28,7 @@ struct bench_disturbance {
     double clock_ghz; /* a thread's cycles over the time of the samples; 0 without counters */
 };
 
-/* Reads the system's counts, zeros where machine is NULL; and stores what happened between two readings. */
-void disturbance_look(const struct machine *machine, struct machine_usage *usage);
+/* Stores what happened between two readings of the system's counts. */
 void disturbance_between(const struct machine *machine, const struct machine_usage *before,
                          const struct machine_usage *after, struct bench_disturbance *disturbance);
 

@@ -35,12 +35,6 @@ const struct guest *catalogue_guest(const struct attn_kernel *kernel)
     return NULL;
 }
 
-void catalogue_guest_identity(const struct guest *guest, char text[GUEST_IDENTITY])
-{
-    snprintf(text, GUEST_IDENTITY, "%s%s%s", guest->digest, *guest->arguments ? " " : "",
-             guest->arguments);
-}
-
 const char *catalogue_guest_text(const struct guest *guest, char text[GUEST_TEXT])
 {
     const struct shell_words path = {.word = {guest->path}, .count = 1};

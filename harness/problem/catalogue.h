@@ -20,10 +20,6 @@ struct guest {
     bool rivals;               /* its kernels are in the group `rivals`, and not in `all` */
 };
 
-/* The member "plugin" of its cells' identity: the digest, then the arguments; "" for the rivals. */
-#define GUEST_IDENTITY (GUEST_DIGEST + 1 + GUEST_ARGUMENTS)
-void catalogue_guest_identity(const struct guest *guest, char text[GUEST_IDENTITY]);
-
 /* The value of --plugin: the path, quoted if arguments follow, and the arguments. */
 #define GUEST_TEXT (4096 + 16 + GUEST_ARGUMENTS)
 const char *catalogue_guest_text(const struct guest *guest, char text[GUEST_TEXT]);

@@ -146,9 +146,11 @@ json_t *cell_identity(const struct cell *cell)
     char problem[PARSE_TEXT], input[PARSE_TEXT];
     parse_print_problem(&cell->c->problem, problem);
     parse_print_input(&cell->c->input, input);
-    char plugin[GUEST_IDENTITY] = "";
-    if (cell->guest && *cell->guest->digest)
-        catalogue_guest_identity(cell->guest, plugin);
+    const struct guest *guest = cell->guest;
+    char plugin[GUEST_DIGEST + 1 + GUEST_ARGUMENTS] = ""; /* the rivals have no digest */
+    if (guest && *guest->digest)
+        snprintf(plugin, sizeof plugin, "%s%s%s", guest->digest, *guest->arguments ? " " : "",
+                 guest->arguments);
     const struct setting *how = &cell->setting;
     return json_pack("{s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:b, s:s, s:s?, s:s*, s:s*}",
                      "problem", problem, "case", cell->c->name, "kernel", cell->kernel_name, "isa",

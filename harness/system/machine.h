@@ -146,6 +146,7 @@ struct machine_usage {
 /* Resident private memory of this process now, bytes; 0: unknown. */
 size_t machine_own_memory(void);
 
+/* Reads these counts; without a machine all are 0. */
 void machine_usage(const struct machine *machine, struct machine_usage *usage);
 
 /* {"cpu", "vendor", "family", "cores", "threads", "caches", "isas", "memory_bytes", "numa_nodes",

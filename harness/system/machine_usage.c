@@ -59,6 +59,9 @@ size_t machine_own_memory(void)
 void machine_usage(const struct machine *machine, struct machine_usage *usage)
 {
     struct rusage self;
+    *usage = (struct machine_usage){0};
+    if (!machine)
+        return;
     getrusage(RUSAGE_SELF, &self);
     *usage = (struct machine_usage){
         .voluntary_switches = self.ru_nvcsw,

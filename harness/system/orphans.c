@@ -1,5 +1,5 @@
 /*
- * orphans: adopts them, finds them in /proc and kills them.
+ * orphans: finds them in /proc and kills them.
  */
 #define _GNU_SOURCE
 #include "orphans.h"
@@ -9,7 +9,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,11 +17,6 @@
 
 #define AT_ONCE 256
 #define PATIENCE_S 10.0 /* they may start others as fast as they are killed */
-
-void orphans_adopt(void)
-{
-    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-}
 
 unsigned long long orphans_started(pid_t child)
 {

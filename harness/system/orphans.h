@@ -1,14 +1,11 @@
 /*
- * orphans: processes that outlive a child which started them.
+ * orphans: processes that outlive a child which started them, and then are children of this process, even in sessions
+ * of their own (PR_SET_CHILD_SUBREAPER in process.c).
  */
 #ifndef HARNESS_SYSTEM_ORPHANS_H
 #define HARNESS_SYSTEM_ORPHANS_H
 
 #include <sys/types.h>
-
-/* Makes descendants whose parent dies children of this process, even in sessions of their own, so that they
- * can be found and ended. */
-void orphans_adopt(void);
 
 /* When a child was started, in ticks since boot; 0: it is not a child of this process. */
 unsigned long long orphans_started(pid_t child);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -270,7 +271,8 @@ struct process_outcome process_run(const struct process_spec *spec, const char *
     const double start = clock_now();
     const char *answer;
     char why[64]; /* unused: the status tells the same */
-    orphans_adopt();
+    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0,
+          0); /* orphans become this process's children: orphans.h */
     struct process *child = process_open(spec);
     const unsigned long long started = orphans_started(process_pid(child));
     struct process_outcome outcome = {
