@@ -1,6 +1,6 @@
 /*
- * orphans: processes that outlive a child which started them, and then are children of this process, even in sessions
- * of their own (PR_SET_CHILD_SUBREAPER in process.c).
+ * orphans: processes that outlive a child which started them.  They are then children of this process, even in
+ * sessions of their own (PR_SET_CHILD_SUBREAPER in process.c).
  */
 #ifndef HARNESS_SYSTEM_ORPHANS_H
 #define HARNESS_SYSTEM_ORPHANS_H

@@ -270,9 +270,8 @@ struct process_outcome process_run(const struct process_spec *spec, const char *
     const sigset_t before = process_block();
     const double start = clock_now();
     const char *answer;
-    char why[64]; /* unused: the status tells the same */
-    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0,
-          0); /* orphans become this process's children: orphans.h */
+    char why[64];                              /* unused: the status tells the same */
+    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); /* for orphans.h */
     struct process *child = process_open(spec);
     const unsigned long long started = orphans_started(process_pid(child));
     struct process_outcome outcome = {
