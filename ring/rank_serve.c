@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/refuse.h"
+#include "base/message.h"
 #include "problem/parse.h"
 #include "rank_gather.h"
 #include "rank_part.h"

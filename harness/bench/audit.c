@@ -3,7 +3,7 @@
  */
 #include "audit.h"
 
-#include "base/refuse.h"
+#include "base/message.h"
 
 /* The share of our time that the program's must be at least.  A program in Python loses some 50 us a request
  * beyond the round trip, while its calls take 10 ms and more. */

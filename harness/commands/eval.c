@@ -12,7 +12,6 @@
 #include "session/launch.h"
 #include "base/progress.h"
 #include "base/message.h"
-#include "base/refuse.h"
 #include "problem/operands_file.h"
 #include "base/piece.h"
 #include "problem/select.h"

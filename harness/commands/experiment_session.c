@@ -10,7 +10,6 @@
 
 #include "base/progress.h"
 #include "base/message.h"
-#include "base/refuse.h"
 #include "base/table.h"
 #include "results/report.h"
 #include "results/report_rows.h"
@@ -88,7 +87,7 @@ static int read_arguments(struct wanted *w, int argc, const char *const *argv)
     const char **given = calloc((size_t)argc + 1, sizeof *given);
     int code = EXIT_USAGE, n = 0;
     if (!given) {
-        refuse_message(w->message, sizeof w->message, "out of memory");
+        message_refuse(w->message, sizeof w->message, "out of memory");
         return EXIT_ENVIRONMENT;
     }
     given[n++] = "run";

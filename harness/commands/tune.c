@@ -15,7 +15,7 @@
 
 #include "base/alloc.h"
 #include "base/progress.h"
-#include "base/refuse.h"
+#include "base/message.h"
 #include "problem/catalogue.h"
 #include "problem/select.h"
 #include "results/report_rows.h"

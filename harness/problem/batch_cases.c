@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "base/refuse.h"
+#include "base/message.h"
 #include "model_size.h"
 
 /* Adds the case of a problem and a batch. */

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "base/refuse.h"
+#include "base/message.h"
 #include "parse_keys.h"
 
 static const struct parse_name dtypes[] = {

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/named_pipe.h"
-#include "base/refuse.h"
+#include "base/message.h"
 
 #include "sweep.h"
 

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/message.h"
-#include "base/refuse.h"
 #include "base/scan.h"
 
 #define MOST 1000000 /* largest count in a configuration */
@@ -23,7 +22,7 @@ void config_fail(struct config *c, const char *format, ...)
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     if (!c->failed)
-        refuse_file_message(c->message, c->message_size, c->path, "%s", text);
+        message_refuse_file(c->message, c->message_size, c->path, "%s", text);
     c->failed = true;
 }
 

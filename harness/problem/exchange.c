@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/refuse.h"
+#include "base/message.h"
 #include "clause.h"
 #include "kv.h"
 #include "safetensors.h"

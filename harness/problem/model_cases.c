@@ -9,7 +9,6 @@
 #include "base/alloc.h"
 #include "base/progress.h"
 #include "base/message.h"
-#include "base/refuse.h"
 #include "model_size.h"
 #include "sweep.h"
 

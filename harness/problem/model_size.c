@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/message.h"
-#include "base/refuse.h"
 #include "clause.h"
 
 /* ---- a batch --------------------------------------------------------------------------------- */

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 
 #include "base/random.h"
-#include "base/refuse.h"
+#include "base/message.h"
 #include "kv.h"
 #include "tensors_view.h"
 

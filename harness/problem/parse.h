@@ -22,7 +22,7 @@
 #define HARNESS_PROBLEM_PARSE_H
 
 #include "attention.h"
-#include "base/refuse.h"
+#include "base/message.h"
 
 #define PARSE_TEXT 512 /* bytes of a text with its terminating 0 */
 

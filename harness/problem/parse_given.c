@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "base/refuse.h"
+#include "base/message.h"
 #include "parse_keys.h"
 
 /* Whether `found` has the value that `item`, key=value, gives to a key. */

@@ -15,7 +15,7 @@
 #include <jansson.h>
 
 #include "base/named_pipe.h"
-#include "base/refuse.h"
+#include "base/message.h"
 
 #define PREFIX_BYTES 8
 #define HEADER_LIMIT 100000000 /* bytes, as the reference implementation has it */

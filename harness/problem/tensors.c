@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <xxhash.h>
 
-#include "base/refuse.h"
+#include "base/message.h"
 #include "system/fault.h"
 #include "system/machine.h"
 #include "tensors_view.h"

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/refuse.h"
+#include "base/message.h"
 #include "tensors_view.h"
 
 struct file_set {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "base/refuse.h"
+#include "base/message.h"
 #include "operands_file.h"
 #include "patterns.h"
 #include "tensors_view.h"

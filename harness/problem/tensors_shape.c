@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "base/refuse.h"
+#include "base/message.h"
 #include "clause.h"
 #include "kv.h"
 #include "lengths.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "base/refuse.h"
+#include "base/message.h"
 #include "clause.h"
 #include "element.h"
 #include "kv.h"

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/named_pipe.h"
-#include "base/refuse.h"
+#include "base/message.h"
 #include "clause.h"
 
 #define USUAL_REQUESTS 32

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/refuse.h"
+#include "base/message.h"
 #include "base/shell_words.h"
 
 /* ---- architecture: these fields are at the same offsets in 32-bit and 64-bit headers ---------- */

@@ -11,7 +11,7 @@
 
 #include "base/members.h"
 #include "base/progress.h"
-#include "base/refuse.h"
+#include "base/message.h"
 #include "guest_file.h"
 #include "isa.h"
 #include "launch.h"

@@ -7,7 +7,6 @@
 
 #include "problem/cases.h"
 #include "base/message.h"
-#include "base/refuse.h"
 #include "problem/select.h"
 #include "base/table.h"
 

@@ -16,7 +16,7 @@
 #include "results/row.h"
 #include "session_needs.h"
 #include "base/random.h"
-#include "base/refuse.h"
+#include "base/message.h"
 #include "base/stats.h"
 #include "system/memory_file.h"
 

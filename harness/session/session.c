@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/refuse.h"
+#include "base/message.h"
 #include "problem/batch_cases.h"
 #include "problem/draw.h"
 #include "problem/model_cases.h"

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/message.h"
-#include "base/refuse.h"
 #include "session.h"
 
 /* The options allowed in a setting, and whether they take a value. */

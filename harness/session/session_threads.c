@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/refuse.h"
+#include "base/message.h"
 #include "problem/sweep.h"
 #include "session.h"
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/refuse.h"
+#include "base/message.h"
 #include "machine_private.h"
 
 #define CPUS 8192 /* most of any machine */

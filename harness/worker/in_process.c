@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "base/number.h"
-#include "base/refuse.h"
+#include "base/message.h"
 #include "plugin.h"
 #include "problem/catalogue.h"
 

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/refuse.h"
+#include "base/message.h"
 #include "worker.h"
 #include "problem/capabilities.h"
 #include "problem/catalogue.h"

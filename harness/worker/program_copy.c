@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "base/members.h"
-#include "base/refuse.h"
+#include "base/message.h"
 #include "session/launch.h"
 #include "system/task.h"
 
