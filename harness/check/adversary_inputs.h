@@ -8,7 +8,7 @@
 #include "trial.h"
 #include "problem/patterns.h"
 
-/* Makes another problem from a case; false where that is not possible.  adversary_shapes.c */
+/* Makes another problem from a case; false where that is not possible. */
 typedef bool adversary_shape(struct problem_case *c);
 adversary_shape shapes_more_queries, shapes_some_more_queries, shapes_narrow_window,
     shapes_mask_blocks, shapes_short, shapes_short_packed, shapes_pages, shapes_window,
@@ -20,7 +20,7 @@ adversary_shape shapes_more_queries, shapes_some_more_queries, shapes_narrow_win
 /* How many kinds of KV heads an input has on a problem; it runs until each kind has occurred. */
 typedef size_t adversary_kinds(const struct attn_problem *problem);
 
-/* The kinds of heads of an input; adversary_far.c. */
+/* The kinds of heads of an input. */
 struct adversary_heads {
     const struct adversary_head *kinds;
     size_t count;
@@ -58,14 +58,10 @@ adversary_entry index_front_padded, index_scattered, index_none_or_all, index_on
 
 /* Fills the operands, or changes them after they are filled. */
 typedef void adversary_change(struct trial *trial);
-/* adversary_masks.c */
 adversary_change masks_poison_hidden;
-/* adversary_trees.c */
 adversary_change trees_nan_in_draft;
-/* adversary_caches.c */
 adversary_change caches_raise_sinks, caches_vary_sinks, caches_vary_slopes, caches_share_pages,
     caches_share_prefixes;
-/* adversary_scales.c */
 adversary_change scales_clear, scales_vary, scales_infinite_keys, scales_infinite_k,
     scales_infinite_v, scales_fill_extremes, scales_fill_bytes, scales_fill_nibbles;
 enum { SCALE_KINDS = 4, INFINITE_K_KINDS = 3 };
@@ -105,35 +101,29 @@ double adversary_room(const struct trial *trial);
 /* Scales V so that its largest element, or 1 where all are smaller, becomes that size. */
 void adversary_enlarge_v(struct trial *trial);
 
-/* adversary_scores.c */
 patterns_score scores_needle, scores_needle_or_negative, scores_ascending, scores_descending,
     scores_falling, scores_rising, scores_exp_edge, scores_exp_edge_below, scores_tied,
     scores_spread, scores_tiny;
 patterns_needle adversary_is_needle;
 
-/* adversary_far.c */
 patterns_score far_score_of_head, far_score_across;
 extern const struct adversary_heads far_heads_below, far_heads_infinite, far_heads_largest;
 adversary_kinds far_kinds;
 adversary_shape far_shape_infinite, far_shape_across, far_shape_farthest;
 adversary_change far_stretch_to_twice;
 
-/* adversary_rises.c */
 patterns_score rises_score;
 adversary_kinds rises_kinds;
 adversary_shape rises_shape;
 adversary_change rises_stretch_queries, rises_stretch_queries_and_values;
 
-/* adversary_sums.c */
 patterns_score sums_score_beside_one;
 adversary_shape sums_shape_few_keys, sums_shape_many_keys;
 
-/* adversary_values.c */
 adversary_change values_subnormal_v, values_subnormal_qk, values_large_v, values_nan_in_k,
     values_nan_in_v, values_minus_nan_in_v, values_nan_in_last_column, values_nan_in_q,
     values_infinity_in_v;
 
-/* adversary_weights.c */
 adversary_change weights_fill_all_sizes, weights_fill_fractions, weights_jitter_queries;
 adversary_kinds weights_fraction_kinds;
 enum { SIZE_KINDS = 3 };
