@@ -15,7 +15,6 @@
 #include "session/options.h"
 #include "base/progress.h"
 #include "session/session.h"
-#include "system/environment.h"
 #include "system/start.h"
 #include "worker/worker.h"
 
@@ -54,11 +53,11 @@ static int run(const struct options *options)
     }
     if (options->man)
         return man_print(options);
-    if (*environment_ignored() && options->command != COMMAND_LIST &&
-        options->command != COMMAND_HELP && options->command != COMMAND_COMPLETION)
+    if (*start_ignored() && options->command != COMMAND_LIST && options->command != COMMAND_HELP &&
+        options->command != COMMAND_COMPLETION)
         progress_say("ignored: %s; attnbench chooses CPUs, teams and stacks of its threads itself "
                      "(--placement)",
-                     environment_ignored());
+                     start_ignored());
     return commands[options->command](options);
 }
 

@@ -1,5 +1,11 @@
 /*
- * start: ends the process before main if limits are too small to initialise libraries.
+ * start: what happens before main, and before any library reads its environment.
+ *
+ * OMP_PROC_BIND and its like would make the OpenMP runtime bind the first thread when it is loaded; the session,
+ * which may use that thread's CPUs, would be left with one core.  Workers bind their threads themselves. hwloc's
+ * variables could describe another machine, with CPUs that this process must not use.  Such variables are removed,
+ * and stack sizes too small for any thread.  A worker keeps its environment, so that tests can give it a made-up
+ * machine.
  */
 #ifndef HARNESS_SYSTEM_START_H
 #define HARNESS_SYSTEM_START_H
@@ -13,5 +19,8 @@
  * endlessly.
  */
 void start_begun(void);
+
+/* The variables that were removed, "OMP_PROC_BIND, OMP_STACKSIZE (below 512 KiB)"; "": none. */
+const char *start_ignored(void);
 
 #endif
