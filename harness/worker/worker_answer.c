@@ -18,30 +18,28 @@ void worker_stage(const char *what)
     fault_stage(what, "", "");
 }
 
-static void end(struct worker *worker, enum cell_state state, const char *why, va_list arguments)
+void worker_end(struct worker *worker, enum cell_state state, const char *why, ...)
 {
     char text[CELL_WHY], shown[CELL_WHY];
+    va_list arguments;
     aftermath_settle();
+    va_start(arguments, why);
     vsnprintf(text, sizeof text, why, arguments);
+    va_end(arguments);
     printable(text, strlen(text), shown, sizeof shown); /* it may quote a kernel */
     json_object_set_new(worker->answer, "state", json_string(cell_state_name(state)));
     json_object_set_new(worker->answer, "why", json_string(shown));
 }
 
-void worker_end(struct worker *worker, enum cell_state state, const char *why, ...)
-{
-    va_list arguments;
-    va_start(arguments, why);
-    end(worker, state, why, arguments);
-    va_end(arguments);
-}
-
 void worker_abandon(struct worker *worker, enum cell_state state, const char *why, ...)
 {
+    char text[CELL_WHY];
     va_list arguments;
+    aftermath_settle(); /* before numbers are printed */
     va_start(arguments, why);
-    end(worker, state, why, arguments);
+    vsnprintf(text, sizeof text, why, arguments);
     va_end(arguments);
+    worker_end(worker, state, "%s", text);
     longjmp(worker->abandoned, 1);
 }
 

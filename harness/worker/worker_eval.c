@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "problem/operands_file.h"
-#include "problem/tensors.h"
+#include "problem/tensors_view.h"
 #include "system/aftermath.h"
 #include "worker.h"
 #include "worker_plan.h"
@@ -22,79 +22,49 @@ struct rows {
     bool bare; /* packed, without a first dimension of 1 */
 };
 
-/* A kind of result. */
-struct result {
-    unsigned output; /* enum attn_output */
-    const char *name;
-    const struct attn_tensor *tensor;
-    size_t length; /* elements of a row; 0: a single number */
-    bool flat;
-};
-
-/* A dense copy in the file's layout; NULL if memory runs out. */
-static void *dense_copy(const struct result *r, const struct rows *rows, size_t row_bytes)
+/* Makes a dense copy of a result, in the file's layout; false if memory runs out. */
+static bool copy_result(const struct tensors_view *view, const struct rows *rows,
+                        struct safetensor *out)
 {
-    char *data = calloc(rows->batch * rows->heads * rows->rows, row_bytes);
+    const bool flat = rows->flat && strcmp(view->name, "o") == 0;
+    const size_t length = view->dense == 3 ? view->cols : 0; /* of a row; of LSE a number */
+    const size_t whole[] = {rows->batch, rows->heads, rows->rows, length};
+    const size_t in_one[] = {rows->batch, rows->rows, rows->heads * length};
+    const size_t count = rows->batch * rows->heads * rows->rows, bare = rows->bare;
+    const size_t row_bytes = (length ? length : 1) * attn_dtype_size(view->dtype);
+    char *data = calloc(count, row_bytes);
     for (size_t b = 0; data && b < rows->batch; b++)
         for (size_t h = 0; h < rows->heads; h++)
             for (size_t i = 0; i < rows->rows; i++) {
-                const size_t row = r->flat ? (b * rows->rows + i) * rows->heads + h
-                                           : (b * rows->heads + h) * rows->rows + i;
-                memcpy(data + row * row_bytes, attn_row(r->tensor, b, h, i), row_bytes);
+                const size_t row = flat ? (b * rows->rows + i) * rows->heads + h
+                                        : (b * rows->heads + h) * rows->rows + i;
+                memcpy(data + row * row_bytes, attn_row(view->t, b, h, i), row_bytes);
             }
+    *out = (struct safetensor){.name = view->name,
+                               .dtype = view->dtype,
+                               .rank = flat ? 3 : (length ? 4 : 3) - bare,
+                               .data = data,
+                               .bytes = count * row_bytes};
+    memcpy(out->shape, flat ? in_one : whole + bare, out->rank * sizeof *out->shape);
     return data;
 }
 
-static void set_shape(struct safetensor *out, const struct result *r, const struct rows *rows)
-{
-    const size_t whole[] = {rows->batch, rows->heads, rows->rows, r->length};
-    const size_t flat[] = {rows->batch, rows->rows, rows->heads * r->length};
-    const size_t first = rows->bare;
-    out->rank = r->flat ? 3 : (r->length ? 4 : 3) - first;
-    memcpy(out->shape, r->flat ? flat : whole + first, out->rank * sizeof *out->shape);
-}
-
-/* Copies the results in `outputs`; returns how many, or -1 if memory runs out. */
-static int copy_results(const struct result *results, size_t count, unsigned outputs,
-                        const struct rows *rows, struct safetensor *out, void **data)
-{
-    int n = 0;
-    for (size_t i = 0; i < count; i++) {
-        const struct result *r = &results[i];
-        if (!(outputs & r->output))
-            continue;
-        const size_t row_bytes = (r->length ? r->length : 1) * attn_dtype_size(r->tensor->dtype);
-        if (!(data[n] = dense_copy(r, rows, row_bytes)))
-            return -1;
-        out[n] = (struct safetensor){.name = r->name,
-                                     .dtype = r->tensor->dtype,
-                                     .data = data[n],
-                                     .bytes = rows->batch * rows->heads * rows->rows * row_bytes};
-        set_shape(&out[n++], r, rows);
-    }
-    return n;
-}
-
-static void write_results(struct worker *worker, const struct attn_tensors *t,
+static void write_results(struct worker *worker, const struct tensor_set *set,
                           const struct rows *rows)
 {
-    const struct attn_problem *p = &worker->request.c.problem;
-    const struct result results[] = {
-        {ATTN_OUTPUT_O, "o", &t->o, p->v_dim, rows->flat},
-        {ATTN_OUTPUT_LSE, "lse", &t->lse, 0, false},
-        {ATTN_OUTPUT_WEIGHTS, "weights", &t->weights, p->kv_len, false},
-        {ATTN_OUTPUT_SCORES, "scores", &t->scores, p->kv_len, false},
-    };
-    enum { RESULTS = sizeof results / sizeof *results };
-    struct safetensor out[RESULTS];
-    void *data[RESULTS] = {NULL};
+    struct attn_tensors tensors = set->tensors;
+    struct tensors_view views[TENSORS_RESULTS];
+    struct safetensor out[TENSORS_RESULTS];
     char message[512] = "out of memory";
-    const int count = copy_results(results, RESULTS, p->outputs, rows, out, data);
-    if (count < 0 ||
-        !safetensors_write(worker->request.path_out, out, (size_t)count, message, sizeof message))
+    bool copied = true;
+    const size_t count = tensors_results(&tensors, &worker->request.c.problem, &set->shape, views);
+    for (size_t n = 0; n < count; n++)
+        copied = copy_result(&views[n], rows, &out[n]) && copied;
+    if (!copied ||
+        !safetensors_write(worker->request.path_out, out, count, message, sizeof message))
         worker_end(worker, CELL_SKIPPED, "%s", message);
-    for (int n = 0; n < RESULTS; n++)
-        free(data[n]);
+    for (size_t n = 0; n < count; n++)
+        free((void *)out[n].data);
 }
 
 /* ---- input ----------------------------------------------------------------------------------- */
@@ -132,7 +102,7 @@ void worker_eval(struct worker *worker)
         worker_stage("computing");
         attn_execute(&plan.plan, &set.tensors);
         aftermath_end(r->threads, left); /* results are written even if it fails */
-        write_results(worker, &set.tensors, &rows);
+        write_results(worker, &set, &rows);
         tensors_free(&set);
     } else {
         worker_end(worker, CELL_SKIPPED, "%s", message);
