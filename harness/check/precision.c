@@ -26,6 +26,10 @@
  * scale, and nothing averages out.  So for them the largest rounding, u, is allowed, which is 1 / RHO times
  * the RMS.
  *
+ * With few rows these roundings, of weights and then of O, may be few in all, and larger than their RMS by
+ * chance: the sum of n equal squares has a variance of 2 n for a mean of n.  FEW_LIMIT standard deviations above
+ * the mean are allowed.
+ *
  * With few rows, naive's error may be close to 0 by chance: with one row, an equally precise kernel exceeds 8
  * times it in 8 of 100 cases.  So it counts as at least its expected value, which is computed score by score.
  */
@@ -39,19 +43,27 @@
 #define LIMIT 8.0
 #define ROUNDING_LIMIT 1.25
 #define ROWS 256 /* sampled at most; at least 64, however long they are */
-#define FEW 64   /* rows: with fewer, naive's expected error counts */
+#define FEW 64   /* rows: with fewer, naive's error counts as at least its expected value */
 
 /* RMS of a relative rounding error in units of the unit roundoff u: the error is uniform within
  * half a spacing and numbers are spread evenly over logarithms, 2 u sqrt(3 / (8 log 2) / 12). */
 #define RHO 0.4247
 
+#define FEW_LIMIT 5.0 /* standard deviations */
+
 /* Sums of squared errors: of the kernel; of naive; the least that counts as naive's (of rounding the exact value
  * once, or its sums; for few rows its expected error); and of roundings that no kernel can avoid. */
 struct squares {
     double kernel, naive, best, rounding;
+    double few, few_spread; /* expected roundings of few rows, and their variance */
     size_t count;
 };
 enum { SQUARES_O, SQUARES_LSE, SQUARES };
+
+static double squared(double x)
+{
+    return x * x;
+}
 
 static double unit_roundoff(const struct attn_problem *p)
 {
@@ -119,12 +131,18 @@ static double run_naive(struct yardstick *y, struct attn_tensor *o)
     return tensors_get(&tensors.lse, 0, 0, 0, 0);
 }
 
+/* Whether values have scales of their own. */
+static bool own_scales(const struct trial *trial)
+{
+    return attn_dtype_scaled(trial->problem.kv_dtype) && trial->set.tensors.v_scale.stride[2] != 0;
+}
+
 /* Whether values have scales of their own and the weight of one of the row's keys rounds to 1 in bf16. */
 static bool one_rounding(const struct yardstick *y, const struct trial *trial)
 {
     const double *weights = y->row.reference.weights;
     double largest = 0;
-    if (!attn_dtype_scaled(trial->problem.kv_dtype) || trial->set.tensors.v_scale.stride[2] == 0)
+    if (!own_scales(trial))
         return false;
     for (size_t j = 0; j < y->single.problem.kv_len; j++)
         largest = fmax(largest, weights[j]);
@@ -141,6 +159,31 @@ static double rounding_p(const struct yardstick *y, size_t d, bool lse)
         sum += weights[j] * weights[j] * x * x;
     }
     return RHO * RHO * 0x1p-16 * sum;
+}
+
+/* Adds the squared errors that roundings to bf16 are expected to make in a row of O, of weights, which may be
+ * alike in the `rows` of a KV head, and then of elements, and how they spread: as if the v were random, so that the
+ * errors of two weights have 1 / D of their squares in common. */
+static void add_few(const struct yardstick *y, size_t rows, struct squares *sum)
+{
+    const struct attn_problem *one = &y->single.problem;
+    const double unit = RHO * RHO * 0x1p-16;
+    double all = 0, squares = 0;
+    for (size_t j = 0; j < one->kv_len; j++) {
+        double x = 0;
+        for (size_t d = 0; d < one->v_dim; d++)
+            x += squared(tensors_get(&y->single.tensors.v, 0, 0, j, d));
+        x *= unit * squared(y->row.reference.weights[j]);
+        all += x;
+        squares += x * x;
+    }
+    sum->few_spread += 2 * (double)rows * (squares + all * all / (double)one->v_dim);
+    for (size_t d = 0; d < one->v_dim; d++) {
+        const double x = unit * squared(y->row.reference.o[d]);
+        all += x;
+        sum->few_spread += 2 * x * x;
+    }
+    sum->few += all;
 }
 
 /* Expected squared errors of scores, whose D products are rounded and added one by one. */
@@ -199,11 +242,6 @@ static void close_up(struct yardstick *y, const struct row_view *view)
             *next++ = weights[j];
 }
 
-static double squared(double x)
-{
-    return x * x;
-}
-
 static void square(const struct trial *trial, struct yardstick *y, size_t number,
                    struct squares sums[SQUARES])
 {
@@ -229,6 +267,8 @@ static void square(const struct trial *trial, struct yardstick *y, size_t number
             tensors_get(&o, 0, 0, 0, d), squared(unit * row->o[d]) + lost_by_scores(y, d, false),
             rounding * rounding + (bf16 ? rounding_p(y, d, false) / common : 0));
     }
+    if (y->few && bf16 && common == 1 && own_scales(trial))
+        add_few(y, p->q_heads / p->kv_heads * p->q_len, &sums[SQUARES_O]);
     if (p->outputs & ATTN_OUTPUT_LSE)
         add(&sums[SQUARES_LSE], row->lse, tensors_get(&t->lse, at.b, at.h, at.row, 0), lse,
             squared(unit * row->lse) * (short_products ? (double)p->qk_dim / 3 : 1) +
@@ -259,6 +299,8 @@ static bool square_rows(const struct trial *trial, const size_t *rows, size_t co
                 total[n].naive += mine[n].naive;
                 total[n].best += mine[n].best;
                 total[n].rounding += mine[n].rounding;
+                total[n].few += mine[n].few;
+                total[n].few_spread += mine[n].few_spread;
                 total[n].count += mine[n].count;
             }
         }
@@ -266,10 +308,17 @@ static bool square_rows(const struct trial *trial, const size_t *rows, size_t co
     return memory;
 }
 
+/* Squares of few roundings beyond what ROUNDING_LIMIT allows. */
+static double few_roundings(const struct squares *s)
+{
+    const double chance = s->few + FEW_LIMIT * sqrt(s->few_spread);
+    return fmax(0, chance - squared(ROUNDING_LIMIT) * s->few);
+}
+
 static double ratio_of(const struct squares *s)
 {
-    const double allowed =
-        LIMIT * LIMIT * fmax(s->naive, s->best) + ROUNDING_LIMIT * ROUNDING_LIMIT * s->rounding;
+    const double allowed = squared(LIMIT) * fmax(s->naive, s->best) +
+                           squared(ROUNDING_LIMIT) * s->rounding + few_roundings(s);
     return s->kernel == 0 ? 0 : LIMIT * sqrt(s->kernel / allowed);
 }
 

@@ -64,6 +64,10 @@ static const struct {
     {&wrong_honest_f64, "h=2,sq=9,skv=40,d=11,dtype=f64,mask=causal", "normal:1"},
     {&wrong_honest_bf16, "sq=8,skv=2000,d=16,dtype=bf16", "normal:1"},
     {&wrong_honest, "sq=8,skv=2000,d=12,outputs=o+lse", "sink"},
+    /* few roundings, whose errors are by chance above their RMS */
+    {&wrong_honest_bf16_cache, "hq=4,hkv=2,sq=1,skv=21,d=2,dtype=bf16,kv_dtype=i8", "normal:1"},
+    {&wrong_honest_bf16_cache, "hq=4,hkv=2,sq=1,skv=37,d=1,dtype=bf16,kv_dtype=i8", "normal:1"},
+    {&wrong_honest_bf16_cache, "hq=4,hkv=2,sq=1,skv=9,d=3,dtype=bf16,kv_dtype=i8", "normal:1"},
 };
 
 #define SANITIZED_ROWS 5 /* the first, which sanitizers are given, too */
