@@ -117,8 +117,8 @@ adversary_kinds rises_kinds;
 adversary_shape rises_shape;
 adversary_change rises_stretch_queries, rises_stretch_queries_and_values;
 
-patterns_score sums_score_beside_one;
-adversary_shape sums_shape_few_keys, sums_shape_many_keys;
+patterns_score adversary_sums_beside_one;
+adversary_shape adversary_sums_few_keys, adversary_sums_many_keys;
 
 adversary_change values_subnormal_v, values_subnormal_qk, values_large_v, values_nan_in_k,
     values_nan_in_v, values_minus_nan_in_v, values_nan_in_last_column, values_nan_in_q,

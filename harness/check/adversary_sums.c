@@ -14,7 +14,7 @@
 
 /* One key has a score of exactly 0, as its K is 0, so that LSE is the logarithm alone; the others add from
  * 0.1 down to 1e-7 (f64: 1e-16) each to the sum. */
-double sums_score_beside_one(const void *context, struct kv_place at)
+double adversary_sums_beside_one(const void *context, struct kv_place at)
 {
     const struct trial *trial = context;
     const size_t top = at.b % 2 ? trial->problem.kv_len - 1 : 0;
@@ -24,7 +24,7 @@ double sums_score_beside_one(const void *context, struct kv_place at)
 }
 
 /* Few keys, so that the sum is rounded few times; many rows, so that their RMS error is a good estimate. */
-bool sums_shape_few_keys(struct problem_case *c)
+bool adversary_sums_few_keys(struct problem_case *c)
 {
     struct attn_problem *p = &c->problem;
     p->q_len = p->q_len > 4 ? 4 : p->q_len;
@@ -39,7 +39,7 @@ bool sums_shape_few_keys(struct problem_case *c)
 
 /* Two rows of few dimensions, which is all that the sum needs.  Not where keys are hidden or their weights
  * differ: the sum would be smaller. */
-bool sums_shape_many_keys(struct problem_case *c)
+bool adversary_sums_many_keys(struct problem_case *c)
 {
     struct attn_problem *p = &c->problem;
     p->batch = p->kv_heads = p->q_len = 1;

@@ -35,10 +35,12 @@ void guess_nothing(struct guess *guess, const struct row_view *right);
 bool guess_make(size_t n, const struct row_view *right, struct guess *guess, bool *fits, char *text,
                 size_t size);
 
-/* The same for hypotheses about options (guess_options.c), of which there are so many, and about the addresses of
- * K and V (guess_places.c); `guess` must hold the right problem. */
+/* Makes hypothesis n < GUESS_OPTIONS, about an option (guess_options.c), and describes it in guess->text; returns
+ * whether it can apply to the row.  `guess` holds the right problem. */
 #define GUESS_OPTIONS 11
 bool guess_option(size_t n, struct guess *guess);
+
+/* As guess_make(), about the addresses of K and V (guess_places.c).  `guess` holds the right problem. */
 bool guess_place(size_t n, const struct row_view *right, struct guess *guess, bool *fits);
 
 /* ---- the row --------------------------------------------------------------------------------- */

@@ -11,8 +11,8 @@
 
 struct rounds {
     const struct session *session;
-    struct record
-        *record; /* gets launches and rows, which are shown, too; NULL, in checks: none of this */
+    /* Gets launches and rows, which are shown, too; NULL, where cells are only checked: nobody does. */
+    struct record *record;
     double needed_s;             /* of the session, for what is shown */
     enum protocol_action action; /* PROTOCOL_MEASURE or PROTOCOL_CHECK */
     bool own_input;              /* check on the case's own input alone */

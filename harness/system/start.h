@@ -1,5 +1,5 @@
 /*
- * start: what happens before main, and before any library reads its environment.
+ * start: what the process does first: its environment and limits, before any library looks at them.
  *
  * OMP_PROC_BIND and its like would make the OpenMP runtime bind the first thread when it is loaded; the session,
  * which may use that thread's CPUs, would be left with one core.  Workers bind their threads themselves. hwloc's
