@@ -2,8 +2,8 @@
  * cache.h: part of kernel split_kv: addresses of a head's keys or values, and their prefetching.
  *
  * Rows follow each other at a stride: all rows of the sequence, or those of a page (shared/keys.h).  Where a
- * list names the keys its entries take their place: row j is that of key list[j], and rows are copied from
- * wherever they lie.
+ * list names the keys its entries take their place: row j is that of key list[j], and rows are read or copied
+ * from wherever they lie.
  */
 #ifndef ATTN_SPLIT_KV_CACHE_H
 #define ATTN_SPLIT_KV_CACHE_H

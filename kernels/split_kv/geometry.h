@@ -75,9 +75,15 @@ enum scratch {
     SCRATCH_VIEWS,
     SCRATCH_BITS,  /* what a unit's rows see of a block, and of the next one; of those of a panel */
     SCRATCH_TERMS, /* bias and factors of a tile in a block */
+    SCRATCH_ROWS,  /* addresses of rows that a list names: struct listed_rows */
     SCRATCH_COUNT
 };
 #define TERMS_ARRAYS 3
+
+/* Addresses of the rows that a list names, of a block and of the next one, in turn. */
+struct listed_rows {
+    const char *k[2][BLOCK_KEYS], *v[2][BLOCK_KEYS];
+};
 
 struct geometry {
     enum format format;
@@ -90,6 +96,7 @@ struct geometry {
     bool shared;          /* V is part of K */
     bool uneven;          /* sequences have lengths of their own */
     size_t listed;        /* entries of a list of keys (listed.h); 0: queries see all */
+    bool in_place;        /* their rows can be read where they lie (listed_rows.h) */
     size_t abreast;       /* KV heads that a task takes together, block by block */
     size_t bundle;        /* the same of sequences, at most, where they share pages */
     bool apart;           /* keys are read one after the other */
@@ -243,6 +250,7 @@ static inline void geometry_bytes(struct geometry *g)
         [SCRATCH_BITS] = 2 * rows * sizeof(uint64_t),
         [SCRATCH_TERMS] =
             g->natural || FORMAT_SCALED(g->format) ? TERMS_ARRAYS * lanes * sizeof(float) : 0,
+        [SCRATCH_ROWS] = g->in_place ? sizeof(struct listed_rows) : 0,
     };
 #if MATRIX_UNIT
     geometry_panel_bytes(g, bytes);
@@ -416,6 +424,7 @@ static inline struct geometry geometry_of(const struct attn_problem *p, int thre
         .uneven = p->options & (ATTN_OPTION_RAGGED | ATTN_OPTION_PACKED),
         .group = p->q_heads / p->kv_heads,
         .listed = p->options & ATTN_OPTION_INDEX ? p->index_count : 0,
+        .in_place = !MATRIX_UNIT && p->options & ATTN_OPTION_INDEX && format != FORMAT_I4,
         .unit_most = geometry_unit_most(p),
         .tile_rows = MATRIX_UNIT || format == FORMAT_F32 || format == FORMAT_BF16 ? MOST_ROWS : 4,
         .block_keys = (ptrdiff_t)(fit ? geometry_minimum(fit, BLOCK_KEYS) : GROUP_KEYS),

@@ -1,10 +1,11 @@
 /*
  * listed.h: part of kernel split_kv: what rows see of a block, also where a list names its keys.
  *
- * The list takes the place of the sequence: splits and blocks are of its entries.  K and V of a block are
- * copied, row by row from wherever they lie, while those of the next one are fetched (cache.h), and are then
- * computed like any block, of which entries of -1 and masked keys are hidden.  A unit's rows share a list.
- * Of 4 bits the scales and zero points of groups are copied, too (nibbles_of_block()).
+ * The list takes the place of the sequence: splits and blocks are of its entries.  A unit's rows share a list.
+ * Blocks of which every row sees all are read in place, from wherever their rows lie (listed_rows.h).  The
+ * others, and all of 4 bits, are copied row by row, while the rows of the next one are fetched, and then
+ * computed like any block, of which entries of -1 and masked keys are hidden.  Of 4 bits the scales and zero
+ * points of groups are copied, too (nibbles_of_block()).
  */
 #ifndef ATTN_SPLIT_KV_LISTED_H
 #define ATTN_SPLIT_KV_LISTED_H
@@ -44,5 +45,42 @@ static struct mask_bits unit_bits(const struct unit *u, ptrdiff_t j, ptrdiff_t n
     }
     return bits_of_rows(bits, u->rows);
 }
+
+#if !MATRIX_UNIT
+/* Addresses of rows [j, j + n), n <= BLOCK_KEYS; any where the list names none or ends. */
+static void listed_addresses(const struct unit *u, const struct cache *c, ptrdiff_t j, ptrdiff_t n,
+                             const char **to)
+{
+    const ptrdiff_t all = (ptrdiff_t)u->g->listed, end = j + n < all ? n : all - j;
+    const struct keys *k = &c->keys;
+    const char *const any = (const char *)u->list;
+    ptrdiff_t i = 0;
+    if (k->problem->options & ATTN_OPTION_PAGED) {
+        for (; i < end; i++) {
+            const char *row = keys_row(k, c->kv, j + i);
+            to[i] = row ? row : any;
+        }
+    } else {
+        const char *const first = attn_row(c->kv, k->b, k->g, k->sequence.kv_first);
+        const ptrdiff_t stride = c->stride;
+        for (; i < end; i++)
+            to[i] = u->list[j + i] < 0 ? any : first + u->list[j + i] * stride;
+    }
+    for (; i < n; i++)
+        to[i] = any;
+}
+
+/* The same of K and V for a block that begins at entry j; as many as any block has, as a longer one before it
+ * fetches as many. */
+static void listed_block(const struct unit *u, ptrdiff_t j, int turn)
+{
+    const ptrdiff_t n = u->g->block_keys;
+    listed_addresses(u, &u->k, j, n, u->listed->k[turn]);
+    if (u->g->shared)
+        memcpy(u->listed->v[turn], u->listed->k[turn], (size_t)n * sizeof(char *));
+    else
+        listed_addresses(u, &u->v, j, n, u->listed->v[turn]);
+}
+#endif
 
 #endif

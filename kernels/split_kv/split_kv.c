@@ -23,7 +23,8 @@
  * a row sees (mask_bits.h, shared/key_bits.h), what is added to a score (split_kv_terms.h).  A block that no
  * row sees is not read, and one that every row sees entirely is computed as without a mask.
  *
- * If a list names the keys, its entries are split as keys are (listed.h).
+ * If a list names the keys, its entries are split as keys are (listed.h), and rows are multiplied where they lie
+ * (listed_rows.h).
  *
  * With a matrix unit (amx) a unit processes panels of keys instead of blocks, and tiles of 16 rows (panels.h,
  * matrix_products.h); the rest is the same.  It reads K, and V for few rows, in place, and widens 8 bits and

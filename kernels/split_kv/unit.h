@@ -40,7 +40,9 @@ struct unit {
     bool alone; /* one row that reads its keys as a stream (split_rows.h) */
     enum reading reading;
     const int32_t *list; /* of keys (listed.h); NULL: none */
-    bool reports;        /* P is for the output, without V's scales (weights_output.h) */
+    struct listed_rows *listed;
+    bool in_place; /* so are the rows of a block read (listed_rows.h) */
+    bool reports;  /* P is for the output, without V's scales (weights_output.h) */
     struct scaling scaling;
     bool infinite; /* scales of keys may be infinite (split_kv_terms.h) */
     /* Keys before this one are in pages of the previous unit, and thus in L1 already. */
@@ -133,6 +135,8 @@ static void unit_start(struct unit *u, const struct geometry *g, const struct at
     u->view = (struct view *)(scratch + g->scratch[SCRATCH_VIEWS]);
     u->bits = (uint64_t *)(scratch + g->scratch[SCRATCH_BITS]);
     u->terms = (float *)(scratch + g->scratch[SCRATCH_TERMS]);
+    u->listed = (struct listed_rows *)(scratch + g->scratch[SCRATCH_ROWS]);
+    u->in_place = false;
 }
 
 /* Address of the unit's row r in Q, O or LSE. */

@@ -4,7 +4,8 @@
  * Every row of a unit uses a block while it is in L1.  While K of a block is multiplied, its V is fetched,
  * and while V is, the next block's K; the pages of both are touched some blocks ahead, many together
  * (pages.h).  Keys of a block are contiguous in memory, in whole groups; the few that are not, at the end of
- * a sequence or of a page within a group, are copied.
+ * a sequence or of a page within a group, are copied.  Those that a list names are read in place or copied
+ * (listed.h).
  *
  * A key that is hidden from a row must not affect it.  Its score is replaced; but a weight of 0 times NaN is
  * NaN, so that values that some row does not see are tested before they are multiplied.
@@ -110,7 +111,7 @@ static void block_whole(const struct unit *u, const struct block *b, struct rows
     }
     for (int i = 0; i < u->tiles; i++) {
         const struct tile *t = &u->tile[i];
-        arithmetic_of(u->g->format, t->rows)->values[u->reading](t, 0, 0, keys, v, axis, next_k);
+        products_of(u, t->rows).values(t, 0, 0, keys, v, axis, next_k);
     }
 }
 
@@ -167,6 +168,20 @@ VF_NOINLINE void copy_rows(const struct unit *u, const struct block *b, struct r
     }
 }
 
+/* A block of a list that all rows see entirely, read in place.  Its addresses are those of `turn`, the next
+ * block's the others. */
+static void block_in_place(struct unit *u, const struct block *b, int turn)
+{
+    const struct listed_rows *const rows = u->listed;
+    const char *const k = (const char *)rows->k[turn], *const v = (const char *)rows->v[turn];
+    const ptrdiff_t each = sizeof rows->k[0][0];
+    struct cursor next_v = {.far = v - k};
+    struct cursor next_k = {.far = (const char *)rows->k[!turn] - v};
+    u->in_place = true;
+    block_whole(u, b, (struct rows){k, each}, (struct rows){v, each}, &next_v, &next_k);
+    u->in_place = false;
+}
+
 /* A block against all rows of the unit, all of which see the keys `all` by the operands; block `next` of unit
  * `after` follows. */
 static void unit_block(const struct unit *u, const struct block *b, uint64_t all,
@@ -214,6 +229,8 @@ static void walk_start(const struct unit *u, struct walk *w, struct attn_range k
     w->bits[1] = u->bits + u->rows;
     w->turn = 0;
     w->next = block_from(u, w->touched, keys.hi, w->bits[0], &w->mask[0]);
+    if (u->g->in_place)
+        listed_block(u, w->next.j, 0);
 }
 
 /* Processes the next block of a unit; unit `after`, whose progress is `next`, follows. */
@@ -231,6 +248,13 @@ static void walk_on(struct unit *u, struct walk *w, const struct unit *after,
         if (!u->g->shared)
             cache_touch(&u->v, b.j + each, each);
         w->touched = b.j + each;
+    }
+    if (u->g->in_place) {
+        listed_block(u, w->next.j, w->turn);
+        if (all == bits_first(b.end - b.j) && (b.end - b.j) % GROUP_KEYS == 0) {
+            block_in_place(u, &b, !w->turn);
+            return;
+        }
     }
     const enum reading usual = u->reading;
     if (b.j < u->shared && next->next.j < after->shared) /* both are cached */

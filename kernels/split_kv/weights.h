@@ -7,7 +7,7 @@
 #include "listed.h"
 #include "split_kv_terms.h"
 #if !MATRIX_UNIT
-#include "values.h"
+#include "listed_rows.h"
 #endif
 
 /* Keys [j, end) of a split; if g->looks, unit.bits has the keys that each row sees. */
@@ -152,6 +152,17 @@ VF_INLINE const struct axis *nibbles_of_block(const struct unit *u, const struct
 
 /* ---- scores --------------------------------------------------------------------------------- */
 
+#if !MATRIX_UNIT
+/* The products of a tile of `rows` rows. */
+static struct products products_of(const struct unit *u, int rows)
+{
+    const struct arithmetic *a = arithmetic_of(u->g->format, rows);
+    if (u->in_place)
+        return listed_products[u->g->format][rows];
+    return (struct products){a->dots[u->reading], a->values[u->reading]};
+}
+#endif
+
 /* P of keys [0, keys) of k, keys a multiple of GROUP_KEYS; terms NULL: scores have none; seen NULL: every row
  * sees all. */
 static void weights(const struct unit *u, struct tile *t, struct rows k, ptrdiff_t first,
@@ -162,7 +173,7 @@ static void weights(const struct unit *u, struct tile *t, struct rows k, ptrdiff
     const int n = GROUP_KEYS;
     (void)u, (void)k, (void)next, (void)first, (void)n_keys;
 #else
-    const struct arithmetic *arithmetic = arithmetic_of(u->g->format, t->rows);
+    const struct products products = products_of(u, t->rows);
     const int n = GROUP_KEYS * t->rows / VF_LANES;
     struct axis own;
 #endif
@@ -175,12 +186,12 @@ static void weights(const struct unit *u, struct tile *t, struct rows k, ptrdiff
         const struct rows group = {k.data + j * k.stride, k.stride};
         const struct axis *axis =
             nibbles_of_block(u, &u->k, &u->g->qk, first + j, n_keys - j, &own);
-        arithmetic->dots[u->reading](s, t->q, group, axis, next);
+        products.dots(s, t->q, group, axis, next);
 #if BYTE_PAIRS
         for (int part = 1; part < parts_of_queries(u); part++) { /* the largest last */
             vf more[GROUP_KEYS * MOST_ROWS / VF_LANES];
-            arithmetic->dots[u->reading](more, t->q + part * t->rows * (u->g->q_floats / Q_PARTS),
-                                         group, axis, next);
+            products.dots(more, t->q + part * t->rows * (u->g->q_floats / Q_PARTS), group, axis,
+                          next);
             for (int i = 0; i < n; i++)
                 s[i] += more[i];
         }
