@@ -96,7 +96,7 @@ struct geometry {
     bool shared;          /* V is part of K */
     bool uneven;          /* sequences have lengths of their own */
     size_t listed;        /* entries of a list of keys (listed.h); 0: queries see all */
-    bool in_place;        /* their rows can be read where they lie (listed_rows.h) */
+    bool in_place;        /* rows that a list names can be read where they lie (listed_rows.h) */
     size_t abreast;       /* KV heads that a task takes together, block by block */
     size_t bundle;        /* the same of sequences, at most, where they share pages */
     bool apart;           /* keys are read one after the other */

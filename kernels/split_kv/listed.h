@@ -10,6 +10,8 @@
 #ifndef ATTN_SPLIT_KV_LISTED_H
 #define ATTN_SPLIT_KV_LISTED_H
 
+#include <assert.h>
+
 #include "unit.h"
 
 /* Which of entries [j, j + n) the row of a view sees. */
@@ -47,7 +49,8 @@ static struct mask_bits unit_bits(const struct unit *u, ptrdiff_t j, ptrdiff_t n
 }
 
 #if !MATRIX_UNIT
-/* Addresses of rows [j, j + n), n <= BLOCK_KEYS; any where the list names none or ends. */
+/* Addresses of rows [j, j + n), n <= BLOCK_KEYS; where the list names none or ends, one that may be prefetched
+ * but not read. */
 static void listed_addresses(const struct unit *u, const struct cache *c, ptrdiff_t j, ptrdiff_t n,
                              const char **to)
 {
@@ -61,7 +64,8 @@ static void listed_addresses(const struct unit *u, const struct cache *c, ptrdif
             to[i] = row ? row : any;
         }
     } else {
-        const char *const first = attn_row(c->kv, k->b, k->g, k->sequence.kv_first);
+        const char *const first =
+            c->kv->data ? attn_row(c->kv, k->b, k->g, k->sequence.kv_first) : any;
         const ptrdiff_t stride = c->stride;
         for (; i < end; i++)
             to[i] = u->list[j + i] < 0 ? any : first + u->list[j + i] * stride;
@@ -70,11 +74,12 @@ static void listed_addresses(const struct unit *u, const struct cache *c, ptrdif
         to[i] = any;
 }
 
-/* The same of K and V for a block that begins at entry j; as many as any block has, as a longer one before it
- * fetches as many. */
+/* The same of K and V for a block that begins at entry j, always block_keys of them: the block before fetches
+ * as many as it has keys. */
 static void listed_block(const struct unit *u, ptrdiff_t j, int turn)
 {
     const ptrdiff_t n = u->g->block_keys;
+    assert(u->list);
     listed_addresses(u, &u->k, j, n, u->listed->k[turn]);
     if (u->g->shared)
         memcpy(u->listed->v[turn], u->listed->k[turn], (size_t)n * sizeof(char *));

@@ -41,7 +41,7 @@ struct unit {
     enum reading reading;
     const int32_t *list; /* of keys (listed.h); NULL: none */
     struct listed_rows *listed;
-    bool in_place; /* so are the rows of a block read (listed_rows.h) */
+    bool in_place; /* the block's rows are read where the list finds them (listed_rows.h) */
     bool reports;  /* P is for the output, without V's scales (weights_output.h) */
     struct scaling scaling;
     bool infinite; /* scales of keys may be infinite (split_kv_terms.h) */

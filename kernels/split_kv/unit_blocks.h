@@ -140,7 +140,7 @@ VF_NOINLINE void block_cut(const struct unit *u, const struct block *b, struct r
         tile_values(u, &u->tile[i], u->bits + row, unsafe, v, axis, next_k);
 }
 
-/* Copies a row, where a call of memcpy() would take longer. */
+/* Copies a row of a few lines, for which a call of memcpy() takes longer. */
 static inline void copy_row(char *to, const char *from, ptrdiff_t bytes)
 {
     ptrdiff_t at = 0;
@@ -151,7 +151,7 @@ static inline void copy_row(char *to, const char *from, ptrdiff_t bytes)
 }
 
 /* Copies the rows of `bytes` bytes that entries [j, j + n) of a list name, zeros where these name none and
- * behind them, up to `total` rows.  Beside each of them a row is fetched of as many entries that follow. */
+ * behind them, up to `total` rows.  Beside each copy the row n entries later is fetched. */
 VF_NOINLINE struct rows copy_listed(const struct unit *u, const struct cache *c, ptrdiff_t j,
                                     ptrdiff_t n, ptrdiff_t total, ptrdiff_t bytes, char *copy)
 {
