@@ -3,6 +3,7 @@
  */
 #include "kv.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -132,14 +133,17 @@ static size_t chunk(const struct filling *f, size_t at)
     return left < KV_CHUNK ? left : KV_CHUNK;
 }
 
-/* The scale that maps an element of this magnitude to the largest number of the type. */
+/* The scale that maps an element of this magnitude to the largest number of the type.  A subnormal one has few
+ * bits and is rounded up: with a smaller scale the element would be infinite. */
 static float scale_for(const struct filling *f, float largest)
 {
     const enum attn_dtype dtype = f->p->kv_dtype;
-    return largest / (dtype == ATTN_I8       ? 127.0F
-                      : dtype == ATTN_I4     ? 7.0F
-                      : dtype == ATTN_F8E4M3 ? 448.0F
-                                             : 57344.0F);
+    const float most = dtype == ATTN_I8       ? 127.0F
+                       : dtype == ATTN_I4     ? 7.0F
+                       : dtype == ATTN_F8E4M3 ? 448.0F
+                                              : 57344.0F;
+    const float scale = largest / most;
+    return scale < FLT_MIN && scale * most < largest ? nextafterf(scale, INFINITY) : scale;
 }
 
 /* Sets scale and zero point of a group of i4, n elements from dimension d on. */

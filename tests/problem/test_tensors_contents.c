@@ -55,6 +55,31 @@ TEST(numbers_depend_on_seed_and_stream_only)
     }
 }
 
+static void tiny_numbers(const void *context, struct kv_place at, size_t first, size_t n, double *x)
+{
+    (void)context;
+    for (size_t d = 0; d < n; d++)
+        x[d] = 0x1p-130 * (double)(1 + at.j % 16) / 16 * (first + d ? 0.5 : 1);
+}
+
+/* Scales of so small numbers are subnormal and have few bits. */
+TEST(tiny_numbers_stay_finite)
+{
+    static const char *const problems[] = {"s=16,d=3,dtype=bf16,kv_dtype=f8e5m2",
+                                           "s=16,d=3,dtype=bf16,kv_dtype=f8e4m3",
+                                           "s=16,d=3,dtype=bf16,kv_dtype=f8e5m2"};
+    static const char *const inputs[] = {"normal:1", "normal:1", "normal:1+scales:head"};
+    for (size_t n = 0; n < COUNT(problems); n++) {
+        const struct problem_case c = case_of(problems[n], inputs[n]);
+        struct tensor_set set = filled(&c, (struct tensors_layout){0}, 1);
+        kv_fill(&set, &c.problem, KV_V, tiny_numbers, NULL);
+        for (size_t j = 0; j < c.problem.kv_len; j++)
+            for (size_t d = 0; d < c.problem.v_dim; d++)
+                assert_true(isfinite(tensors_get(&set.tensors.v, 0, 0, j, d)));
+        tensors_free(&set);
+    }
+}
+
 static double score(const struct problem_case *c, const struct tensor_set *set, size_t b, size_t h,
                     size_t i, size_t j)
 {
@@ -174,6 +199,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_depend_on_seed_and_stream_only),
+        cmocka_unit_test(tiny_numbers_stay_finite),
         cmocka_unit_test(needles_negatives_and_sinks_have_their_logits),
         cmocka_unit_test(tensors_come_from_files),
         cmocka_unit_test(a_prefix_lies_in_pages_of_all),
