@@ -267,8 +267,8 @@ static void square(const struct trial *trial, struct yardstick *y, size_t number
             tensors_get(&o, 0, 0, 0, d), squared(unit * row->o[d]) + lost_by_scores(y, d, false),
             rounding * rounding + (bf16 ? rounding_p(y, d, false) / common : 0));
     }
-    if (y->few && bf16 && common == 1 && own_scales(trial))
-        add_few(y, p->q_heads / p->kv_heads * p->q_len, &sums[SQUARES_O]);
+    if (y->few && bf16 && common == 1)
+        add_few(y, own_scales(trial) ? p->q_heads / p->kv_heads * p->q_len : 1, &sums[SQUARES_O]);
     if (p->outputs & ATTN_OUTPUT_LSE)
         add(&sums[SQUARES_LSE], row->lse, tensors_get(&t->lse, at.b, at.h, at.row, 0), lse,
             squared(unit * row->lse) * (short_products ? (double)p->qk_dim / 3 : 1) +
