@@ -14,10 +14,10 @@
  * units of several heads process their blocks in turn; so do units of sequences that begin with the same
  * pages (schedule.h).  geometry.h divides the problem, and schedule.h assigns the parts, sequences of
  * different lengths by their keys.  unit.h has a unit's state; unit_blocks.h processes blocks of keys in
- * tiles of up to eight rows (split_kv_tile.h), and the arithmetic is in format.h, scores.h, values.h
- * and, for small elements, byte_pairs.h, nibbles.h and nibble_pairs.h.  With pairs of bf16 in vectors of 64
- * bytes, units of sequences gather their rows for shared keys, a row in each lane, and keep their bits
- * (shared_keys.h, row_lanes.h).
+ * tiles of up to eight rows (split_kv_tile.h), and the products are in arithmetic.h, made of format.h,
+ * scores.h, values.h and, for small elements, byte_pairs.h, nibbles.h and nibble_pairs.h.  With pairs of bf16
+ * in vectors of 64 bytes, units of sequences gather their rows for shared keys, a row in each lane, and keep
+ * their bits (shared_keys.h, row_lanes.h).
  *
  * Everything besides Q, K and V is handled a block of keys at a time: where keys lie (cache.h), which of them
  * a row sees (mask_bits.h, shared/key_bits.h), what is added to a score (split_kv_terms.h).  A block that no

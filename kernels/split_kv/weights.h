@@ -7,6 +7,7 @@
 #include "listed.h"
 #include "split_kv_terms.h"
 #if !MATRIX_UNIT
+#include "arithmetic.h"
 #include "listed_rows.h"
 #endif
 
