@@ -13,8 +13,9 @@
  *
  *     E^2 <= (8 naive)^2 + 1.25^2 (round_O^2 + round_P^2)
  *
- * The reported ratio is 8 E over the root of the right side, which for f32 is E / naive.  LSE, always f32, follows
- * the same rule: it shows errors that the rounding of O hides, such as a scale folded into bf16 Q.
+ * The reported ratio is 8 E over the root of the right side, which for f32 is E / naive.  LSE, which has at
+ * least 32 bits, follows the same rule: it shows errors that the rounding of O hides, such as a scale folded into
+ * bf16 Q.
  *
  * Products of 16-bit numbers are exact in f32, and so are most of naive's sums of them.  A kernel that folds
  * the scale into Q in f32 has products of 24 bits, whose sums round as those of f32 storage do: where all

@@ -124,6 +124,39 @@ TEST(two_rows_are_no_sample)
         fail_msg("%s", result.why);
 }
 
+/* Moves elements of O of a problem of one query by as much in relation, up and down in turn. */
+static void move_o(const struct attn_plan *plan, const struct attn_tensors *t)
+{
+    const struct attn_problem *p = &plan->problem;
+    wrong_honest_bf16_cache.execute(plan, t);
+    if (p->q_len != 1 || p->batch != 1 || !(p->outputs & ATTN_OUTPUT_O))
+        return;
+    for (size_t h = 0; h < p->q_heads; h++)
+        for (size_t d = 0; d < p->v_dim; d++) {
+            const double o = tensors_get(&t->o, 0, h, 0, d);
+            tensors_set(&t->o, 0, h, 0, d, o * (d % 2 ? 1 + further : 1 - further));
+        }
+}
+
+/* What few roundings may exceed by chance is no room for lost bits: errors of 2^-7, four times those of
+ * roundings to bf16, fail in few rows as well, where the bound finds them. */
+TEST(few_roundings_are_those_of_bf16)
+{
+    static const char *const problems[] = {"hq=4,hkv=2,sq=1,skv=21,d=8,dtype=bf16,kv_dtype=i8",
+                                           "hq=4,hkv=2,sq=1,skv=21,d=2,dtype=bf16,kv_dtype=i8"};
+    struct attn_kernel kernel = wrong_honest_bf16_cache;
+    struct check_result result;
+    skip_if_sanitized();
+    kernel.execute = move_o;
+    for (size_t n = 0; n < COUNT(problems); n++) {
+        const struct problem_case c = case_of(problems[n], "normal:1");
+        further = 0;
+        assert_passes(&kernel, &c);
+        further = 0x1p-7;
+        assert_false(check_kernel(&kernel, &c, THREADS, CHECK_FULL, &result));
+    }
+}
+
 /* Drawn problems on which a check once called right kernels wrong: its own 1 - w1 was off by more than a
  * kernel that computes in double; weights of scores around 2^31 were held to first order; a V that is part of
  * K became larger than float16 holds. */
@@ -303,6 +336,7 @@ int main(void)
         cmocka_unit_test(honest_kernels_pass),
         cmocka_unit_test(a_rounding_of_one_score_is_no_lost_precision),
         cmocka_unit_test(two_rows_are_no_sample),
+        cmocka_unit_test(few_roundings_are_those_of_bf16),
         cmocka_unit_test(drawn_problems_pass),
         cmocka_unit_test(what_is_admitted_is_not_judged),
         cmocka_unit_test(the_smallest_problem_passes),
