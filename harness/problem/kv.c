@@ -146,18 +146,24 @@ static float scale_for(const struct filling *f, float largest)
     return scale < FLT_MIN && scale * most < largest ? nextafterf(scale, INFINITY) : scale;
 }
 
+/* The larger number; `largest` if x is NaN.  libm's fmaxf() is a call for each element. */
+static float larger(float largest, float x)
+{
+    return x > largest ? x : largest;
+}
+
 /* Sets scale and zero point of a group of i4, n elements from dimension d on. */
 static void scale_group(const struct filling *f, struct kv_place at, size_t d, const double *x,
                         size_t n)
 {
-    float *zero = kv_zero(f->p, &f->set->tensors, f->operand, at, d), low = 0, high = 0;
+    float *zero = kv_zero(f->p, &f->set->tensors, f->operand, at, d), below = 0, high = 0;
     for (size_t k = 0; k < n; k++) {
-        low = fminf(low, (float)x[k]);
-        high = fmaxf(high, (float)x[k]);
+        below = larger(below, -(float)x[k]);
+        high = larger(high, (float)x[k]);
     }
-    const float scale = zero ? (high - low) / 15.0F : scale_for(f, fmaxf(-low, high));
+    const float scale = zero ? (high + below) / 15.0F : scale_for(f, larger(below, high));
     if (zero)
-        *zero = scale > 0 ? -low / scale : 0.0F;
+        *zero = scale > 0 ? below / scale : 0.0F;
     *kv_scale(f->p, &f->set->tensors, f->operand, at, d) = scale;
 }
 
@@ -170,7 +176,7 @@ static void scale_token(const struct filling *f, struct kv_place at, struct kv_p
         const size_t n = chunk(f, d);
         f->generate(f->context, from, d, n, x);
         for (size_t k = 0; k < n; k++)
-            largest = fmaxf(largest, fabsf((float)x[k]));
+            largest = larger(largest, fabsf((float)x[k]));
         const size_t each = kv_step(f->p);
         for (size_t k = 0; each > 1 && k < n; k += each)
             scale_group(f, at, d + k, x + k, n - k < each ? n - k : each);
@@ -196,7 +202,7 @@ static void find_largest(const struct filling *f, size_t b, size_t b_end, size_t
                     continue;
                 f->generate(f->context, (struct kv_place){r, h, j}, first, n, x);
                 for (size_t k = 0; k < n; k++)
-                    largest[k] = fmaxf(largest[k], fabsf((float)x[k]));
+                    largest[k] = larger(largest[k], fabsf((float)x[k]));
             }
 }
 
@@ -209,16 +215,16 @@ static void scale_keys(const struct filling *f, size_t b, size_t b_end, size_t g
         const size_t n = chunk(f, d);
         find_largest(f, b, b_end, g, g_end, d, n, largest);
         for (size_t k = 0; k < n; k++) {
-            all = channels ? largest[k] : fmaxf(all, largest[k]);
+            all = channels ? largest[k] : larger(all, largest[k]);
             *kv_scale(f->p, &f->set->tensors, f->operand, (struct kv_place){b, g, 0},
                       channels ? d + k : 0) = scale_for(f, all);
         }
         const size_t each = kv_step(f->p);
         for (size_t k = 0; each > 1 && k < n; k += each) {
-            double both[2] = {0, 0};
+            float most = 0;
             for (size_t e = k; e < n && e < k + each; e++)
-                both[1] = fmax(both[1], (double)largest[e]);
-            both[0] = -both[1];
+                most = larger(most, largest[e]);
+            const double both[2] = {-(double)most, (double)most};
             scale_group(f, (struct kv_place){b, g, 0}, d + k, both, 2);
         }
     }

@@ -47,6 +47,12 @@ double tensors_get(const struct attn_tensor *t, size_t b, size_t h, size_t i, si
     return x;
 }
 
+/* x rounded to an integer from low to high; low if x is NaN.  libm's fmin() is a call for each element. */
+static long nearest(double x, double low, double high)
+{
+    return lrint(x > low ? (x < high ? x : high) : low);
+}
+
 void tensors_set_row(const struct attn_tensor *t, size_t b, size_t h, size_t i, size_t at,
                      const double *x, size_t n)
 {
@@ -61,10 +67,10 @@ void tensors_set_row(const struct attn_tensor *t, size_t b, size_t h, size_t i, 
             ((uint16_t *)row)[at + d] = attn_f32_to_bf16((float)x[d]);
     } else if (t->dtype == ATTN_I8) {
         for (size_t d = 0; d < n; d++)
-            ((int8_t *)row)[at + d] = (int8_t)lrint(fmin(fmax(x[d], -128), 127));
+            ((int8_t *)row)[at + d] = (int8_t)nearest(x[d], -128, 127);
     } else if (t->dtype == ATTN_I4) {
         for (size_t d = 0; d < n; d++)
-            attn_set_nibble(row, at + d, (unsigned)lrint(fmin(fmax(x[d], 0), 15)));
+            attn_set_nibble(row, at + d, (unsigned)nearest(x[d], 0, 15));
     } else if (t->dtype == ATTN_F8E4M3) {
         for (size_t d = 0; d < n; d++)
             ((uint8_t *)row)[at + d] = attn_f32_to_f8e4m3((float)x[d]);

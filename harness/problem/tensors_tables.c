@@ -83,23 +83,32 @@ bool tensors_fill_tables(struct tensor_set *set, const struct problem_case *c, u
 
 /* ---- poison -------------------------------------------------------------------------------- */
 
+/* Poisons a row: integers of 4 and 8 bits, which have no NaN, by numbers [first, first + cols) of a stream. */
+static void poison_row(const struct attn_tensor *t, char *row, size_t cols, uint64_t key,
+                       uint64_t first)
+{
+    const size_t size = attn_dtype_size(t->dtype);
+    const uint64_t poison = tensors_padding_poison(t->dtype);
+    if (t->dtype == ATTN_I4) {
+        for (size_t d = 0; d < cols; d++)
+            attn_set_nibble(row, d, (unsigned)random_bits(key, first + d) & 15);
+    } else if (t->dtype == ATTN_I8) {
+        for (size_t d = 0; d < cols; d++)
+            row[d] = (char)random_bits(key, first + d);
+    } else {
+        memcpy(row, &poison, size);
+        for (size_t done = 1; done < cols; done *= 2)
+            memcpy(row + done * size, row, (cols - done < done ? cols - done : done) * size);
+    }
+}
+
 /* Poisons rows [from, to) of K or V in a block. */
 static void poison_rows(const struct attn_tensor *t, size_t b, size_t heads, size_t from, size_t to,
                         size_t cols, uint64_t key)
 {
-    const uint64_t bits = tensors_padding_poison(t->dtype);
     for (size_t g = 0; g < heads; g++)
-        for (size_t r = from; r < to; r++) {
-            char *row = attn_row(t, b, g, r);
-            const size_t size = attn_dtype_size(t->dtype);
-            for (size_t d = 0; d < cols; d++) {
-                const uint64_t any = random_bits(key, (r * heads + g) * cols + d);
-                if (t->dtype == ATTN_I4)
-                    attn_set_nibble(row, d, (unsigned)any & 15);
-                else
-                    memcpy(row + d * size, t->dtype == ATTN_I8 ? &any : &bits, size);
-            }
-        }
+        for (size_t r = from; r < to; r++)
+            poison_row(t, attn_row(t, b, g, r), cols, key, (r * heads + g) * cols);
 }
 
 /* The number of keys in each page; free() it. */
