@@ -69,29 +69,35 @@ VF_NOINLINE struct rows cache_copy(const struct cache *c, ptrdiff_t j, ptrdiff_t
     return (struct rows){to, stride};
 }
 
+/* Each member of a cursor is stored where it is read: GCC 12 would copy a struct by wider loads than it has
+ * just been stored by, which wait for the stores, 40 cycles a block of keys on Zen 4. */
+
 /* Fetches rows [j, j + n) of a page as far as they follow each other, and as many that come
  * `later` bytes later or more: a multiple of n, so that they lie in one page as blocks do. */
-VF_NOINLINE struct cursor cache_fetch_page(const struct cache *c, const struct axis *axis,
-                                           ptrdiff_t later, ptrdiff_t j, ptrdiff_t n)
+VF_NOINLINE void cache_fetch_page(struct cursor *next, const struct cache *c,
+                                  const struct axis *axis, ptrdiff_t later, ptrdiff_t j,
+                                  ptrdiff_t n)
 {
     const ptrdiff_t end = (ptrdiff_t)c->keys.sequence.kv_len;
     if (j >= end || n <= 0)
-        return (struct cursor){0};
+        return;
     const ptrdiff_t block = n * axis->bytes, ahead = j + (later + block - 1) / block * n;
     const char *at = cache_rows(c, j).data;
-    const ptrdiff_t far = ahead < end ? cache_rows(c, ahead).data - at : 0;
-    const int rows = (int)keys_run(&c->keys, j, n);
-    return (struct cursor){at, at + axis->bytes, axis->bytes, c->stride, far, rows - 1};
+    next->at = at;
+    next->row_end = at + axis->bytes;
+    next->bytes = axis->bytes;
+    next->stride = c->stride;
+    next->far = ahead < end ? cache_rows(c, ahead).data - at : 0;
+    next->rows = (int)keys_run(&c->keys, j, n) - 1;
 }
 
-/* Fetches rows [j, j + n) and what comes `later` bytes later.  Where all rows follow each other
- * they need not exist.  (Each member is stored where it is read: GCC 12 would copy a struct by wider loads
- * than it has just been stored by, which wait for the stores, 40 cycles a block of keys on Zen 4.) */
+/* Fetches rows [j, j + n) and what comes `later` bytes later, by a cursor that is all 0.  Where all rows follow
+ * each other they need not exist. */
 static inline void cache_fetch(struct cursor *next, const struct cache *c, const struct axis *axis,
                                ptrdiff_t later, ptrdiff_t j, ptrdiff_t n)
 {
     if (c->scattered) {
-        *next = cache_fetch_page(c, axis, later, j, n);
+        cache_fetch_page(next, c, axis, later, j, n);
         return;
     }
     const bool dense = c->stride == axis->bytes; /* one row of all */

@@ -23,7 +23,7 @@
 #include "nibbles.h"
 
 #define NIBBLE_UNIT 8
-#define NIBBLE_GROUPS 4 /* whose scales are loaded together: 16 bytes of a key */
+#define NIBBLE_GROUPS 4  /* whose scales are loaded together: 16 bytes of a key */
 #define SCALES_AHEAD 256 /* keys: how far ahead their scales are fetched */
 
 /* ---- elements -------------------------------------------------------------------------------- */
