@@ -9,6 +9,7 @@
 #define ATTN_FLASH_LANES_H
 
 #include "shared/simd_f16.h"
+#include "shared/simd_factors.h"
 #include "flash_tile.h"
 
 #if VF_FACTOR_IN_LANE

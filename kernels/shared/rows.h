@@ -9,6 +9,7 @@
 
 #include "kernel.h"
 #include "simd.h"
+#include "simd_reduce.h"
 
 /* Partial sums of a . b, one per lane. */
 static inline vf row_dot(const real *a, const real *b, size_t dim)

@@ -1,100 +1,18 @@
 /*
- * simd.h: GNU C vectors of `real` as wide as the variant's ISA, for kernel files only.
+ * simd.h: operations on the variant's vectors of `real` that C's operators lack, for kernel files only.
  *
- * Arithmetic on `vf` and `vi` uses the ordinary operators (a * b + c contracts to an FMA if the ISA has one);
- * this file has what the operators lack.  Loops over lanes become single instructions with GCC >= 12 and
- * Clang >= 14 at every width; exceptions are noted.
+ * Sums, products, comparisons and shifts of `vf` and `vi` are ordinary operators (a * b + c contracts to an FMA if
+ * the ISA has one).  Loops over lanes become single instructions with GCC >= 12 and Clang >= 14 at every width;
+ * exceptions are noted.
  */
 #ifndef ATTN_SIMD_H
 #define ATTN_SIMD_H
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include "real.h"
-
-/* Intrinsics, for what C cannot express or compilers miss. */
-#if defined __SSE__
-#include <immintrin.h>
-#elif defined __aarch64__
-#include <arm_neon.h>
-#endif
-
-/* SVE with a fixed vector length (kernel.cmake): GNU C vectors of this size live in its registers, and a
- * predicate for all lanes costs nothing. */
-#if defined __ARM_FEATURE_SVE && __ARM_FEATURE_SVE_BITS
-#include <arm_sve.h>
-#define VF_SVE 1
-#else
-#define VF_SVE 0
-#endif
-
-#if defined __AVX512F__
-#define VF_BYTES 64
-#define VF_REGISTERS 32
-#elif defined __AVX__
-#define VF_BYTES 32
-#define VF_REGISTERS 16
-#elif VF_SVE
-#define VF_BYTES (__ARM_FEATURE_SVE_BITS / 8)
-#define VF_REGISTERS 32
-#elif defined __aarch64__
-#define VF_BYTES 16
-#define VF_REGISTERS 32
-#else
-#define VF_BYTES 16
-#define VF_REGISTERS 16
-#endif
-
-/* Whether a multiply-add takes a factor from a lane of a register, so that one load replaces VF_FACTORS
- * broadcasts (vf_load_factors, vf_fma_lane): 128 bits of factors, which SVE repeats along the vector. */
-#if defined __aarch64__
-#define VF_FACTOR_IN_LANE 1
-#define VF_FACTORS (16 / REAL_BYTES)
-#else
-#define VF_FACTOR_IN_LANE 0
-#endif
-
-#define VF_LANES (VF_BYTES / REAL_BYTES)
-
-/* Intrinsics and instructions of the type. */
-#if REAL_BYTES == 8
-typedef uint64_t vu __attribute__((vector_size(VF_BYTES))); /* wraps where vi must not */
-#define VF_OF_TYPE(name) name##pd
-#define VF_MASK __mmask8 /* a bit per lane */
-#define VF_FMA "vfmadd231pd"
-#define VF_SVE_REAL svfloat64_t
-#define VF_SVE_FMA "fmla %0.d, %3/m, %1.d, %2.d"
-#else
-typedef uint32_t vu __attribute__((vector_size(VF_BYTES)));
-#define VF_OF_TYPE(name) name##ps
-#define VF_MASK __mmask16
-#define VF_FMA "vfmadd231ps"
-#define VF_SVE_REAL svfloat32_t
-#define VF_SVE_FMA "fmla %0.s, %3/m, %1.s, %2.s"
-#endif
-typedef real vf __attribute__((vector_size(VF_BYTES)));
-typedef real_int vi __attribute__((vector_size(VF_BYTES)));
-
-/* Before a loop over a register tile: unrolls it completely, so that the tile stays in registers. */
-#if defined __clang__
-#define VF_UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define VF_UNROLL _Pragma("GCC unroll 32")
-#endif
-
-/* A function to be specialised for constant arguments. */
-#define VF_INLINE static inline __attribute__((always_inline))
-
-/* A function whose loops need all registers: inlined, they would share them with the caller.  noclone:
- * otherwise GCC changes the arguments, and thereby the loops. */
-#if defined __clang__
-#define VF_NOINLINE static __attribute__((noinline))
-#else
-#define VF_NOINLINE static __attribute__((noinline, noclone))
-#endif
+#include "simd_types.h"
 
 static inline vf vf_set1(real x)
 {
@@ -263,105 +181,6 @@ static inline vf vf_at_least(vf least, vf x)
 #endif
 }
 
-/* F(lane, h) for each lane: an index list for __builtin_shufflevector. */
-#define VF_4(F, t, h) F(t, h), F(t + 1, h), F(t + 2, h), F(t + 3, h)
-#if VF_LANES == 16
-#define VF_EACH(F, h) VF_4(F, 0, h), VF_4(F, 4, h), VF_4(F, 8, h), VF_4(F, 12, h)
-#elif VF_LANES == 8
-#define VF_EACH(F, h) VF_4(F, 0, h), VF_4(F, 4, h)
-#elif VF_LANES == 4
-#define VF_EACH(F, h) VF_4(F, 0, h)
-#else
-#define VF_EACH(F, h) F(0, h), F(1, h)
-#endif
-
-/* Lanes at distance h exchanged. */
-#define VF_SWAPPED(t, h) ((t) ^ (h))
-#define VF_SWAP(v, h) __builtin_shufflevector(v, v, VF_EACH(VF_SWAPPED, h))
-
-static inline real vf_hmax(vf v)
-{
-#if VF_LANES >= 16
-    v = vf_max(v, VF_SWAP(v, 8));
-#endif
-#if VF_LANES >= 8
-    v = vf_max(v, VF_SWAP(v, 4));
-#endif
-#if VF_LANES >= 4
-    v = vf_max(v, VF_SWAP(v, 2));
-#endif
-    return vf_max(v, VF_SWAP(v, 1))[0];
-}
-
-/* The sum of all lanes, pairwise, so that the rounding error grows with the logarithm of their number. */
-static inline real vf_hsum(vf v)
-{
-#if VF_LANES >= 16
-    v += VF_SWAP(v, 8);
-#endif
-#if VF_LANES >= 8
-    v += VF_SWAP(v, 4);
-#endif
-#if VF_LANES >= 4
-    v += VF_SWAP(v, 2);
-#endif
-    return (v + VF_SWAP(v, 1))[0];
-}
-
-/*
- * Lane i of the result combines all lanes of v[i]: VF_LANES dot products are reduced together, with about
- * three instructions each.  Merging two vectors at distance h combines, in each run of 2h lanes, the halves
- * of the first vector in the lower h lanes and those of the second in the upper h; after distances VF_LANES /
- * 2, ..., 1 every lane has a complete result.  The operand that stays in its lanes is a blend, which any port
- * executes; only the other is a shuffle.
- */
-#define VF_MERGE_STAY(t, h) ((t) % (2 * (h)) < (h) ? (t) : VF_LANES + (t))
-#define VF_MERGE_SWAP(t, h) ((t) % (2 * (h)) < (h) ? (t) + (h) : VF_LANES + (t) - (h))
-#if defined __AVX512F__ /* GCC 12 would make a shuffle of the blend at distance 8 */
-#define VF_MERGE_UPPER(h) ((h) == 8 ? 0xff00 : (h) == 4 ? 0xf0f0 : (h) == 2 ? 0xcccc : 0xaaaa)
-#define VF_MERGE_BLEND(a, b, h) ((vf)VF_OF_TYPE(_mm512_mask_mov_)(a, (VF_MASK)VF_MERGE_UPPER(h), b))
-#else
-#define VF_MERGE_BLEND(a, b, h) __builtin_shufflevector(a, b, VF_EACH(VF_MERGE_STAY, h))
-#endif
-#define VF_MERGE(join, a, b, h) \
-    join(VF_MERGE_BLEND(a, b, h), __builtin_shufflevector(a, b, VF_EACH(VF_MERGE_SWAP, h)))
-
-/* Overwrites v.  Loops are unrolled, so that an array in registers stays there. */
-VF_INLINE vf vf_join_each(vf v[VF_LANES], vf (*join)(vf a, vf b))
-{
-#if VF_LANES >= 16
-#pragma GCC unroll 8
-    for (int i = 0; i < 8; i++)
-        v[i] = VF_MERGE(join, v[i], v[i + 8], 8);
-#endif
-#if VF_LANES >= 8
-#pragma GCC unroll 4
-    for (int i = 0; i < 4; i++)
-        v[i] = VF_MERGE(join, v[i], v[i + 4], 4);
-#endif
-#if VF_LANES >= 4
-    v[0] = VF_MERGE(join, v[0], v[2], 2);
-    v[1] = VF_MERGE(join, v[1], v[3], 2);
-#endif
-    return VF_MERGE(join, v[0], v[1], 1);
-}
-
-VF_INLINE vf vf_add(vf a, vf b)
-{
-    return a + b;
-}
-
-/* Lane i of the result: the sum, or the maximum, of v[i]'s lanes. */
-static inline vf vf_hsum_each(vf v[VF_LANES])
-{
-    return vf_join_each(v, vf_add);
-}
-
-static inline vf vf_hmax_each(vf v[VF_LANES])
-{
-    return vf_join_each(v, vf_max);
-}
-
 /* The first n < VF_BYTES bytes, n even but for AVX-512, from p, then zeros; reads nothing past p + n and calls no function,
  * so that a loop around it keeps its vectors in registers. */
 static inline vi vi_load_bytes(const char *p, size_t n)
@@ -435,69 +254,5 @@ static inline vf vf_product(vf x)
 #endif
     return x;
 }
-
-#if VF_FACTOR_IN_LANE && REAL_BYTES == 4
-/* Loads VF_FACTORS factors; GCC 12 would otherwise load each lane by itself. */
-VF_INLINE vf vf_load_factors(const real *p)
-{
-#if VF_SVE && VF_BYTES > 16
-    vf v = (vf)svld1rq_f32(svptrue_b32(), p);
-#else
-    vf v = vf_load(p);
-#endif
-    __asm__("" : "+w"(v));
-    return v;
-}
-
-#define VF_FMUL_LANE(lane)                                                        \
-    case lane:                                                                    \
-        __asm__("fmul %0.4s, %1.4s, %2.s[" #lane "]" : "=w"(c) : "w"(b), "w"(a)); \
-        return c;
-#define VF_FMLA_LANE(lane)                                                        \
-    case lane:                                                                    \
-        __asm__("fmla %0.4s, %1.4s, %2.s[" #lane "]" : "+w"(c) : "w"(b), "w"(a)); \
-        return c;
-
-/* a's factor `lane`, a constant, times b. */
-VF_INLINE vf vf_multiply_lane(vf a, const int lane, vf b)
-{
-    vf c = b;
-#if VF_SVE && VF_BYTES > 16
-#define VF_SVMUL_LANE(lane) svmul_lane_f32((svfloat32_t)b, (svfloat32_t)a, lane)
-    c = (vf)(lane == 0   ? VF_SVMUL_LANE(0) /* which takes nothing but literals */
-             : lane == 1 ? VF_SVMUL_LANE(1)
-             : lane == 2 ? VF_SVMUL_LANE(2)
-                         : VF_SVMUL_LANE(3));
-#else
-    switch (lane) {
-        VF_FMUL_LANE(0)
-        VF_FMUL_LANE(1)
-        VF_FMUL_LANE(2)
-        VF_FMUL_LANE(3)
-    }
-#endif
-    return c;
-}
-
-/* a's factor `lane`, a constant, times b, plus c. */
-VF_INLINE vf vf_fma_lane(vf a, const int lane, vf b, vf c)
-{
-#if VF_SVE && VF_BYTES > 16
-#define VF_SVMLA_LANE(lane) svmla_lane_f32((svfloat32_t)c, (svfloat32_t)b, (svfloat32_t)a, lane)
-    return (vf)(lane == 0   ? VF_SVMLA_LANE(0) /* which takes nothing but literals */
-                : lane == 1 ? VF_SVMLA_LANE(1)
-                : lane == 2 ? VF_SVMLA_LANE(2)
-                            : VF_SVMLA_LANE(3));
-#else
-    switch (lane) { /* with the intrinsic GCC 12 copies sums between registers */
-        VF_FMLA_LANE(0)
-        VF_FMLA_LANE(1)
-        VF_FMLA_LANE(2)
-        VF_FMLA_LANE(3)
-    }
-    return c;
-#endif
-}
-#endif
 
 #endif

@@ -15,6 +15,7 @@
 #include <tgmath.h>
 
 #include "kernel.h"
+#include "simd_reduce.h"
 #if REAL_BYTES == 8
 #include "exp_f64.h"
 #else

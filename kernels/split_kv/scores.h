@@ -23,6 +23,7 @@
 #ifndef ATTN_SPLIT_KV_SCORES_H
 #define ATTN_SPLIT_KV_SCORES_H
 
+#include "shared/simd_reduce.h"
 #include "split_kv_tile.h"
 
 #define KEYS_ABREAST 4 /* key rows read side by side: more defeat the hardware prefetchers */

@@ -15,6 +15,7 @@
 #ifndef ATTN_SPLIT_KV_VALUES_H
 #define ATTN_SPLIT_KV_VALUES_H
 
+#include "shared/simd_factors.h"
 #include "scores.h"
 
 /* The functions below have many scalar parameters: with a struct GCC 12 keeps other values in registers, and
