@@ -14,6 +14,8 @@
 #ifndef ATTN_FLASH_DIRECT_H
 #define ATTN_FLASH_DIRECT_H
 
+#include "maximum.h"
+#include "strip_products.h"
 #include "strips.h"
 
 #if FLASH_DIRECT

@@ -1,5 +1,5 @@
 /*
- * flash_tile.h: part of kernel flash: its sizes, and a tile of queries with the state of its softmax.
+ * flash_tile.h: part of kernel flash: a tile of queries with the state of its softmax, and a block of keys.
  *
  * A tile is FLASH_TILE queries that share a KV head, one in each lane of FLASH_COLS vectors (the
  * tile's columns).  Scores, weights and results are kept transposed, one row of FLASH_TILE floats
@@ -9,63 +9,10 @@
 #ifndef ATTN_FLASH_TILE_H
 #define ATTN_FLASH_TILE_H
 
-#include <math.h>
-
-#include "shared/exp2.h"
 #include "shared/prefetch.h"
 #include "shared/softcap.h"
 #include "shared/tasks.h"
-
-/* ---- sizes ----------------------------------------------------------------------------------- */
-
-/* For two multiply-add units of 512 bits, whose exponentials compete with multiply-adds: weights are made
- * where the scores are (direct.h), and the loops of products prefetch. flash.c says why. */
-#ifdef VF_TWO_FMA_UNITS
-#define FLASH_DIRECT 1
-#define FLASH_COLS 4
-#else
-#define FLASH_DIRECT 0
-#define FLASH_COLS 2
-#endif
-#define FLASH_TILE (FLASH_COLS * VF_LANES)
-#define FLASH_STRIPS (2 * FLASH_COLS - 1) /* of a block: strips.h */
-
-/* Rows of the register tile: FLASH_COLS vectors each, beside two operands and a broadcast value, or a
- * vector of values for each row (VF_FACTOR_IN_LANE).  32 registers hold 6 x 4, or 8 x 2 with room for the
- * compiler's temporaries, 16 hold 6 x 2. */
-#if VF_REGISTERS == 32 && !FLASH_DIRECT
-#define FLASH_ROWS 8
-#else
-#define FLASH_ROWS 6
-#endif
-
-/* With four columns, one or two alone take higher register tiles: 6 sums would not hide the latency. */
-#define FLASH_HIGHEST (FLASH_DIRECT ? 12 : FLASH_ROWS)
-
-/* Keys of a block, a multiple of FLASH_ROWS.  AArch64's were chosen by a model without caches. */
-#ifndef FLASH_KEYS
-#define FLASH_KEYS              \
-    (FLASH_DIRECT         ? 128 \
-     : FLASH_ROWS < 8     ? 240 \
-     : !VF_FACTOR_IN_LANE ? 256 \
-     : VF_BYTES > 16      ? 128 \
-                          : 512)
-#endif
-
-/* Register tiles per call, one after the other: those of AArch64 are so short that calls cost a part of
- * their time.  With vectors longer than 128 bits GCC 12 would then copy sums in the loops of scores. */
-#define FLASH_STACK (VF_FACTOR_IN_LANE && VF_BYTES == 16 ? 4 : 1)
-
-/* Tiles that share each block of K and V while it is in the second-level cache: 256 queries at avx512, 128
- * on AArch64. */
-#ifndef FLASH_TILES
-#define FLASH_TILES (VF_FACTOR_IN_LANE ? 128 / FLASH_TILE : 16 / FLASH_COLS)
-#endif
-
-/* Floats that the packed K and V of a block need, their dimensions rounded up to vectors. */
-#define FLASH_PACKED(dims) (FLASH_KEYS * ((dims) + 2 * VF_LANES))
-
-/* ---- what is worked on ----------------------------------------------------------------------- */
+#include "flash_sizes.h"
 
 /* What the call needs, gathered once. */
 struct job {
@@ -147,162 +94,6 @@ static inline vi seeing_lanes(const struct lane_range *lanes, int row)
 {
     const vi j = row - (vi){0};
     return (vi)(lanes->lo <= j) & (vi)(j < lanes->hi);
-}
-
-/* ---- register tiles -------------------------------------------------------------------------- */
-
-VF_INLINE void clear_sums(const int rows, const int cols, vf acc[FLASH_HIGHEST][FLASH_COLS])
-{
-    VF_UNROLL
-    for (int r = 0; r < rows; r++) {
-        VF_UNROLL
-        for (int c = 0; c < cols; c++)
-#if VF_FACTOR_IN_LANE /* each by itself: GCC 12 copies one, which takes a turn of the multipliers */
-            acc[r][c] = vf_product(vf_set1(0));
-#else
-            acc[r][c] = vf_set1(0);
-#endif
-    }
-}
-
-VF_INLINE void start_sums(const int rows, const int cols, const vf *start,
-                          vf acc[FLASH_HIGHEST][FLASH_COLS])
-{
-    VF_UNROLL
-    for (int r = 0; r < rows; r++) {
-        VF_UNROLL
-        for (int c = 0; c < cols; c++)
-            acc[r][c] = start[c];
-    }
-}
-
-/*
- * Products with unscaled queries become scores, each rounded before m is subtracted, as m is a rounded
- * score.  One FMA for both would leave m's rounding error, half an ulp, as the exponent of the largest
- * weight: from scores of 2^31 on that is more than exponents can be.
- */
-VF_INLINE void scale_scores(const int rows, const int cols, float scale,
-                            vf acc[FLASH_HIGHEST][FLASH_COLS])
-{
-    VF_UNROLL
-    for (int r = 0; r < rows; r++) {
-        VF_UNROLL
-        for (int c = 0; c < cols; c++)
-            acc[r][c] = vf_product(acc[r][c] * scale);
-    }
-}
-
-/* Where products of K and Q become scores, and what they are compared with. */
-struct score_target {
-    float *s;
-    const vf *m, *floor;
-    vf *top;
-};
-
-/* Scores less m, not below the floor, for `rows` keys and `cols` vectors of queries; raises top.
- * m and floor are copied first, as storing scores might change them in memory for all the compiler
- * knows. */
-VF_INLINE void store_scores(const int rows, const int cols, const struct score_target *to,
-                            vf acc[FLASH_HIGHEST][FLASH_COLS])
-{
-    VF_UNROLL
-    for (int c = 0; c < cols; c++) {
-        const vf m = to->m[c], floor = to->floor[c];
-        vf top = to->top[c];
-#if VF_FACTOR_IN_LANE /* of pairs first: a maximum waits for the one before it */
-        vf other = top;
-        VF_UNROLL
-        for (int r = 0; r < rows; r++) {
-            const vf x = vf_at_least(floor, acc[r][c] - m);
-            vf_store(to->s + r * FLASH_TILE + c * VF_LANES, x);
-            if (r % 2 || r + 1 == rows)
-                top = vf_max(vf_max(x, other), top);
-            else
-                other = x;
-        }
-#else
-        VF_UNROLL
-        for (int r = 0; r < rows; r++) {
-            const vf x = vf_at_least(floor, acc[r][c] - m);
-            vf_store(to->s + r * FLASH_TILE + c * VF_LANES, x);
-            top = vf_max(x, top);
-        }
-#endif
-        to->top[c] = top;
-    }
-}
-
-/* How scores become exponents of two. */
-enum exponent {
-    EXPONENT_READY,   /* they are, and not below EXP2_FLOOR */
-    EXPONENT_SHIFTED, /* when `shift` is subtracted */
-    EXPONENT_SCALED   /* ... and the difference is multiplied by `unit` */
-};
-
-VF_INLINE vf exponential(const enum exponent kind, vf x, const vf *shift, float unit)
-{
-    return kind == EXPONENT_READY     ? exp2_above_floor(x)
-           : kind == EXPONENT_SHIFTED ? exp2_any(x - *shift)
-                                      : exp2_any((x - *shift) * unit);
-}
-
-/* What the scores of a register tile are made of. */
-struct score_args {
-    const void *k; /* its first key */
-    ptrdiff_t k_stride;
-    const float *q;
-    int dim; /* dimensions, or groups of PAIR */
-    float scale;
-    struct score_target to;
-    const vf *start;    /* what sums of each column begin at, and */
-    struct fetch fetch; /* what to fetch meanwhile, both where FLASH_DIRECT */
-};
-
-/* What the weights of a register tile are made of, where they are made of scores in registers. */
-struct weigh_args {
-    struct score_args scores;       /* start: -m of each column, or infinity: no key seen yet */
-    const struct lane_range *lanes; /* of each column; NULL: all see all */
-    int row;                        /* of the block */
-    vf *l;
-    bool *fit; /* set to whether none is too large for m to stay: only then l has grown */
-};
-
-/* What the results of a register tile are made of. */
-struct value_args {
-    const void *v; /* its first value dimension */
-    ptrdiff_t v_stride;
-    const float *p; /* weights */
-    int steps;      /* keys, or groups of PAIR; not 0 */
-    float *o;
-    bool fresh;         /* o holds nothing yet */
-    struct fetch fetch; /* as above */
-};
-
-VF_INLINE void store_results(const int rows, const int cols, float *o,
-                             vf acc[FLASH_HIGHEST][FLASH_COLS])
-{
-    VF_UNROLL
-    for (int r = 0; r < rows; r++) {
-        VF_UNROLL
-        for (int c = 0; c < cols; c++)
-            vf_store(o + r * FLASH_TILE + c * VF_LANES, acc[r][c]);
-    }
-}
-
-/* Adds the sums of a block's keys to the results: rounding errors grow with the number of blocks, not
- * with that of keys. */
-VF_INLINE void add_results(const int rows, const int cols, const struct value_args *a,
-                           vf acc[FLASH_HIGHEST][FLASH_COLS])
-{
-    if (!a->fresh) {
-        VF_UNROLL
-        for (int r = 0; r < rows; r++) {
-            VF_UNROLL
-            for (int c = 0; c < cols; c++)
-                acc[r][c] += vf_load(a->o + r * FLASH_TILE + c * VF_LANES);
-        }
-    }
-    store_results(rows, cols, a->o, acc);
 }
 
 #endif

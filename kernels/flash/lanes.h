@@ -10,7 +10,7 @@
 
 #include "shared/simd_f16.h"
 #include "shared/simd_factors.h"
-#include "flash_tile.h"
+#include "register_sums.h"
 
 #if VF_FACTOR_IN_LANE
 

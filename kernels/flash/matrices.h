@@ -13,6 +13,7 @@
 #define ATTN_FLASH_MATRICES_H
 
 #include "matrices_operands.h"
+#include "register_sums.h"
 
 /* A register tile of sums: two rows by two queries each. */
 #define SUMS_ROWS ((FLASH_ROWS + 1) / 2)

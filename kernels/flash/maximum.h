@@ -10,6 +10,9 @@
 #ifndef ATTN_FLASH_MAXIMUM_H
 #define ATTN_FLASH_MAXIMUM_H
 
+#include <math.h>
+
+#include "shared/exp2.h"
 #include "flash_tile.h"
 
 #define LAZY_LIMIT 8.0f

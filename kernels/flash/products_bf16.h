@@ -13,6 +13,7 @@
 #define ATTN_FLASH_PRODUCTS_BF16_H
 
 #include "bf16_operands.h"
+#include "register_sums.h"
 
 typedef uint16_t value_element;
 

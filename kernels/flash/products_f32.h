@@ -14,8 +14,9 @@
 #ifndef ATTN_FLASH_PRODUCTS_F32_H
 #define ATTN_FLASH_PRODUCTS_F32_H
 
-#include "tile_operands.h"
 #include "shared/simd_f16.h"
+#include "register_sums.h"
+#include "tile_operands.h"
 
 #if F16_ALONE
 #define FLASH_DTYPES ATTN_BIT(ATTN_F16)

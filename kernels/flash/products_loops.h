@@ -14,7 +14,8 @@
 #ifndef ATTN_FLASH_PRODUCTS_LOOPS_H
 #define ATTN_FLASH_PRODUCTS_LOOPS_H
 
-#include "tile_operands.h"
+#include "maximum.h"
+#include "register_sums.h"
 
 /* ---- weights = 2^scores ---------------------------------------------------------------------- */
 

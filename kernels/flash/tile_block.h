@@ -8,6 +8,7 @@
 #define ATTN_FLASH_TILE_BLOCK_H
 
 #include "direct.h"
+#include "speculation.h"
 
 /* ---- values that not all lanes may see -------------------------------------------------------- */
 
