@@ -10,7 +10,8 @@
 #ifndef ATTN_FLASH_AMX_EXACTLY_H
 #define ATTN_FLASH_AMX_EXACTLY_H
 
-#include "blocks.h"
+#include "shared/simd_reduce.h"
+#include "multiply.h"
 
 /* Scores of a block and n strips of packed keys, and nothing beside. */
 static void score_strips(const struct call *call, const struct block *block,

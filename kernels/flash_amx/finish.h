@@ -6,16 +6,9 @@
 #ifndef ATTN_FLASH_AMX_FINISH_H
 #define ATTN_FLASH_AMX_FINISH_H
 
-#include "multiply.h"
+#include "shared/simd_reduce.h"
 #include "shared/softmax.h"
-
-/* Where value dimension d of row i is among a block's results. */
-static inline size_t result_at(int d, int i)
-{
-    const int tile = i / TILE_ROWS * 2 + d % 8 / 4, column = d % STEP_DIMS / 8 * 4 + d % 4;
-    return (size_t)(d / STEP_DIMS) * RESULT_FLOATS +
-           (size_t)(tile * TILE_ROWS + i % TILE_ROWS) * TILE_ROWS + (size_t)column;
-}
+#include "multiply.h"
 
 /* One row of results, times `factor`, which is 0 for a row that saw nothing, and times the block's scale of
  * values. */

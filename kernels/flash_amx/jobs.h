@@ -15,6 +15,7 @@
 #define ATTN_FLASH_AMX_JOBS_H
 
 #include "blocks.h"
+#include "seen_keys.h"
 
 /* A set of packed keys. */
 struct packed {

@@ -7,6 +7,8 @@
 #ifndef ATTN_FLASH_AMX_LINE_H
 #define ATTN_FLASH_AMX_LINE_H
 
+#include "exactly.h"
+#include "finish.h"
 #include "jobs.h"
 #include "softmax_rows.h"
 #include "whole.h"

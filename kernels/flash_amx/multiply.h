@@ -199,4 +199,45 @@ static void multiply_alone(int steps, const struct product *list, int n, struct 
     multiply(steps, WEIGH_ALL, list, n, &w, &at, pending);
 }
 
+/* ---- which products ----------------------------------------------------------------------------- */
+
+static const uint16_t *packed_k(const struct call *call, const struct scratch *scratch, int strip)
+{
+    return scratch->k + (size_t)strip * (size_t)call->q_steps * PAIR_ELEMENTS;
+}
+
+/* Products are filled in field by field: copied whole, they would wait for what was just written. */
+static inline void score_product(const struct call *call, const struct block *block,
+                                 const uint16_t *k, float *scores, struct product *p)
+{
+    p->a = block->q;
+    p->b = k;
+    p->at = call->k_at;
+    p->steps = call->score_steps;
+    p->add = false;
+    p->to.at = scores;
+    p->to.row = STRIP_KEYS * sizeof(float);
+    p->to.right = TILE_ROW_BYTES;
+    p->to.lower = TILE_ROWS * STRIP_KEYS * sizeof(float);
+    p->scores = true;
+    p->ready = p->taken = 0;
+}
+
+/* What a job's keys add to 32 value dimensions, those of product d. */
+static inline void value_product(const struct job *job, int d, const uint16_t *weights,
+                                 const uint16_t *v, struct product *p)
+{
+    p->a = weights;
+    p->b = v + d * PAIR_ELEMENTS;
+    p->at = job->values;
+    p->steps = job->strips;
+    p->add = job->block->started;
+    p->to.at = job->block->o + d * RESULT_FLOATS;
+    p->to.row = TILE_ROW_BYTES;
+    p->to.right = TILE_ROWS * TILE_ROW_BYTES;
+    p->to.lower = 2 * TILE_ROWS * TILE_ROW_BYTES;
+    p->scores = false;
+    p->ready = p->taken = 0;
+}
+
 #endif

@@ -21,6 +21,14 @@
 /* Value dimension, of 32, of column c of tile t. */
 #define RESULT_DIM(t, c) ((c) / 4 * 8 + (t)*4 + (c) % 4)
 
+/* Where value dimension d of row i is among a block's results. */
+static inline size_t result_at(int d, int i)
+{
+    const int tile = i / TILE_ROWS * 2 + d % 8 / 4, column = d % STEP_DIMS / 8 * 4 + d % 4;
+    return (size_t)(d / STEP_DIMS) * RESULT_FLOATS +
+           (size_t)(tile * TILE_ROWS + i % TILE_ROWS) * TILE_ROWS + (size_t)column;
+}
+
 static const uint16_t zero_row[AMX_MAX_DIM]; /* of any type */
 
 /* ---- tiles ----------------------------------------------------------------------------------- */

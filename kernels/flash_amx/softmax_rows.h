@@ -6,6 +6,7 @@
 #define ATTN_FLASH_AMX_SOFTMAX_ROWS_H
 
 #include "exactly.h"
+#include "seen_keys.h"
 
 /* Writes a block's weights for the strip at key j. */
 static void report_strip(const struct call *call, const struct keys *keys, struct block *block,
