@@ -13,7 +13,7 @@
 #ifndef ATTN_SPLIT_KV_PANELS_H
 #define ATTN_SPLIT_KV_PANELS_H
 
-#include "panel_blocks.h"
+#include "panel_values.h"
 
 #define TOUCH_AHEAD 128 /* how far ahead of a block its pages are looked up */
 

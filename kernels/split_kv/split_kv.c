@@ -46,9 +46,10 @@
  */
 #include <omp.h>
 
-#include "weights_output.h"
+#include "geometry_of.h"
 #include "schedule.h"
 #include "split_rows.h"
+#include "weights_output.h"
 #if ROW_LANES
 #include "shared_keys.h"
 #endif

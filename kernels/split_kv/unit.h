@@ -7,6 +7,9 @@
 #include "cache.h"
 #include "geometry.h"
 #include "shared/softmax.h"
+#if MATRIX_UNIT
+#include "shared/tile_bytes.h"
+#endif
 #include "mask_bits.h"
 
 /* The factors by which 8-bit elements are read too small: of K, and of V where weights do not make up for it,
