@@ -284,9 +284,9 @@ bool attn_isa_parse(const char *name, enum attn_isa *isa)
  * alike): flash S=1024 D=64 15.8 and 26.8 ms, causal 8.6 and 13.9, D=128 causal 16.5 and 27.1; split_kv
  * 24.2 and 31.1, 13.8 and 17.1, 25.0 and 31.8, decode of 8192 keys for 32 heads on 8 2.0 and 2.5.
  *
- * avx512_2fma suits two multiply-add units of 512 bits that other vector instructions take turns of, and in
- * split_kv prefetchers (geometry.h), which processors of Intel with AVX-512 are taken to have (few have one
- * unit).  Zen 4 has one, beside others: avx512.
+ * avx512_2fma suits processors with two multiply-add units of 512 bits, which also execute other vector
+ * instructions, and with prefetchers like theirs (ALWAYS_FETCHES in split_kv/geometry.h).  Intel's processors
+ * with AVX-512 are taken to be such, though a few have one unit.  Zen 4 has one, and other pipes: avx512.
  */
 #define ELSEWHERE                                                                             \
     ATTN_ISA_NEON_BF16, ATTN_ISA_NEON_F16, ATTN_ISA_SVE512, ATTN_ISA_SVE256, ATTN_ISA_SVE128, \

@@ -3,8 +3,8 @@
  *
  * Where sequences have so few queries that those of several fit into the tiles of a task, a task takes all
  * queries of a bundle.  Blocks of keys in pages of all are read, widened and packed once for all of them;
- * then each sequence goes on with its own.  Blocks and tiles are those of the sequence by itself, so that a
- * row has the same bits.  (Hydragen, Juravsky et al. 2024; Cascade Inference, FlashInfer 2024.)
+ * then each sequence goes on with its own.  Blocks and tiles are the same as for a sequence by itself, so every
+ * row keeps its bits.  (Hydragen, Juravsky et al. 2024; Cascade Inference, FlashInfer 2024.)
  */
 #ifndef ATTN_FLASH_BUNDLES_H
 #define ATTN_FLASH_BUNDLES_H
@@ -28,7 +28,7 @@ static size_t order_floats(const struct attn_problem *p)
 
 /* ---- what sequences share -------------------------------------------------------------------- */
 
-/* The first of `keys` keys whose scales or zero points, n of them, differ in sequences a and b. */
+/* How many of the first `keys` keys have the same scales or zero points, n each, in sequences a and b. */
 static size_t scales_alike(const struct attn_problem *p, const struct attn_tensor *t, size_t n,
                            size_t a, size_t b, size_t keys)
 {
@@ -65,7 +65,7 @@ static size_t keys_shared(const struct attn_problem *p, const struct attn_tensor
     return scales_alike(p, &t->v_zero, v, a, b, keys);
 }
 
-/* The same of all sequences but the first; false where none begins with a block as the one before does. */
+/* Counts them for each sequence but the first; false if none shares a whole block with the one before. */
 static bool find_shared(const struct attn_problem *p, const struct attn_tensors *t, size_t *shared)
 {
     bool any = false;
@@ -161,8 +161,8 @@ static void bundle_open(struct bundle *bundle, const struct job *job,
     }
 }
 
-/* Part -1: the shared keys, as if they were the first sequence's, as far as some query sees them, in whole
- * blocks; part i: the keys that only sequence i has. */
+/* Part -1: the shared keys, read as the first sequence's, up to the last that a query sees, in whole blocks;
+ * part i: the keys that only sequence i has. */
 static struct group_block bundle_part(const struct bundle *bundle, int i)
 {
     struct group_block part = bundle->sequence[i < 0 ? 0 : i];

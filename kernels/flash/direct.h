@@ -2,14 +2,14 @@
  * direct.h: part of kernel flash: scores that become weights in the registers where they are, for two units
  * of 512 bits (FLASH_DIRECT).
  *
- * Sums of products begin at -m, which saves the subtraction, and the sum of the weights tells whether m
- * has to rise, which saves the maximum.  Where m rises, the register tile's scores are computed again
- * without m, and the block's earlier weights are scaled. A lane that has seen no key begins at infinity,
- * which shows in any sum of weights.
+ * Sums of products begin at -m, which saves the subtraction, and the sum of the weights tells whether m has to
+ * rise, which saves the maximum.  If it has, the register tile's scores are computed again without m, and the
+ * block's earlier weights are scaled.  Sums of a lane that has seen no key begin at infinity, which shows in
+ * the sum of weights.
  *
- * Weights too small to be normal become 0 (MXCSR.FTZ): they would cost 150 cycles, and as much in each
- * product with a value.  What is stored meanwhile are weights alone: scores lose nothing that an exponent
- * would notice, and results, which may be subnormal, are scaled and summed as elsewhere.
+ * Weights too small to be normal become 0 (MXCSR.FTZ): they would cost 150 cycles, and as much in each product
+ * with a value.  Only weights are made in this mode: scores lose nothing that matters in an exponent, and
+ * results, which may be subnormal, are scaled and summed outside of it.
  */
 #ifndef ATTN_FLASH_DIRECT_H
 #define ATTN_FLASH_DIRECT_H
@@ -80,8 +80,8 @@ static void weigh_strips(const struct block *block, struct tile *t, const struct
     vf start[FLASH_COLS], before[FLASH_COLS];
     bool anew = tile_has_new_lane(t), fit = false, masks = false;
     find_starts(t, start);
-    for (int c = 0; c < FLASH_COLS;
-         c++) { /* a block's weights are summed by themselves, as values are */
+    /* A block's weights are summed by themselves, as values are. */
+    for (int c = 0; c < FLASH_COLS; c++) {
         before[c] = t->l[c];
         t->l[c] = vf_set1(0);
     }

@@ -16,40 +16,33 @@
  *             their own 16 bytes for each, 24 where they may share pages
  *   instead   split_kv for decode: a few queries leave most lanes and threads idle here
  *
- * flash.c cuts the problem into tasks (flash_tasks.h, bundles.h), flash_run.h computes one, and
- * shared/prefetch.h fetches what they will read.  flash_tile.h has the sizes and maximum.h a tile's softmax,
- * strips.h, direct.h and tile_block.h take a tile through a block of keys, mask_runs.h, score_passes.h and
- * flash_terms.h do so where masks, bias, ALiBi or a cap change scores, products.h, products_loops.h and
- * the arithmetic of the variant (products_f32.h, on AArch64 with lanes.h, products_bf16.h or matrices.h)
- * compute it, tile_operands.h moves rows in and out, and results.h ends a tile.
+ * flash.c cuts the problem into tasks (flash_tasks.h, bundles.h), flash_run.h computes a task, and
+ * shared/prefetch.h fetches what comes next.  strips.h, direct.h, speculation.h and tile_block.h take a tile
+ * (flash_tile.h) through a block of keys; mask_runs.h, score_passes.h and flash_terms.h do where masks, bias,
+ * ALiBi or a cap change scores.  maximum.h keeps a tile's maximum.  strip_products.h calls register tiles
+ * (register_tiles.h, register_sums.h) in the arithmetic of the variant (products.h).  tile_operands.h moves
+ * rows in and out, and results.h ends a tile.
  *
  * What a block of keys adds to l and o is summed by itself: errors of sums over Skv keys are at most
- * FLASH_KEYS + Skv / FLASH_KEYS unit roundoffs, where a sum from key to key would have Skv.
+ * FLASH_KEYS + Skv / FLASH_KEYS unit roundoffs; a sum from key to key would have Skv.
  *
- * Why these sizes.  A vector of scores (one key, VF_LANES queries) stands for D + Dv FMAs, 128 at D = 64, as
- * below.  Zen 4 has one unit of 512 bits for them, and other pipes; Intel's cores have two, which all vector
- * instructions share, and a clock that falls with what feeds them.
+ * Why these sizes (flash_sizes.h).  A vector of scores costs D + Dv FMAs, 128 at D = 64.  Zen 4 has one unit of
+ * 512 bits for them and pipes beside it; Intel's two units execute all vector instructions (docs/tuning.md).
  *
- *   register tile  FLASH_ROWS x FLASH_COLS sums; a step broadcasts ROWS scalars and loads COLS vectors.
- *                      avx512       8 x 2, 19 of 32 registers, 10 loads per 16 FMAs: no limit to one unit
- *                      avx512_2fma  6 x 4, 29 of 32, 10 per 24: 90 % of the clock without loads; 8 x 2: 85
- *                      avx2         6 x 2, 15 of 16, 8 per 12
- *                      neon, sve    8 x 2, 26 of 32, 16 per 64: an FMA takes a factor from a lane, so that a
- *                                   vector of a key does for 4 steps (neon_f16: 8); four pipes want 16 sums
- *                      neon_bf16    8 x 2, 24 of 32, 8 per 16 BFMMLAs (2 keys by 2 queries), 4 cycles
- *   exponentials   12 instructions a vector.  Zen 4 runs all but 3 on idle pipes, between the next tile's
- *                  products (score_and_exp); where these make m rise, weights are scaled or, in bf16, the
- *                  block is begun again.  Elsewhere they compete with FMAs, and are made of scores in
- *                  registers; on Intel 8 do, without subtraction, floor or maximum (direct.h).
- *   block of keys  FLASH_KEYS scores of FLASH_TILE queries, 32 KB in 512 bits, stream through L1, as do K and
- *                  V, 2 bytes a cycle of L2's 32.  Fewer keys load and store o more often: 0.8 % of 8 x 2 at
- *                  256.  For 6 x 4, 96 to 256 are within 3 %, 128 is best.
- *   tiles of a     256 queries read a block of K and V (128 KB at 256 keys) once, and in bf16 pack V: 0.9
- *   task           GB/s, where a tile's would be 7.4 of a core's 10 to 40.  Their q and o take 128 KB of L2
- *                  (256 at D = 128).  AArch64: half the queries; scores of 512 keys, 16 KB of an L1 of 64.
- *   prefetches     between register tiles; in avx512_2fma, where nothing is idle, a line each two steps.
+ *   register tile  keys x vectors  registers  loads: FMAs
+ *     avx512           8 x 2        19 of 32   10: 16, no limit to one unit
+ *     avx512_2fma      6 x 4        29 of 32   10: 24, 90 % of the clock without loads (8 x 2: 85)
+ *     avx2             6 x 2        15 of 16    8: 12
+ *     neon, sve        8 x 2        26 of 32   16: 64, factors from lanes; four pipes want 16 sums
+ *     neon_bf16        8 x 2        24 of 32    8: 16 BFMMLAs, 2 keys by 2 queries, 4 cycles
+ *   exponentials   12 instructions, 9 of which Zen 4 runs on idle pipes beside products (speculation.h).  AArch64
+ *                  and Intel make weights in registers, Intel in 8 (direct.h).
+ *   block          256 keys: scores, 32 KB, stream through L1; K and V take 2 of L2's 32 bytes a cycle; o costs
+ *                  0.8 %.  6 x 4: 128 (96 to 256: within 3 %).  neon: 512, 16 KB of an L1 of 64.
+ *   task           256 queries read a block of K and V (128 KB) and pack bf16 once, at 0.9 GB/s; one tile would
+ *                  at 7.4, of a core's 10 to 40.  q and o take 128 KB of L2, 256 at D = 128.  AArch64: 128.
  *
- * Scores and weights take 52 % of the time on Zen 4, 51 on Intel, values 45 and 44 (S = 1024, one thread).
+ * Scores with weights take 52 % of the time on Zen 4, 51 on Intel; values 45 and 44 (S = 1024, one thread).
  * `attnbench experiment tiles` times other sizes of avx512.
  */
 #include <omp.h>

@@ -9,8 +9,8 @@
 
 /* ---- scratch: scores, each tile's q and o, K and V where they are packed --------------------- */
 
-/* Rows of FLASH_TILE floats that a tile's queries need: whole fours of dimensions (PAIR) of
- * two bytes are more than as many floats where there is one dimension. */
+/* Rows of FLASH_TILE floats for a tile's queries.  Dimensions are filled up to groups of PAIR, in bfloat16:
+ * with PAIR 4, a single one takes two rows. */
 static size_t query_rows(const struct attn_problem *p)
 {
     return PAIR == 4 && p->qk_dim == 1 ? 2 : p->qk_dim;
@@ -38,7 +38,7 @@ static void open_tile(const struct job *job, struct tile *t, const struct group_
     load_queries(job, t);
     tile_reset(t);
     if (task->full.lo > task->seen.lo || task->full.hi < task->seen.hi ||
-        (task->seen.lo | task->seen.hi) % PAIR || /* pairs are grown by a key that is hidden */
+        (task->seen.lo | task->seen.hi) % PAIR || /* a pair may gain a hidden key */
         job->problem->options & ATTN_OPTION_INDEX)
         find_visible(t);
     if (job->terms)
@@ -46,10 +46,10 @@ static void open_tile(const struct job *job, struct tile *t, const struct group_
 }
 
 /*
- * Plans what to fetch during the block at `first` of `task`, in so many calls: its next block or, in its
- * last, what *next reads first.  Where that is not known yet, it is the following task, which is taken here
- * and not before, since another thread may be free earlier; its queries are fetched, too, and the lines of
- * this task's results.
+ * Plans what `calls` calls fetch during the block at `first` of `task`: the task's next block or, during its
+ * last, the first of *next.  If *next is not known yet, it is the next task, which is taken no earlier than
+ * here, as another thread may be free before; then its queries are fetched, too, and the lines of this task's
+ * results.
  */
 static void plan_prefetch(const struct job *job, struct prefetch *prefetch,
                           const struct group_block *task, struct group_block *next, ptrdiff_t first,
@@ -86,7 +86,7 @@ static void plan_prefetch(const struct job *job, struct prefetch *prefetch,
         prefetch_divide(prefetch, calls);
 }
 
-/* Lets tiles see keys [task->seen.lo, task->seen.hi) of the task's sequence; then comes *next. */
+/* Lets tiles see keys [task->seen.lo, task->seen.hi) of the task's sequence; *next follows. */
 VF_INLINE void see_keys(const struct job *job, struct block *block, const struct group_block *task,
                         struct tile *tiles, int n, struct group_block *next)
 {
@@ -163,8 +163,8 @@ static struct group_block run_task(const struct job *job, const struct group_blo
     return task->seen.lo < task->seen.hi ? next : tasks_next(&job->tasks);
 }
 
-/* The same of a bundle, whose first sequence `task` is: the tiles of all see the shared keys together, then
- * those of each sequence its own keys. */
+/* The same for a bundle that begins with sequence `task`: the tiles of all its sequences see the shared keys
+ * together, then those of each see its own keys. */
 static struct group_block run_bundle(const struct job *job, const struct group_block *task,
                                      float *scratch)
 {

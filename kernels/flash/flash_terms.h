@@ -121,7 +121,7 @@ static void tile_block_with_terms(const struct block *block, struct tile *t, boo
     tile_follow(t, top, LAZY_LIMIT, block->job->unit, block->job->v_dim, factor);
     for (int i = 0; i < n; i++) {
         exp_strip_scaled(block, t, &strips[i]);
-        if (block->values == VALUES_UNKNOWN) /* nothing but its place hides a key */
+        if (block->values == VALUES_UNKNOWN) /* only positional masks hide keys */
             continue;
         strips[i].full_from = block->values == VALUES_FINITE ? strips[i].from : strips[i].to;
         strips[i].full_to = strips[i].to;
@@ -129,8 +129,9 @@ static void tile_block_with_terms(const struct block *block, struct tile *t, boo
     value_strips(block, t, strips, n);
 }
 
-/* Rows of the block up to the last that a query of the tile sees by its place, in whole pairs: what lies
- * behind belongs to other tiles of the task, and a mask there must not change how this one is computed. */
+/* Rows of the block up to the last that positional masks leave to a query of the tile, in whole pairs.  Keys
+ * behind are seen by other tiles of the task alone, and a mask there must not change how this tile is
+ * computed. */
 static int keys_seen_by_place(const struct block *block, const struct tile *t)
 {
     ptrdiff_t hi = t->column[0].seen.hi;
@@ -165,8 +166,8 @@ static void tile_runs(struct block *block, struct tile *t, const struct visible 
     }
 }
 
-/* Lets the tile's queries see those keys of the block that mask, bias, tree and list leave.  Keys of a cache
- * and drafts that follow are not computed together, as drafts alone need a mask. */
+/* Lets the tile's queries see those keys of the block that mask, bias, tree and list leave.  The cache and the
+ * drafts behind it are computed apart, as only drafts need a mask. */
 static void tile_block_seen(struct block *block, struct tile *t)
 {
     const int cached = cached_keys(block, t), keys = keys_seen_by_place(block, t);

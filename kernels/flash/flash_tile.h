@@ -22,12 +22,11 @@ struct job {
     int qk_dim, v_dim;
     bool terms;   /* scores have terms beside the product, or masks by element: flash_terms.h */
     bool natural; /* something is added to the scores, or they are capped */
-    float scale;  /* of the scores, times log2(e): the softmax is one of powers of two; not
-                           where they are natural: log2(e) times the largest bias is infinite */
-    float unit;   /* factor from a score difference to a base-2 exponent */
-    struct softcap cap; /* of natural scores */
-    const size_t
-        *shared; /* by sequence: keys that it begins with as the one before does; NULL: none */
+    /* Of the scores, times log2(e) unless they are natural: log2(e) times the largest bias is infinite. */
+    float scale;
+    float unit;           /* factor from a score difference to a base-2 exponent */
+    struct softcap cap;   /* of natural scores */
+    const size_t *shared; /* by sequence: keys that it shares with the one before; NULL: none */
 };
 
 /* What a tile's lanes add to their scores. */
@@ -35,8 +34,8 @@ struct lane_terms {
     char *bias[FLASH_TILE]; /* each lane's row, from key 0 */
     char *mask[FLASH_TILE];
     bool one_bias;         /* these are all the same row */
-    vf slope[FLASH_COLS];  /* of ALiBi, which counts from `position`, */
-    vf behind[FLASH_COLS]; /* more by these */
+    vf slope[FLASH_COLS];  /* of ALiBi, which counts from `position`, the first lane's */
+    vf behind[FLASH_COLS]; /* each lane's position less that one */
     ptrdiff_t position;
 };
 

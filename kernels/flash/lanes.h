@@ -22,7 +22,7 @@
 #define load_key_factors(p) vf_load_factors((const float *)(p))
 #endif
 
-/* Adds what factor `lane` of x makes of one dimension of the queries in `cols` columns. */
+/* acc += factor `lane` of x times one dimension of the queries in `cols` columns. */
 VF_INLINE void multiply_queries(const int cols, const bool first, vf x, const int lane,
                                 const float *q, vf acc[FLASH_COLS])
 {
@@ -75,8 +75,8 @@ VF_INLINE void score_lanes(const int rows, const int cols, const bool first, con
     }
 }
 
-/* The first `dim` dimensions of a register tile, a multiple of KEY_FACTORS.  The very first products are not
- * added to 0 where products do without an addition. */
+/* The first `dim` dimensions of a register tile, a multiple of KEY_FACTORS.  The first products set the sums if
+ * there is a multiplication without an addition. */
 VF_INLINE void score_fours(const int rows, const int cols, const struct score_args *a, int dim,
                            vf acc[FLASH_HIGHEST][FLASH_COLS])
 {

@@ -11,10 +11,11 @@
 
 #include "tile_block.h"
 
-/* By row of a block, 0 or 1: whether some query sees the key by mask, bias, tree and list; whether all do.
- * By row: a bit for each lane that sees it by the tree, where some rows are drafts, or of the list. */
+/* By row of a block. */
 struct visible {
+    /* 0 or 1: mask, bias, tree and list leave the key to some query; to all. */
     uint8_t some[FLASH_KEYS], all[FLASH_KEYS];
+    /* With drafts in the block, or a list: a bit for each lane to which these leave the key. */
     uint64_t seen_by[FLASH_KEYS];
 };
 
@@ -60,7 +61,7 @@ static void look_at_mask(const struct block *block, const struct tile *t, struct
     }
 }
 
-/* Whether the bias is -inf for all queries and n <= VF_LANES keys: nearly always a corner tells. */
+/* Whether the bias is -inf for all queries and n <= VF_LANES keys: nearly always one of four corners is not. */
 static bool bias_hides(const struct job *job, const struct tile *t, ptrdiff_t j, int n)
 {
     const enum attn_dtype dtype = job->tensors->bias.dtype;
@@ -94,7 +95,7 @@ static int cached_keys(const struct block *block, const struct tile *t)
     return cached < 0 ? 0 : cached < block->keys ? (int)cached : block->keys;
 }
 
-/* Leaves block->seen_by; lanes without a query see all. */
+/* Sets block->seen_by; lanes without a query see all. */
 static void look_at_tree(struct block *block, const struct tile *t, struct visible *visible)
 {
     const int from = cached_keys(block, t);
@@ -141,7 +142,7 @@ static void look_at_entries(const struct block *block, const struct tile *t, int
             seen_by[j] |= bits;
 }
 
-/* Leaves block->seen_by; lanes without a query see all. */
+/* Sets block->seen_by; lanes without a query see all. */
 static void look_at_list(struct block *block, const struct tile *t, struct visible *visible)
 {
     const uint64_t queries = ~UINT64_C(0) >> (64 - t->rows);
@@ -200,8 +201,8 @@ struct run {
     bool full; /* no boolean mask or tree hides any of it, and a list has it */
 };
 
-/* The next rows that some query sees; fewer hidden rows between them than a register tile has are
- * not worth a gap.  False where there are none. */
+/* The next run of rows that some query sees; false if there is none.  Gaps shorter than a register tile are
+ * computed, too. */
 static bool next_run(const struct visible *visible, int keys, struct run *run)
 {
     const int from = skip(visible->some, run->to, keys, false);

@@ -23,8 +23,8 @@
 /* If a score exceeds m by more than this, all earlier weights are 0 in float32 relative to the new m. */
 #define FORGET_LIMIT 256.0f
 
-/* Where weights are made before m has risen, those of a lane that add up to more than this for each key are
- * too large: 2^LAZY_LIMIT, so that sums of weights stay as small as where each is looked at. */
+/* The same for weights that are made before m rises: a lane's sum may be so large for each key, 2^LAZY_LIMIT,
+ * as if each were compared. */
 #define WEIGHTS_LIMIT 256.0f
 
 /* No key seen yet.  Columns without queries never ask for m to rise. */

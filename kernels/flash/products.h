@@ -14,9 +14,9 @@
  *   score_tile       scores of `rows` keys for `cols` vectors of queries
  *   exponentials     scores of some rows become weights, l grows by their sums
  *   score_and_exp    scores of a whole register tile and, between its multiply-adds, the weights of
- *                    the FLASH_ROWS rows before it, with their sums; not where VF_FACTOR_IN_LANE, but
- *   score_sums       products of a register tile that store_scores() makes scores of
- *   store_weights_of stores the weights of a whole register tile; adds them up
+ *                    the FLASH_ROWS rows before it, with their sums; in its place where VF_FACTOR_IN_LANE
+ *   score_sums       sums of a register tile before they are stored, and
+ *   store_weights_of weights of a whole register tile: stores them and adds them up
  *   value_tile       o += weights * V for `rows` value dimensions and `cols` vectors of queries
  *   first_value, value_column  where the values of row `from` begin; where its dimension d is
  *   values_finite    whether rows [from, to) of V hold neither infinity nor NaN

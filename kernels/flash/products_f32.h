@@ -1,9 +1,9 @@
 /*
  * products_f32.h: part of kernel flash: the arithmetic in float32, for every variant but those of bf16 pairs.
  *
- * K and V are read where they lie, one scalar broadcast at a time.  16-bit types are widened to
- * float32 first, 8 bits with their scales, and rows in several pages put together, a block of K and V
- * once for all tiles of the task.
+ * K and V in float32 are read where they lie, one scalar broadcast at a time.  Smaller types are widened to
+ * float32 (8 and 4 bits times their scales) and rows of several pages are collected, a block of K and V at a
+ * time for all tiles of the task.
  *
  * neon_f16 multiplies Q and K as they are, in f16, and adds in float32; its V is widened as elsewhere.
  * Weights in f16 would not do: those of less than 2^-14 times the largest would lose bits, and those of

@@ -1,9 +1,8 @@
 /*
  * results.h: part of kernel flash: what a tile writes when its queries have seen their keys.
  *
- * A sink enters last, as a key whose value is 0.  Rows of the softmax, where they are wanted, come from
- * scores computed a second time, when m and the sum are known: nothing else of the length of a row is
- * stored.
+ * A sink enters last, as a key whose value is 0.  If weights are an output, scores are computed a second time
+ * when m and the sum are known: nothing else of the length of a row is stored.
  */
 #ifndef ATTN_FLASH_RESULTS_H
 #define ATTN_FLASH_RESULTS_H

@@ -162,9 +162,9 @@ VF_NOINLINE vf add_listed_biases(const struct job *job, char *const *rows, const
     return top;
 }
 
-/* Hides keys in the lanes whose mask says so: those of bytes [lo, hi) of VF_BYTES from `from` on, of
- * which `bytes` exist, or all where `whole`.  They are taken as VF_LANES words of four keys a lane,
- * which are transposed.  Raises top to the scores from s on that stay. */
+/* Hides keys in the lanes whose mask is 0; s: the first of their scores, to which top rises.  VF_BYTES of each
+ * row from `from` on, of which `bytes` exist (`whole`: all), are loaded as VF_LANES words of four keys and
+ * transposed; keys [lo, hi) of these have scores. */
 VF_INLINE vf hide_bytes(const bool whole, char *const *rows, ptrdiff_t from, ptrdiff_t bytes,
                         int lo, int hi, float *s, vf top)
 {

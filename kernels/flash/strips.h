@@ -1,10 +1,9 @@
 /*
  * strips.h: part of kernel flash: which rows of a block the columns of a tile see under positional masks.
  *
- * A positional mask leaves each query an interval of keys, so that a tile's columns see strips of a
- * block: what all see, and what some alone see before and behind it.  Whatever no column sees is not
- * computed.  Within a strip the rows that all of its queries see, nearly
- * always all rows, need no mask.
+ * A positional mask leaves each query an interval of keys, so a tile's columns see strips of a block: one that
+ * all columns see, and strips before and behind it that some see.  What no column sees is not computed.
+ * Within a strip only rows that not all of its queries see need a mask: nearly always none.
  */
 #ifndef ATTN_FLASH_STRIPS_H
 #define ATTN_FLASH_STRIPS_H

@@ -1,6 +1,6 @@
 /*
- * tile_operands.h: part of kernel flash: where a tile's rows of Q and O lie, and how its results
- * get there, transposed and rounded to the type.
+ * tile_operands.h: part of kernel flash: addresses of a tile's rows of Q and O, and its results stored there,
+ * transposed and rounded to the type.
  */
 #ifndef ATTN_FLASH_TILE_OPERANDS_H
 #define ATTN_FLASH_TILE_OPERANDS_H

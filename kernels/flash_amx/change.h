@@ -2,8 +2,8 @@
  * change.h: part of kernel flash for matrix units: what changes scores before they become weights.
  *
  * A vector of 16 products takes one multiply-add to become weights' n (weigh.h).  ALiBi's rise from key to
- * key and a bias are one more; a cap is four more and a maximum.  Whatever else there is, or
- * several of these, is added in float32 first: WEIGH_CHANGED.
+ * key and a bias are one more; a cap is four more and a maximum.  Anything else, or several of these together, is
+ * added in float32 first: WEIGH_CHANGED.
  */
 #ifndef ATTN_FLASH_AMX_CHANGE_H
 #define ATTN_FLASH_AMX_CHANGE_H
@@ -15,8 +15,8 @@
 /* What makes n of products, as the kinds need it. */
 struct weigh_factors {
     float unit;   /* weigh_unit() */
-    float cap[3]; /* likewise, for the third, fifth and seventh power */
-    float most;   /* square of a product up to which they do */
+    float cap[3]; /* of a capped score's third, fifth and seventh power */
+    float most;   /* largest square of a product for which these suffice */
     float scale;  /* of products, to scores that get a bias */
 };
 

@@ -178,14 +178,14 @@ static void weigh_exactly(const struct call *call, const struct job *job,
     }
 }
 
-/* Raises scores whose weights are 0, however far below m, to where weigh.h can tell. */
+/* Raises scores that are so far below m that weigh.h would flag them; their weights stay 0. */
 static void raise_far_below(float scores[STRIP_KEYS], float least)
 {
     for (int j = 0; j < STRIP_KEYS; j += VF_LANES)
         vf_store(scores + j, vf_at_least(vf_set1(least), vf_load(scores + j)));
 }
 
-/* How rows are weighed that see_row() or change_row() has changed. */
+/* How rows are weighed whose scores have their terms already, or need none. */
 static enum weigh_kind kind_again(const struct call *call)
 {
     return call->natural ? WEIGH_CHANGED : WEIGH_SEEN;

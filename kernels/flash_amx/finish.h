@@ -39,7 +39,7 @@ VF_INLINE void store_row(const struct block *block, int i, float factor, size_t 
     }
 }
 
-/* m of a row as it enters its LSE, where a row stands at its own key (set_rises() in blocks.h). */
+/* m of a row for its LSE, in which ALiBi counts from the row's own key (set_rises() in blocks.h). */
 static double natural_m(const struct call *call, const struct block *block, int i)
 {
     const struct attn_problem *p = call->problem;

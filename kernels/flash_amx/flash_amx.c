@@ -18,11 +18,12 @@
  *             avx512 for caches of 4 bits, whose elements are no bfloat16 once they have their scales, and
  *             for lists of keys
  *
- * scratch.h has sizes and what is kept, pack.h makes tiles, also of 8 bits (shared/tile_bytes.h, scales.h),
- * weigh.h the softmax of scores that change.h has changed, multiply.h runs it beside products, whole.h where
- * nothing is in their way, blocks.h finds what a block of queries sees, finish.h ends it, and exactly.h does
- * what is rare.  jobs.h divides a thread's tasks into jobs, and line.h puts these in line: while the softmax
- * of one is computed, the unit makes the scores of the next and adds up the results of the one before.
+ * scratch.h has sizes and what a thread keeps.  pack.h makes tiles, also of 8 bits (shared/tile_bytes.h,
+ * scales.h).  blocks.h begins a block of queries, and seen_keys.h finds which keys it sees.  change.h and
+ * weigh.h turn scores into weights, multiply.h between products, whole.h on a fast path; exactly.h does what
+ * is rare, and finish.h writes results.  jobs.h divides a thread's tasks into jobs, and line.h puts these in
+ * line: while the softmax of one is computed, the unit makes the scores of the next and adds up the results of
+ * the one before.
  *
  * A caller's tiles do not survive a call: each thread configures the unit and releases it in the end.
  */

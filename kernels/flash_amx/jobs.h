@@ -35,10 +35,10 @@ struct jobs {
     int first_strip;                /* where it lies */
     ptrdiff_t first, end;           /* the task's keys in it */
     size_t rows;                    /* of the task's that are behind */
-    int slot;                       /* of the block that is looked at */
-    bool open;                      /* it is */
-    bool idle;                      /* and it had no job yet */
-    ptrdiff_t from, to;             /* keys that are left of it */
+    int slot;                       /* of the block whose jobs are made, */
+    bool open;                      /* if one is, */
+    bool idle;                      /* which has had no job yet */
+    ptrdiff_t from, to;             /* keys that this block has left */
     struct left left;               /* of the block, in the set or near one key (look_at_bias) */
 };
 

@@ -46,7 +46,7 @@ enum weigh_kind {
     WEIGH_ALL,     /* every query sees every key */
     WEIGH_SEEN,    /* bits say who sees what */
     WEIGH_RAMP,    /* likewise, and scores rise evenly with the key, as ALiBi has it */
-    WEIGH_CAPPED,  /* likewise, and scores are capped that are not large beside the cap */
+    WEIGH_CAPPED,  /* likewise, and scores are capped, none of them large beside the cap */
     WEIGH_BIAS,    /* likewise, and scores get a bias */
     WEIGH_CHANGED, /* likewise, and scores get any terms */
     WEIGH_SCALED,  /* likewise, and weights get the scales of values */
@@ -119,7 +119,7 @@ struct scratch {
     float *again;         /* those of a job that is computed again */
     uint16_t *weights[2]; /* of the job whose softmax is under way and of the one before */
     uint16_t *strip;      /* keys that are packed for rows of the softmax that are wanted */
-    uint32_t *left;       /* keys of a set that operands leave to a block: blocks.h */
+    uint32_t *left;       /* keys of a set that operands leave to a block: seen_keys.h */
     struct block *blocks;
     bool *finite;               /* by strip: all of V is */
     float *k_scales, *v_scales; /* by packed key; NULL where scores and weights take none */

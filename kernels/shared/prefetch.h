@@ -4,9 +4,8 @@
  * While a block of keys is processed, the next block is fetched into the second-level cache; during a task's
  * last block the first operands of the next task, and the lines of this task's results.  The hardware would
  * prefetch such rows, too, but only after some misses in each.  Requests are spread evenly over the matrix
- * products, as a core tracks some 24 misses at once, and a burst of more stalls it.  Their pages are touched
- * before, all together (shared/pages.h), which makes short heads 4 to 7 % faster and S = 1024 0.5 to 2.5 %;
- * not with prefetch_divide_lines().
+ * products, as a core tracks some 24 misses at once, and a burst of more stalls it.  Before, all of their pages
+ * are touched together (pages.h), which makes short heads 4 to 7 % faster and S = 1024 0.5 to 2.5 %.
  */
 #ifndef ATTN_PREFETCH_H
 #define ATTN_PREFETCH_H
@@ -130,8 +129,8 @@ VF_INLINE void fetch_next(struct fetch *fetch)
     fetch->line += fetch->stride;
 }
 
-/* prefetch_divide() for loops: shares are lines, and contiguous rows count as one row.  Pages are not touched
- * before, as so few lines begin one that this would only stall the multiply-adds. */
+/* prefetch_divide() for loops: shares are lines.  Contiguous rows are divided into lines, and their pages are not
+ * touched: so few lines begin one that this would only stall the multiply-adds. */
 static inline void prefetch_divide_lines(struct prefetch *prefetch, size_t calls)
 {
     size_t lines = 0;

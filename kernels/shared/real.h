@@ -2,7 +2,7 @@
  * real.h: the type that a kernel computes in.
  *
  * float, or double in the f64 object of a kernel that kernel.cmake compiles twice (either.h).  There Q, K, V,
- * O, LSE and weights are `real`s, and vf and vi (simd.h) vectors of them.
+ * O, LSE and weights are `real`s, and vf and vi (simd_types.h) vectors of them.
  */
 #ifndef ATTN_REAL_H
 #define ATTN_REAL_H

@@ -1,8 +1,8 @@
 /*
  * shared_pages.h: pages that sequences share.
  *
- * Servers store the keys of a text with which many requests begin once, in pages that the tables of all of
- * them name.
+ * Many requests begin with the same text.  Servers store its keys once: the tables of all these requests name
+ * the same pages.
  */
 #ifndef ATTN_SHARED_PAGES_H
 #define ATTN_SHARED_PAGES_H

@@ -1,9 +1,9 @@
 /*
  * simd.h: operations on the variant's vectors of `real` that C's operators lack, for kernel files only.
  *
- * Sums, products, comparisons and shifts of `vf` and `vi` are ordinary operators (a * b + c contracts to an FMA if
- * the ISA has one).  Loops over lanes become single instructions with GCC >= 12 and Clang >= 14 at every width;
- * exceptions are noted.
+ * Sums, products, comparisons and shifts of `vf` and `vi` are ordinary operators (a * b + c contracts to an
+ * FMA if the ISA has one).  Loops over lanes become single instructions with GCC >= 12 and Clang >= 14 at
+ * every width; exceptions are noted.
  */
 #ifndef ATTN_SIMD_H
 #define ATTN_SIMD_H
@@ -181,8 +181,8 @@ static inline vf vf_at_least(vf least, vf x)
 #endif
 }
 
-/* The first n < VF_BYTES bytes, n even but for AVX-512, from p, then zeros; reads nothing past p + n and calls no function,
- * so that a loop around it keeps its vectors in registers. */
+/* The first n < VF_BYTES bytes, n even but for AVX-512, from p, then zeros; reads nothing past p + n and calls
+ * no function, so that a loop around it keeps its vectors in registers. */
 static inline vi vi_load_bytes(const char *p, size_t n)
 {
 #if defined __AVX512BW__

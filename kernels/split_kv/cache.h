@@ -12,9 +12,9 @@
 #include "shared/pages.h"
 #include "split_kv_tile.h"
 
-/* How far ahead of L1 K and V are fetched into L2; farther, where geometry.far says so, which takes 0.95 to
- * 0.99 of the time from 8 MB on, and 1.02 with less; 1.2 to 1.4 where 8 heads are abreast, and up to 1.08
- * where another thread has the next split (Intel Xeon with AMX, 2026-11-27). */
+/* How far ahead of L1 K and V are fetched into L2, and if geometry.far.  From 8 MB on the latter takes 0.95 to
+ * 0.99 of the time, with less 1.02; with 8 heads abreast 1.2 to 1.4, and up to 1.08 if another thread has the
+ * next split (Intel Xeon with AMX, 2026-11-27). */
 #define FETCH_BYTES 8192
 #define FETCH_FAR_BYTES 65536
 
@@ -22,7 +22,7 @@
 struct cache {
     struct keys keys;
     const struct attn_tensor *kv;
-    bool scattered;   /* rows lie in pages, or where a list says */
+    bool scattered;   /* rows lie in pages, or a list names them */
     const char *data; /* row 0, where all rows follow each other */
     ptrdiff_t stride; /* bytes from row to row */
 };

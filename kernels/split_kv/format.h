@@ -2,12 +2,11 @@
  * format.h: part of kernel split_kv: elements of K and V as they lie in memory, and as they are
  * multiplied.
  *
- * A step is what is loaded of a row of K or V at once: VF_BYTES bytes, or half of that where
- * elements have 8 bits and widen to f32, a quarter of 4.  Its
- * elements widen to one vector (f32) or two.  bf16 widens by a shift and a mask, so its two vectors
- * hold the even and the odd elements; Q is laid out to match and O is put in order again when it is
- * stored (split_merge.h).  Where pairs of bf16 are multiplied, elements of 8 and 4 bits become bf16, too
- * (byte_pairs.h, nibble_pairs.h).
+ * A step is what is loaded of a row of K or V at once: VF_BYTES bytes, of 8-bit elements that widen to f32
+ * half as many, of 4 bits a quarter.  Its elements widen to one vector (f32) or two.  bf16 widens by a shift
+ * and a mask, so its two vectors hold the even and the odd elements; Q is laid out to match, and O is put in
+ * order again when it is stored (split_merge.h).  Variants that multiply pairs of bf16 convert 8 and 4 bits to
+ * bf16 (byte_pairs.h, nibble_pairs.h).
  */
 #ifndef ATTN_SPLIT_KV_FORMAT_H
 #define ATTN_SPLIT_KV_FORMAT_H
@@ -67,8 +66,8 @@ static inline enum format format_of(enum attn_dtype kv_dtype)
      : FORMAT_SCALED(format) && !FORMAT_BYTE_PAIRS(format) ? VF_BYTES / 2 \
                                                            : VF_BYTES)
 
-/* Whether a line is fetched beside step x: in avx512 one for each that is read, in avx2 and baseline, as
- * they were measured, two and four; in neon one. */
+/* Whether a line is fetched beside step x.  avx512 and neon fetch one for each line that they read, avx2 two
+ * and baseline four, with which they were measured. */
 #if VF_FACTOR_IN_LANE
 #define FORMAT_FETCHES(format, x) ((x) % (64 / FORMAT_STEP(format)) == 0)
 #else

@@ -3,11 +3,10 @@
  *
  * Scores are computed as S^T = K Q^T.  Rows of K are tiles of the left factor as they lie in memory, 16
  * keys of 32 dimensions, so K is not packed; of 8 bits they are widened (shared/tile_bytes.h).  Q is the
- * right factor, transposed once per split.  Weights are transposed, too, 16 rows of 32 keys at a time:
- * queries are columns of S^T but rows of P in O = P V.
- * 32 keys need one such transpose per tile of query rows, up to 8; transposing K instead would need 2 per
- * 32 dimensions, up to 36.  V is the right factor: the values of two keys are interleaved, even dimensions of
- * each 32 before odd ones.  A unit with one tile of rows reads them where they lie (values_in_place.h).
+ * right factor, transposed once per split.  Weights are transposed, too, as queries are columns of S^T but rows
+ * of P in O = P V: 16 rows of 32 keys at a time, up to 8 times for 32 keys.  Transposing K instead would take 2
+ * transposes per 32 dimensions, up to 36.  V is the right factor: the values of two keys are interleaved, even
+ * dimensions of each 32 before odd ones.  A unit with one tile of rows reads V where it lies (values_in_place.h).
  */
 #ifndef ATTN_SPLIT_KV_MATRIX_OPERANDS_H
 #define ATTN_SPLIT_KV_MATRIX_OPERANDS_H

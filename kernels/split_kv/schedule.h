@@ -29,8 +29,8 @@ struct schedule {
      * that are whole. */
     size_t tasks, split_tasks;
     size_t split_units;
-    /* Bundles of sequences by the first one, the dearest first, and the first task and unit of each; B + 1.
-     * Most bundles are one sequence; NULL: all are, and alike. */
+    /* First sequence, task and unit of each bundle, the most expensive first, and an end: B + 1 entries.  Most
+     * bundles are one sequence; NULL: all are, and of the same lengths. */
     size_t *order, *first_task, *first_unit;
     size_t *bundle; /* by its first sequence: how many it has */
     size_t bundles;
@@ -107,7 +107,7 @@ static double schedule_cost(const struct geometry *g, const struct attn_sequence
     return (double)geometry_keys(g, s) * (double)(rows + 16);
 }
 
-/* Classes of cost, a power of two each, the dearest first; in the first is what is split. */
+/* Classes of cost, a power of two each, the most expensive first; the first is of sequences that are split. */
 #define SCHEDULE_CLASSES 66
 
 static size_t schedule_class(const struct schedule *s, size_t b, double limit)
@@ -168,7 +168,7 @@ static void schedule_uneven(struct schedule *s, int threads, size_t *table)
     s->first_unit[s->bundles] = units;
 }
 
-/* Place of the last element of `first`, which is ascending, that is not above `index`. */
+/* Index of the last element of `first`, ascending, that is at most `index`. */
 static size_t schedule_find(const size_t *first, size_t count, size_t index)
 {
     size_t lo = 0, hi = count;

@@ -2,10 +2,10 @@
  * shared_keys.h: part of kernel split_kv: keys in pages of several units, seen by the rows of all of them at
  * once.
  *
- * Units whose sequences begin with the same pages are taken abreast (schedule.h).  Where all their rows see all
- * of a split's first keys, nothing is added to scores, and the rows of a unit fill tiles of one height, the rows
- * are gathered in tiles of lanes (row_lanes.h), which see these keys pass by pass; then each unit gets its
- * state, as if its own tiles had seen them, and goes on by itself.
+ * Units whose sequences begin with the same pages are taken abreast (schedule.h).  Where all their rows see
+ * all of a split's first keys, nothing is added to scores, and the rows of a unit fill tiles of one height,
+ * the rows are gathered in tiles of lanes (row_lanes.h), which see these keys pass by pass; then each unit
+ * gets its state, as if its own tiles had seen them, and goes on by itself.
  */
 #ifndef ATTN_SPLIT_KV_SHARED_KEYS_H
 #define ATTN_SPLIT_KV_SHARED_KEYS_H
@@ -15,9 +15,9 @@
 
 #define LANES_TILES (UNIT_ROWS / LANES_TILE) /* of a task */
 
-/* Rows in a vector, alone in its tile or the second one, with fewer of which units are faster by themselves (heads
- * of 128, prefix of 4096, one thread of a Zen 4, 2026-11-30: 12 rows alone take 1.18 of the time, 16 rows 0.91,
- * 128 rows 0.82). */
+/* Rows in a vector, alone in its tile or the second one, with fewer of which units are faster by themselves
+ * (heads of 128, prefix of 4096, one thread of a Zen 4, 2026-11-30: 12 rows alone take 1.18 of the time, 16
+ * rows 0.91, 128 rows 0.82). */
 #define LANES_LEAST_ALONE 15
 #define LANES_LEAST_SECOND 11
 

@@ -6,41 +6,39 @@
  * 2023), threads take splits of all heads from one queue, each gives (O, m, l) of its keys, and the parts of
  * a row are merged by their maxima and sums.
  *
- * A split is SPLIT_KEYS keys whatever the thread count, and parts are merged in the order of the
- * keys: a row's bits depend on its own operands alone, not on threads, repeats or batch.
+ * A split has SPLIT_KEYS keys whatever the thread count, and parts are merged in the order of the keys: a row's
+ * bits depend on its own operands alone, not on threads, repeats or batch.
  *
  * The query heads that share a KV head are rows of one unit, as are a head's queries: a block of keys is read
- * from memory once, and all of them use it while it is in L1.  If the rows of a key's KV heads are adjacent,
+ * from memory once, and all of them use it while it is in L1.  A block that no row sees is not read, and one
+ * that every row sees entirely is computed as without a mask.  If the rows of a key's KV heads are adjacent,
  * units of several heads process their blocks in turn; so do units of sequences that begin with the same
- * pages (schedule.h).  geometry.h divides the problem, and schedule.h assigns the parts, sequences of
- * different lengths by their keys.  unit.h has a unit's state; unit_blocks.h processes blocks of keys in
- * tiles of up to eight rows (split_kv_tile.h), and the products are in arithmetic.h, made of format.h,
- * scores.h, values.h and, for small elements, byte_pairs.h, nibbles.h and nibble_pairs.h.  With pairs of bf16
- * in vectors of 64 bytes, units of sequences gather their rows for shared keys, a row in each lane, and keep
- * their bits (shared_keys.h, row_lanes.h).
+ * pages.
  *
- * Everything besides Q, K and V is handled a block of keys at a time: where keys lie (cache.h), which of them
- * a row sees (mask_bits.h, shared/key_bits.h), what is added to a score (split_kv_terms.h).  A block that no
- * row sees is not read, and one that every row sees entirely is computed as without a mask.
- *
- * If a list names the keys, its entries are split as keys are (listed.h), and rows are multiplied where they lie
- * (listed_rows.h).
- *
- * With a matrix unit (amx) a unit processes panels of keys instead of blocks, and tiles of 16 rows (panels.h,
- * matrix_products.h); the rest is the same.  It reads K, and V for few rows, in place, and widens 8 bits and
- * copies listed keys a block at a time.  It does not take caches of 4 bits.
+ *   division     geometry.h, geometry_of.h; geometry_memory.h: the workspace; geometry_readings.h: ways to read
+ *                rows; schedule.h: which thread takes which units and splits
+ *   a unit       unit.h, unit_blocks.h: through blocks of keys (key_blocks.h) in tiles of up to eight rows
+ *                (split_kv_tile.h); split_rows.h: a single row; split_merge.h, weights_output.h: results
+ *   a block      cache.h: where its keys lie; mask_bits.h: which of them a row sees; split_kv_terms.h: what is
+ *                added to scores; listed.h, listed_rows.h: keys that a list names
+ *   products     arithmetic.h, of format.h, scores.h, values.h and, for 8 and 4 bits, byte_pairs.h, nibbles.h and
+ *                nibble_pairs.h
+ *   shared keys  shared_keys.h, row_lanes.h: with pairs of bf16 in vectors of 64 bytes, rows of several sequences
+ *                see them together, a row in each lane, and keep their bits
+ *   amx          panels.h, matrix_products.h: panels of keys instead of blocks, and tiles of 16 rows.  K, and V for
+ *                few rows, are read in place; 8 bits are widened and listed keys copied a block at a time.  Caches
+ *                of 4 bits are left to vectors
  *
  *   memory    K and V once per 128 query rows of a KV head, pages and 8 bits in place; pages that
  *             adjacent sequences share at their beginning once for up to 32 of them
  *   parallel  over (sequence, KV head, split), or over (sequence, KV head) if these are many
- *   scratch   threads * (Q and P of a unit, or of those processed in turn: with pages of as many sequences
- *             as have 128 rows, at most 32, since a plan does not know the tables, and what these share
- *             in pairs of bf16, 0.2 MB at 128 dimensions), and a part, Dv + 2 floats per row, for each
- *             split of a unit, which is O(Skv): of a task's units in each thread, of all units where these
- *             are few (below 8 per thread, or 64 where heads are neighbours), or of both where sequences
- *             have lengths of their own.  In latent attention
- *             of 128 heads a unit has 0.26 MB per 1024 keys.  And 32 bytes for each sequence where
- *             these have their own lengths or may share pages
+ *   scratch   per thread Q and P of the units that a task takes in turn: with pages those of as many sequences as
+ *             have 128 rows, at most 32, since a plan does not know the tables, and 0.2 MB for what these share in
+ *             pairs of bf16 (at 128 dimensions).  A part, Dv + 2 floats per row, for each split of a unit, which
+ *             is O(Skv): of a task's units per thread, of all units if these are few (below 8 per thread, or 64 if
+ *             heads are neighbours), or both if sequences have lengths of their own; a unit of latent attention of
+ *             128 heads has 0.26 MB per 1024 keys.  And 32 bytes for each sequence if these have their own lengths
+ *             or may share pages
  *   instead   flash from about 16 query rows per KV head on, whose products need no reductions (nor do
  *             those of a matrix unit here)
  */

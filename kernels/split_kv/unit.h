@@ -12,9 +12,10 @@
 #endif
 #include "mask_bits.h"
 
-/* The factors by which 8-bit elements are read too small: of K, and of V where weights do not make up for it,
- * and of V where they do.  Vectors of f32 divide f8e4m3 by 256 (simd16.h), a matrix unit all of them to
- * bfloat16 of at most 1, and products of pairs V alone (bytes_as_bf16.h). */
+/* 8-bit elements are divided by a power of two when they are read: f8e4m3 in vectors of f32 by 256 (simd16.h),
+ * all types for a matrix unit, so that no element exceeds 1, and V for products of pairs (bytes_as_bf16.h).
+ * Products with K, and results, are multiplied by SCALING_UNIT, weights that take scales of values by
+ * VALUES_UNIT. */
 #if MATRIX_UNIT
 #define SCALING_UNIT(problem) bytes_unit((problem)->kv_dtype)
 #define VALUES_UNIT(problem) SCALING_UNIT(problem)
