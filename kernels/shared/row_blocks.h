@@ -7,7 +7,7 @@
 
 #include "group.h"
 
-/* Whether lengths are such that places and strides are 32-bit integers; else says why not. */
+/* Whether lengths fit in 32 bits, as places of keys in lanes and arguments of BLAS do; else says why not. */
 static inline bool row_blocks_support(const struct attn_problem *p, const char **why)
 {
     *why = "a length of 2^31 or more";

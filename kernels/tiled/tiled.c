@@ -25,6 +25,7 @@
 #include <omp.h>
 
 #include "shared/either.h"
+#include "shared/row_blocks.h"
 #include "shared/softmax.h"
 #include "tiled_tile.h"
 
@@ -41,14 +42,6 @@ static struct parts parts_of(const struct attn_problem *problem)
     at.added = at.copy + (keys_copied(problem) ? keys_room(problem, KEYS) : 0);
     at.all = at.added + (terms_any(problem) ? KEYS * TILE : 0);
     return at;
-}
-
-static bool supports(const struct attn_problem *problem, const char **why)
-{
-    if (problem->kv_len <= INT32_MAX && problem->qk_dim <= INT32_MAX && problem->v_dim <= INT32_MAX)
-        return true;
-    *why = "a length of 2^31 or more";
-    return false;
 }
 
 static size_t workspace_size(const struct attn_problem *problem, int threads)
@@ -197,10 +190,11 @@ static void store_row(const struct tile *tile, size_t r)
     }
 }
 
-static void run_tile(struct tile *tile)
+VF_NOINLINE void run_tile(void *state, const struct group_block *rows)
 {
-    if (tile->rows.rows == 0)
-        return;
+    struct tile *tile = state;
+    tile->rows = *rows;
+    tile->source = keys_of(tile->t, rows);
     load_rows(tile);
     const struct attn_range seen = tile->rows.seen;
     for (ptrdiff_t j = seen.lo; j < seen.hi; j += KEYS)
@@ -220,7 +214,6 @@ static void run_tile(struct tile *tile)
 static void execute(const struct attn_plan *plan, const struct attn_tensors *tensors)
 {
     const struct attn_problem *p = &plan->problem;
-    const size_t tiles = (group_rows(p) + TILE - 1) / TILE;
 #pragma omp parallel num_threads(plan->threads)
     {
         const struct parts at = parts_of(p);
@@ -231,15 +224,7 @@ static void execute(const struct attn_plan *plan, const struct attn_tensors *ten
                             .o = q + at.o,
                             .copy = q + at.copy,
                             .added = q + at.added};
-#pragma omp for collapse(3) schedule(dynamic, 1)
-        for (size_t b = 0; b < p->batch; b++)
-            for (size_t g = 0; g < p->kv_heads; g++)
-                for (size_t left = tiles; left > 0; left--) {
-                    tile.source =
-                        (struct keys){p, tensors, attn_sequence(p, tensors, b), b, g, NULL};
-                    tile.rows = group_block_in(p, &tile.source.sequence, b, g, left - 1, TILE);
-                    run_tile(&tile);
-                }
+        row_blocks_run(p, tensors, TILE, run_tile, &tile);
     }
 }
 
@@ -258,7 +243,7 @@ const struct attn_kernel ATTN_KERNEL = {
     .caps.forward = true,
     .caps.parallel = true,
     .caps.compute = ATTN_F32,
-    .supports = supports,
+    .supports = row_blocks_support,
     .workspace_size = either_workspace_size,
     .execute = either_execute,
 };
