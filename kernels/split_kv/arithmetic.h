@@ -1,5 +1,6 @@
 /*
- * arithmetic.h: part of kernel split_kv: the two products for each format, height of a tile, and way of reading.
+ * arithmetic.h: part of kernel split_kv: the two products for each format, height of a tile, and way of
+ * reading.
  */
 #ifndef ATTN_SPLIT_KV_ARITHMETIC_H
 #define ATTN_SPLIT_KV_ARITHMETIC_H
@@ -124,9 +125,35 @@ VF_INLINE void values_of_tile(const enum format format, const int r, const struc
         else                                                                              \
             values_of_nibble_pairs(r, t, row, from, to, v, axis, next);                   \
     }
+#if TAKES_F32
 ARITHMETIC_OF_FEW(f32, FORMAT_F32)
+OF_EIGHT_ROWS(ARITHMETIC(f32_8, FORMAT_F32, 8))
+DOTS(apart_f32_1, FORMAT_F32, 1, 1, next)
+DOTS(apart_f32_2, FORMAT_F32, 2, 1, next)
+DOTS(apart_f32_4, FORMAT_F32, 4, 1, next)
+DOTS(bare_f32_2, FORMAT_F32, 2, KEYS_ABREAST, &none)
+DOTS(stream_f32_2, FORMAT_F32, 2, 1, &none)
+VALUES(bare_values_f32_2, FORMAT_F32, 2, &none)
+DOTS(bare_f32_4, FORMAT_F32, 4, KEYS_ABREAST, &none)
+VALUES(bare_values_f32_4, FORMAT_F32, 4, &none)
+#endif
+#if TAKES_BF16
 ARITHMETIC_OF_FEW(bf16, FORMAT_BF16)
+OF_EIGHT_ROWS(ARITHMETIC(bf16_8, FORMAT_BF16, 8))
+DOTS(apart_bf16_1, FORMAT_BF16, 1, 1, next)
+DOTS(apart_bf16_2, FORMAT_BF16, 2, 1, next)
+DOTS(apart_bf16_4, FORMAT_BF16, 4, 1, next)
+DOTS(stream_bf16_1, FORMAT_BF16, 1, 1, &none)
+VALUES(bare_values_bf16_1, FORMAT_BF16, 1, &none)
+DOTS(bare_bf16_2, FORMAT_BF16, 2, KEYS_ABREAST, &none)
+DOTS(stream_bf16_2, FORMAT_BF16, 2, 1, &none)
+VALUES(bare_values_bf16_2, FORMAT_BF16, 2, &none)
+DOTS(bare_bf16_4, FORMAT_BF16, 4, KEYS_ABREAST, &none)
+VALUES(bare_values_bf16_4, FORMAT_BF16, 4, &none)
+#endif
+#if TAKES_F16
 ARITHMETIC_OF_FEW(f16, FORMAT_F16)
+#endif
 ARITHMETIC_OF_FEW(i8, FORMAT_I8)
 ARITHMETIC_OF_FEW(f8e4m3, FORMAT_F8E4M3)
 ARITHMETIC_OF_FEW(f8e5m2, FORMAT_F8E5M2)
@@ -139,28 +166,6 @@ ARITHMETIC_OF_NIBBLE_PAIRS(4)
 #else
 #define ARITHMETIC_OF_I4(r) ALIKE(i4_##r)
 #endif
-#if VF_LANES == 2 * LANE_ROWS
-ARITHMETIC(f32_8, FORMAT_F32, 8)
-ARITHMETIC(bf16_8, FORMAT_BF16, 8)
-#endif
-DOTS(apart_f32_1, FORMAT_F32, 1, 1, next)
-DOTS(apart_f32_2, FORMAT_F32, 2, 1, next)
-DOTS(apart_f32_4, FORMAT_F32, 4, 1, next)
-DOTS(apart_bf16_1, FORMAT_BF16, 1, 1, next)
-DOTS(apart_bf16_2, FORMAT_BF16, 2, 1, next)
-DOTS(apart_bf16_4, FORMAT_BF16, 4, 1, next)
-DOTS(stream_bf16_1, FORMAT_BF16, 1, 1, &none)
-VALUES(bare_values_bf16_1, FORMAT_BF16, 1, &none)
-DOTS(bare_f32_2, FORMAT_F32, 2, KEYS_ABREAST, &none)
-DOTS(stream_f32_2, FORMAT_F32, 2, 1, &none)
-VALUES(bare_values_f32_2, FORMAT_F32, 2, &none)
-DOTS(bare_bf16_2, FORMAT_BF16, 2, KEYS_ABREAST, &none)
-DOTS(stream_bf16_2, FORMAT_BF16, 2, 1, &none)
-VALUES(bare_values_bf16_2, FORMAT_BF16, 2, &none)
-DOTS(bare_f32_4, FORMAT_F32, 4, KEYS_ABREAST, &none)
-VALUES(bare_values_f32_4, FORMAT_F32, 4, &none)
-DOTS(bare_bf16_4, FORMAT_BF16, 4, KEYS_ABREAST, &none)
-VALUES(bare_values_bf16_4, FORMAT_BF16, 4, &none)
 
 /* By format and height. */
 static const struct arithmetic {
@@ -183,21 +188,21 @@ static const struct arithmetic {
 #define STREAM(name) EACH(name, apart_##name, dots_##name, stream_##name, bare_values_##name)
 #define SHARED(name) EACH(name, apart_##name, bare_##name, apart_##name, bare_values_##name)
 #define BARE(name) EACH(name, apart_##name, bare_##name, stream_##name, bare_values_##name)
+#if TAKES_F32
     [FORMAT_F32] = {[1] = APART(f32_1),
                     [2] = BARE(f32_2),
                     [4] = SHARED(f32_4),
-#if VF_LANES == 2 * LANE_ROWS
-                    [8] = ALIKE(f32_8)
+                    OF_EIGHT_ROWS([8] = ALIKE(f32_8))},
 #endif
-    },
+#if TAKES_BF16
     [FORMAT_BF16] = {[1] = STREAM(bf16_1),
                      [2] = BARE(bf16_2),
                      [4] = SHARED(bf16_4),
-#if VF_LANES == 2 * LANE_ROWS
-                     [8] = ALIKE(bf16_8)
+                     OF_EIGHT_ROWS([8] = ALIKE(bf16_8))},
 #endif
-    },
+#if TAKES_F16
     [FORMAT_F16] = {[1] = ALIKE(f16_1), [2] = ALIKE(f16_2), [4] = ALIKE(f16_4)},
+#endif
     [FORMAT_I8] = {[1] = ALIKE(i8_1), [2] = ALIKE(i8_2), [4] = ALIKE(i8_4)},
     [FORMAT_F8E4M3] = {[1] = ALIKE(f8e4m3_1), [2] = ALIKE(f8e4m3_2), [4] = ALIKE(f8e4m3_4)},
     [FORMAT_F8E5M2] = {[1] = ALIKE(f8e5m2_1), [2] = ALIKE(f8e5m2_2), [4] = ALIKE(f8e5m2_4)},

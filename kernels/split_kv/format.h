@@ -51,6 +51,12 @@ static inline enum format format_of(enum attn_dtype kv_dtype)
 #define MATRIX_UNIT 0
 #endif
 
+/* Types of Q and K that the variant takes, besides caches of 8 and 4 bits: with others it would equal a weaker
+ * ISA's. */
+#define TAKES_F32 (!BF16_PAIRS && !MATRIX_UNIT && !F16_ALONE)
+#define TAKES_BF16 (!F16_ALONE)
+#define TAKES_F16 (!BF16_PAIRS && !MATRIX_UNIT)
+
 /* Whether K and V of 8 and 4 bits are converted to bf16 and multiplied in pairs (byte_pairs.h,
  * nibble_pairs.h). */
 #if BF16_PAIRS && defined __AVX512VBMI__ && !MATRIX_UNIT

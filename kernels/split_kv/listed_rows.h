@@ -270,16 +270,20 @@ VF_INLINE void listed_values(const enum format format, const int r, const struct
     LISTED(name##_1, format, 1)     \
     LISTED(name##_2, format, 2)     \
     LISTED(name##_4, format, 4)
+#if TAKES_F32
 LISTED_OF_FEW(f32, FORMAT_F32)
+OF_EIGHT_ROWS(LISTED(f32_8, FORMAT_F32, 8))
+#endif
+#if TAKES_BF16
 LISTED_OF_FEW(bf16, FORMAT_BF16)
+OF_EIGHT_ROWS(LISTED(bf16_8, FORMAT_BF16, 8))
+#endif
+#if TAKES_F16
 LISTED_OF_FEW(f16, FORMAT_F16)
+#endif
 LISTED_OF_FEW(i8, FORMAT_I8)
 LISTED_OF_FEW(f8e4m3, FORMAT_F8E4M3)
 LISTED_OF_FEW(f8e5m2, FORMAT_F8E5M2)
-#if VF_LANES == 2 * LANE_ROWS
-LISTED(f32_8, FORMAT_F32, 8)
-LISTED(bf16_8, FORMAT_BF16, 8)
-#endif
 
 /* By format and height; as in struct arithmetic. */
 static const struct products {
@@ -294,17 +298,15 @@ static const struct products {
     }
 #define LISTED_PRODUCTS(name) \
     [1] = EACH_LISTED(name##_1), [2] = EACH_LISTED(name##_2), [4] = EACH_LISTED(name##_4)
-    [FORMAT_F32] = {LISTED_PRODUCTS(f32),
-#if VF_LANES == 2 * LANE_ROWS
-                    [8] = EACH_LISTED(f32_8)
+#if TAKES_F32
+    [FORMAT_F32] = {LISTED_PRODUCTS(f32), OF_EIGHT_ROWS([8] = EACH_LISTED(f32_8))},
 #endif
-    },
-    [FORMAT_BF16] = {LISTED_PRODUCTS(bf16),
-#if VF_LANES == 2 * LANE_ROWS
-                     [8] = EACH_LISTED(bf16_8)
+#if TAKES_BF16
+    [FORMAT_BF16] = {LISTED_PRODUCTS(bf16), OF_EIGHT_ROWS([8] = EACH_LISTED(bf16_8))},
 #endif
-    },
+#if TAKES_F16
     [FORMAT_F16] = {LISTED_PRODUCTS(f16)},
+#endif
     [FORMAT_I8] = {LISTED_PRODUCTS(i8)},
     [FORMAT_F8E4M3] = {LISTED_PRODUCTS(f8e4m3)},
     [FORMAT_F8E5M2] = {LISTED_PRODUCTS(f8e5m2)},

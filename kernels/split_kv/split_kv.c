@@ -46,10 +46,12 @@
 
 #include "geometry_of.h"
 #include "schedule.h"
-#include "split_rows.h"
 #include "weights_output.h"
 #if ROW_LANES
 #include "shared_keys.h"
+#endif
+#if TAKES_F32
+#include "split_rows.h"
 #endif
 
 /* Stores m and l of the unit's rows from their tiles. */
@@ -90,8 +92,10 @@ static void split(struct unit *u, int n, size_t index, char *part, size_t step)
         for (int i = 0; i < n; i++)
             for (int r = 0; r < u[i].rows; r++)
                 *part_sums(g, part + (size_t)i * step, r) = -INFINITY;
+#if TAKES_F32
     } else if (u->alone) {
         split_rows(u, n, keys, part, step);
+#endif
     } else {
         int begun = 0;
 #if ROW_LANES
@@ -320,16 +324,9 @@ const struct attn_kernel ATTN_KERNEL = {
     .source = "Flash-Decoding, Dao, Haziza, Massa and Sizov 2023",
     .isa = ATTN_KERNEL_ISA,
     .caps.size = sizeof(struct attn_caps),
-#if BF16_PAIRS || MATRIX_UNIT
-    .caps.dtypes = ATTN_BIT(ATTN_BF16),
-    .caps.compute = ATTN_BF16,
-#elif F16_ALONE
-    .caps.dtypes = ATTN_BIT(ATTN_F16),
-    .caps.compute = ATTN_F32,
-#else
-    .caps.dtypes = ATTN_BIT(ATTN_F32) | ATTN_BIT(ATTN_BF16) | ATTN_BIT(ATTN_F16),
-    .caps.compute = ATTN_F32,
-#endif
+    .caps.dtypes = (TAKES_F32 ? ATTN_BIT(ATTN_F32) : 0) | (TAKES_BF16 ? ATTN_BIT(ATTN_BF16) : 0) |
+                   (TAKES_F16 ? ATTN_BIT(ATTN_F16) : 0),
+    .caps.compute = BF16_PAIRS || MATRIX_UNIT ? ATTN_BF16 : ATTN_F32,
     .caps.masks = ATTN_MASKS_ALL,
 #if MATRIX_UNIT
     .supports = supports,

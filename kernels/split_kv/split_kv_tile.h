@@ -26,6 +26,13 @@
 #define P_AT(t, key) ((key) * (t)->rows)
 #endif
 
+/* x in variants whose tiles may have eight rows, else nothing. */
+#if VF_LANES == 2 * LANE_ROWS
+#define OF_EIGHT_ROWS(x) x
+#else
+#define OF_EIGHT_ROWS(x)
+#endif
+
 /* ---- rows of K and V ------------------------------------------------------------------------ */
 
 /*
