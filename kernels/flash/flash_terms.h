@@ -92,14 +92,13 @@ static vf change_column(const struct block *block, const struct tile *t, const s
     return strip->full_to - strip->full_from < n ? largest(s, n) : top;
 }
 
-/* Scores of a strip, not below `lowest`, with all terms added; raises top. */
+/* Scores of a strip, with all terms added; raises top. */
 static void score_strip_with_terms(const struct block *block, const struct tile *t,
-                                   const struct strip *strip, bool masked, float lowest,
-                                   vf top[FLASH_COLS])
+                                   const struct strip *strip, bool masked, vf top[FLASH_COLS])
 {
     vf floor[FLASH_COLS], unused[FLASH_COLS] = {{0}};
     for (int c = 0; c < FLASH_COLS; c++)
-        floor[c] = vf_set1(lowest);
+        floor[c] = vf_set1(-INFINITY);
     const struct score_target target = {.m = no_start, .floor = floor, .top = unused};
     score_rows(block, t, strip, strip->from, strip->to, target);
     for (int c = strip->col; c < strip->col + strip->cols; c++)
@@ -117,7 +116,7 @@ static void tile_block_with_terms(const struct block *block, struct tile *t, boo
     for (int c = 0; c < FLASH_COLS; c++)
         top[c] = vf_set1(-INFINITY);
     for (int i = 0; i < n; i++)
-        score_strip_with_terms(block, t, &strips[i], masked, -INFINITY, top);
+        score_strip_with_terms(block, t, &strips[i], masked, top);
     tile_follow(t, top, LAZY_LIMIT, block->job->unit, block->job->v_dim, factor);
     for (int i = 0; i < n; i++) {
         exp_strip_scaled(block, t, &strips[i]);

@@ -7,8 +7,6 @@
 #ifndef ATTN_FLASH_RESULTS_H
 #define ATTN_FLASH_RESULTS_H
 
-#include <float.h>
-
 #include "shared/softmax.h"
 #include "flash_tasks.h"
 #include "flash_terms.h"
@@ -36,28 +34,30 @@ static void close_tile(const struct job *job, struct tile *t)
 
 /* ---- weights --------------------------------------------------------------------------------- */
 
-/* Scores of a strip become weights, those of hidden keys 0. */
+/* Scores of a strip become weights.  Those of hidden keys are 0, as their scores are -inf; but in a row of NaN
+ * only hidden keys have 0, and these are looked up. */
 static void weigh_strip(const struct block *block, const struct tile *t, const struct strip *strip)
 {
-    const vf unit = vf_set1(block->job->unit), none = vf_set1(-INFINITY);
+    const vf unit = vf_set1(block->job->unit);
     for (int c = strip->col; c < strip->col + strip->cols; c++) {
         float *s = block->s + (ptrdiff_t)strip->from * FLASH_TILE + c * VF_LANES;
+        const bool wrong = vi_any((vi)(t->inverse[c] != t->inverse[c]));
         for (int j = strip->from; j < strip->to; j++, s += FLASH_TILE) {
-            const vf x = vf_load(s), weight = exp2_any((x - t->m[c]) * unit) * t->inverse[c];
-            vf_store(s, vf_select((vi)(x == none), vf_set1(0), weight));
+            const vi sees = wrong ? lanes_seeing(block, t, c, j) : ~(vi){0};
+            const vf weight = exp2_any((vf_load(s) - t->m[c]) * unit) * t->inverse[c];
+            vf_store(s, (vf)((vi)weight & sees));
         }
     }
 }
 
-/* The same for a part of a block. A visible key's score of -inf is raised by one bit to tell it from a
- * hidden key's: in a row of NaN it becomes NaN as well. */
+/* The same for a part of a block. */
 static void weigh_part(const struct block *block, const struct tile *t, bool masked)
 {
     struct strip strips[FLASH_STRIPS];
     const int n = split(block, t, strips);
     vf unused[FLASH_COLS] = {{0}};
     for (int i = 0; i < n; i++) {
-        score_strip_with_terms(block, t, &strips[i], masked, -FLT_MAX, unused);
+        score_strip_with_terms(block, t, &strips[i], masked, unused);
         weigh_strip(block, t, &strips[i]);
     }
 }

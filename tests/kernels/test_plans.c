@@ -160,6 +160,35 @@ static void huge_biases_choose_keys_and_stay_finite(void **state)
     tested_skip_unless_ran();
 }
 
+/* A key whose score is -inf, here by an infinite element, has no weight, whatever its bias. */
+static void minus_infinity_outweighs_the_largest_bias(void **state)
+{
+    (void)state;
+    struct operands t = operands_of("hq=2,hkv=1,sq=5,skv=70,d=16,mask=bias,outputs=o+lse+weights");
+    const struct attn_tensors *s = &t.set.tensors;
+    tensors_set(&s->k, 0, 0, ROW, 0, -INFINITY);
+    for (size_t h = 0; h < 2; h++)
+        for (size_t i = 0; i < 5; i++) {
+            tensors_set(&s->q, 0, h, i, 0, 1);
+            tensors_set(&s->bias, 0, h, i, ROW, held(&s->bias, FLT_MAX));
+        }
+    tensors_seal(&t.set, &t.problem);
+    const bool weights = tested->caps.outputs & ATTN_OUTPUT_WEIGHTS &&
+                         !(tested->caps.caveats & ATTN_CAVEAT_INFINITE_SCORES);
+    const unsigned outputs = weights ? operands_call(&t, tested, 2) : 0;
+    for (size_t h = 0; outputs && h < 2; h++)
+        for (size_t i = 0; i < 5; i++) {
+            double sum = 0;
+            for (size_t j = 0; j < KEYS; j++)
+                sum += tensors_get(&s->weights, 0, h, i, j);
+            near(tensors_get(&s->weights, 0, h, i, ROW), 0, 0);
+            near(sum, 1, 0x1p-7);
+        }
+    tested_ran += outputs != 0;
+    operands_close(&t);
+    tested_skip_unless_ran();
+}
+
 /* A query without keys: O is 0, LSE the sink, or -inf where there is none. */
 static void rows_without_keys(void **state)
 {
@@ -305,6 +334,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup(a_plan_takes_any_strides, tested_start),
         cmocka_unit_test_setup(workspace_does_not_overflow, tested_start),
         cmocka_unit_test_setup(huge_biases_choose_keys_and_stay_finite, tested_start),
+        cmocka_unit_test_setup(minus_infinity_outweighs_the_largest_bias, tested_start),
         cmocka_unit_test_setup(rows_without_keys, tested_start),
         cmocka_unit_test_setup(long_lists_of_many_rows, tested_start),
         cmocka_unit_test_setup(equal_weights_of_many_keys, tested_start),
