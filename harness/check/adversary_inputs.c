@@ -14,6 +14,10 @@
 #define LEAKS_OR_VANISHES .caveat = ATTN_CAVEAT_NAN_LEAKS | ATTN_CAVEAT_NAN_VANISHES
 #define INFINITE LEAKS_OR_VANISHES | ATTN_CAVEAT_INFINITE_SCORES
 #define INFINITE_K .change = scales_infinite_k, .kind_count = INFINITE_K_KINDS, INFINITE
+#define BESIDE_BIASES                                                                     \
+    .mask = ATTN_MASK_BIAS, .bias = masks_bias_largest, .score = far_score_of_head,       \
+    .heads = &far_heads_infinite, .noise = NOISE, .mean = 2, .shape = far_shape_infinite, \
+    .caveat = ATTN_CAVEAT_INFINITE_SCORES
 
 const struct adversary adversaries[] = {
     {.phase = "small problem"},
@@ -83,6 +87,8 @@ const struct adversary adversaries[] = {
     {"bias as low as can be", .mask = ATTN_MASK_BIAS, .bias = masks_bias_lowest,
      .caveat = ATTN_CAVEAT_INFINITE_SCORES},
     {"bias of 3e38", .mask = ATTN_MASK_BIAS, .bias = masks_bias_far_above},
+    {"scores of -inf, biases", BESIDE_BIASES},
+    {"scores of -inf, biases, weights", BESIDE_BIASES, .outputs = ATTN_OUTPUT_WEIGHTS},
     /* 200 times as large as the cap: tanh is 1 to the precision of f32. */
     {"capped scores of 1000", .score = scores_spread, .mean = 2, .softcap = 5},
     {"capped scores of 0.001", .score = scores_tiny, .mean = 2, .softcap = 50},

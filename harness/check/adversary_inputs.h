@@ -36,7 +36,7 @@ adversary_hider masks_hide_needle, masks_hide_all_but_last, masks_hide_rows,
 typedef double adversary_bias(const struct trial *trial, size_t i, size_t j, double random);
 void adversary_set_bias(struct trial *trial, adversary_bias *bias);
 adversary_bias masks_bias_columns, masks_bias_holes, masks_bias_far_below, masks_bias_lowest,
-    masks_bias_far_above, masks_bias_nan;
+    masks_bias_far_above, masks_bias_largest, masks_bias_nan;
 
 /* The parent of draft i, in the tree of every sequence; -1: the cache. */
 typedef ptrdiff_t adversary_parent(ptrdiff_t i);

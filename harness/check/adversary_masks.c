@@ -198,3 +198,10 @@ double masks_bias_far_above(const struct trial *trial, size_t i, size_t j, doubl
                  other = i % 4 ? one : i * 5 % keys;
     return j == one || j == other ? held(trial, 3e38 * further(trial)) : random;
 }
+
+/* The first key of a row, or the last, has the largest number of the type: whether it then has all of the
+ * weight or, with a score of -inf, none. */
+double masks_bias_largest(const struct trial *trial, size_t i, size_t j, double random)
+{
+    return j == (i % 2 ? trial->problem.kv_len - 1 : 0) ? held(trial, INFINITY) : random;
+}

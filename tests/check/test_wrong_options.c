@@ -34,6 +34,7 @@
     X(scores_before_bias, SQUARE ",mask=bias,outputs=scores", "normal", "own input", "scores")     \
     X(scores_before_bias, SQUARE ",mask=bias", "normal", "scores", "scores row")                   \
     X(bias_before_softcap, SQUARE ",mask=bias,softcap=1", "normal", "own input", "")               \
+    X(minus_infinity_is_lowest, SQUARE ",mask=bias", "normal", "scores of -inf, biases", "")       \
     X(softcap_after_mask, SQUARE ",mask=bool,softcap=1", "normal", "own input", "it gives key ")   \
     X(softcap_divides_only, SQUARE ",softcap=5", "normal", "own input", "it gives key ")           \
     X(tanh_overflows, SQUARE ",softcap=5", "normal", "scores of 1000", "got nan")                  \

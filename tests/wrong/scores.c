@@ -52,6 +52,17 @@ WRONG_SCORE(bias_before_softcap, "caps the scores after the bias was added")
     return capped(w, w->scale * dot(w, j) + bias_term(w, j)) + slope_term(w, j);
 }
 
+/* The largest bias then makes it 0, and the key gets a weight. */
+WRONG_SCORE(minus_infinity_is_lowest,
+            "takes a score of -inf for the lowest float until it has its bias")
+{
+    const float lowest = -0x1.fffffep127f;
+    const real x = capped(w, w->scale * dot(w, j)) + slope_term(w, j), bias = bias_term(w, j);
+    if (x != -INFINITY || lowest + bias < lowest / 2)
+        return x + bias;
+    return lowest + bias;
+}
+
 /* They become -c. */
 WRONG_OPTION(softcap_after_mask, SCORES, "caps the scores after the boolean mask made some -inf")
 {
