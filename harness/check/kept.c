@@ -9,31 +9,6 @@
 
 #include "problem/tensors_view.h"
 
-/* The results of a problem, each with the length of its rows. */
-enum { RESULTS = 4 };
-static const struct result {
-    const char *name;
-    unsigned output;
-    size_t tensor, length; /* offsets; 0: rows of length one */
-} results[RESULTS] = {
-    {"o", ATTN_OUTPUT_O, offsetof(struct attn_tensors, o), offsetof(struct attn_problem, v_dim)},
-    {"lse", ATTN_OUTPUT_LSE, offsetof(struct attn_tensors, lse), 0},
-    {"weights", ATTN_OUTPUT_WEIGHTS, offsetof(struct attn_tensors, weights),
-     offsetof(struct attn_problem, kv_len)},
-    {"scores", ATTN_OUTPUT_SCORES, offsetof(struct attn_tensors, scores),
-     offsetof(struct attn_problem, kv_len)},
-};
-
-static struct attn_tensor *tensor_of(const struct attn_tensors *t, const struct result *r)
-{
-    return (struct attn_tensor *)((uintptr_t)t + r->tensor);
-}
-
-static size_t length_of(const struct attn_problem *p, const struct result *r)
-{
-    return r->length ? *(const size_t *)((uintptr_t)p + r->length) : 1;
-}
-
 bool kept_copy(struct kept *kept, const struct attn_problem *p, const struct tensor_set *set)
 {
     struct tensors_view views[TENSORS_RESULTS];
@@ -55,12 +30,12 @@ bool kept_copy(struct kept *kept, const struct attn_problem *p, const struct ten
 void kept_put_back(const struct kept *kept, struct trial *trial)
 {
     struct tensors_view views[TENSORS_RESULTS], own[TENSORS_RESULTS];
-    struct attn_tensors from = kept->tensors, to = trial->set.tensors;
-    const size_t count = tensors_results(&from, &trial->problem, &trial->set.shape, views);
-    tensors_results(&to, &trial->problem, &trial->set.shape, own);
+    const struct tensor_set *set = &trial->set;
+    const size_t count = tensors_results(&kept->tensors, &trial->problem, &set->shape, views);
+    tensors_results(&set->tensors, &trial->problem, &set->shape, own);
     for (size_t n = 0; n < count; n++)
         memcpy(own[n].t->data, views[n].t->data,
-               tensors_extent(&views[n], trial->set.layout.row_padding));
+               tensors_extent(&views[n], set->layout.row_padding));
 }
 
 void kept_free(struct kept *kept)
@@ -73,16 +48,20 @@ bool kept_difference(const struct attn_problem *p, const struct attn_tensors *a,
                      const struct attn_tensors *b, struct tensors_place at,
                      struct kept_difference *d)
 {
-    for (size_t n = 0; n < RESULTS; n++) {
-        const struct attn_tensor *s = tensor_of(a, &results[n]), *t = tensor_of(b, &results[n]);
-        const size_t length = p->outputs & results[n].output ? length_of(p, &results[n]) : 0;
-        if (!length || memcmp(attn_row(s, at.b, at.h, at.row), attn_row(t, at.b, at.h, at.row),
-                              length * attn_dtype_size(s->dtype)) == 0)
+    struct tensors_view views[TENSORS_RESULTS], others[TENSORS_RESULTS];
+    const struct tensors_shape no_rows = {0};
+    const size_t count = tensors_results(a, p, &no_rows, views);
+    tensors_results(b, p, &no_rows, others);
+    for (size_t n = 0; n < count; n++) {
+        const struct attn_tensor *s = views[n].t, *t = others[n].t;
+        const size_t length = views[n].dense == 3 ? views[n].cols : 1; /* of LSE a number */
+        if (memcmp(attn_row(s, at.b, at.h, at.row), attn_row(t, at.b, at.h, at.row),
+                   length * attn_dtype_size(s->dtype)) == 0)
             continue;
         for (size_t e = 0; e < length; e++) {
             const double x = tensors_get(s, at.b, at.h, at.row, e);
             const double y = tensors_get(t, at.b, at.h, at.row, e);
-            *d = (struct kept_difference){results[n].name, results[n].output, e, x, y};
+            *d = (struct kept_difference){views[n].name, e, x, y};
             if (!(isnan(x) && isnan(y)) && (x != y || signbit(x) != signbit(y)))
                 return true;
         }

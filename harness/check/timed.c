@@ -109,7 +109,8 @@ static bool fail_hash(struct timed *timed, size_t set)
     struct kept_difference d;
     char where[256] = "";
     if (kept_copy(&spoiled, p, &timed->sets[set]) && locate(timed, set, &spoiled, &at, &d)) {
-        const bool is_o = d.output == ATTN_OUTPUT_O; /* negated in what the call gave, then both: */
+        const bool is_o =
+            strcmp(d.tensor, "o") == 0; /* negated in what the call gave, then both: */
         const double sign =
             is_o && negation_is_of(&timed->outputs[set].negation, p, at.b, at.h, d.element) ? -1
                                                                                             : 1;

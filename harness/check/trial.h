@@ -150,7 +150,6 @@ void kept_free(struct kept *kept);
 
 struct kept_difference {
     const char *tensor; /* "o" */
-    unsigned output;
     size_t element;
     double a, b;
 };

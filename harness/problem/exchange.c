@@ -80,6 +80,7 @@ static void make_views(const struct exchange *e, const struct tensors_shape *sha
                        struct views *views)
 {
     struct attn_tensors *t = &views->tensors;
+    *views = (struct views){0};
     views->operands = tensors_operands(t, &e->problem, shape, views->view);
     views->count =
         views->operands + tensors_results(t, &e->problem, shape, views->view + views->operands);

@@ -57,13 +57,12 @@ static struct part part_of(const struct negation *n, const struct tensors_view *
     };
 }
 
-/* The operands' parts, which point into `tensors`, a copy of the set's. */
+/* The operands' parts. */
 static size_t parts_of(const struct negation *n, const struct tensor_set *set,
-                       const struct attn_problem *p, struct attn_tensors *tensors,
-                       struct part parts[2])
+                       const struct attn_problem *p, struct part parts[2])
 {
     struct tensors_view views[TENSORS_OPERANDS];
-    *tensors = set->tensors;
+    const struct attn_tensors *tensors = &set->tensors;
     const size_t count = tensors_operands(tensors, p, &set->shape, views);
     const bool shared = p->options & ATTN_OPTION_SHARED_KV;
     size_t found = 0;
@@ -119,10 +118,9 @@ static bool own(void *at, size_t bytes)
 bool negation_own(const struct negation *n, struct tensor_set *set, const struct attn_problem *p,
                   char *message, size_t message_size)
 {
-    struct attn_tensors tensors;
     struct part parts[2];
     size_t bytes;
-    for (size_t count = parts_of(n, set, p, &tensors, parts); count > 0; count--) {
+    for (size_t count = parts_of(n, set, p, parts); count > 0; count--) {
         pages_of(n, &parts[count - 1], set, tensors_page(), &bytes);
         void *at =
             pages_of(n, &parts[count - 1], set, bytes < HUGE ? tensors_page() : HUGE, &bytes);
@@ -182,13 +180,12 @@ void negation_turn(struct negation *n, const struct tensor_set *set, const struc
                    uint64_t random)
 {
     unsigned char *turned = calloc(p->v_dim, 1 + MOST_BYTES);
-    struct attn_tensors tensors;
     struct part parts[2];
     if (!turned)
         return; /* operands stay unchanged */
     unsigned char *pattern = turned + p->v_dim;
     draw(n, p->v_dim, random, turned);
-    for (size_t count = parts_of(n, set, p, &tensors, parts); count > 0; count--) {
+    for (size_t count = parts_of(n, set, p, parts); count > 0; count--) {
         const struct part *part = &parts[count - 1];
         const size_t element = attn_dtype_size(part->view.dtype);
         size_t bytes;
@@ -234,17 +231,16 @@ static void undo_row(void *row, enum attn_dtype dtype, const unsigned char *turn
 void negation_undo(const struct negation *n, const struct tensor_set *set,
                    const struct attn_problem *p)
 {
-    struct attn_tensors tensors = set->tensors;
     struct tensors_view views[TENSORS_RESULTS];
     if (!(p->outputs & ATTN_OUTPUT_O))
         return;
-    tensors_results(&tensors, p, &set->shape, views);
+    tensors_results(&set->tensors, p, &set->shape, views);
     const struct part o = part_of(n, &views[0], p->q_heads / p->kv_heads);
     for (size_t b = 0; b < o.batches; b++)
         for (size_t h = 0; h < o.heads; h++)
             for (size_t i = 0; i < o.view.rows; i++)
-                undo_row(attn_row(&tensors.o, o.batch + b, o.head + h, i), p->dtype, n->columns,
-                         p->v_dim);
+                undo_row(attn_row(&set->tensors.o, o.batch + b, o.head + h, i), p->dtype,
+                         n->columns, p->v_dim);
 }
 
 bool negation_is_of(const struct negation *n, const struct attn_problem *p, size_t b, size_t h,

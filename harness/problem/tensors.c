@@ -122,9 +122,8 @@ size_t tensors_spans(const struct tensor_set *set, const struct attn_problem *pr
                      struct tensors_span spans[TENSORS_SPANS])
 {
     struct tensors_view views[TENSORS_SPANS];
-    struct attn_tensors tensors = set->tensors;
-    size_t count = tensors_operands(&tensors, problem, &set->shape, views);
-    count += tensors_results(&tensors, problem, &set->shape, views + count);
+    size_t count = tensors_operands(&set->tensors, problem, &set->shape, views);
+    count += tensors_results(&set->tensors, problem, &set->shape, views + count);
     for (size_t n = 0; n < count; n++)
         spans[n] = (struct tensors_span){
             views[n].name, views[n].t->data, tensors_extent(&views[n], set->layout.row_padding),
@@ -156,9 +155,8 @@ void tensors_seal(struct tensor_set *set, const struct attn_problem *problem)
 
 uint64_t tensors_results_hash(const struct tensor_set *set, const struct attn_problem *problem)
 {
-    struct attn_tensors tensors = set->tensors;
     struct tensors_view views[TENSORS_RESULTS];
-    const size_t count = tensors_results(&tensors, problem, &set->shape, views);
+    const size_t count = tensors_results(&set->tensors, problem, &set->shape, views);
     uint64_t hash = 0;
     for (size_t n = 0; n < count; n++)
         hash = XXH3_64bits_withSeed(views[n].t->data,

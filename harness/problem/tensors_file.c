@@ -36,9 +36,8 @@ static size_t area_bytes(const struct tensors_view *view)
 
 static size_t set_bytes(const struct attn_problem *problem, const struct tensors_shape *shape)
 {
-    struct attn_tensors tensors;
     struct tensors_view views[TENSORS_OPERANDS];
-    const size_t count = tensors_operands(&tensors, problem, shape, views);
+    const size_t count = tensors_operands(NULL, problem, shape, views);
     size_t bytes = 0;
     for (size_t n = 0; n < count; n++)
         if (__builtin_add_overflow(bytes, area_bytes(&views[n]), &bytes))
@@ -72,9 +71,8 @@ static void place_operands(struct tensor_set *set, const struct attn_problem *pr
 /* Moves operands from one shift to another. */
 static void move_operands(const struct file_header *header, char *at, size_t from, size_t to)
 {
-    struct attn_tensors tensors;
     struct tensors_view views[TENSORS_OPERANDS];
-    const size_t count = tensors_operands(&tensors, &header->c.problem, &header->shape, views);
+    const size_t count = tensors_operands(NULL, &header->c.problem, &header->shape, views);
     for (size_t n = 0; n < count; n++) {
         memmove(at + tensors_stagger(to, n), at + tensors_stagger(from, n),
                 tensors_extent(&views[n], 0));

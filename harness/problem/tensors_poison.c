@@ -198,12 +198,11 @@ static bool is_sound(const struct tensor_set *set, const struct attn_problem *pr
                      struct tensors_spot *spot)
 {
     struct tensors_view views[TENSORS_RESULTS];
-    struct attn_tensors tensors = set->tensors;
-    const size_t count = tensors_results(&tensors, problem, &set->shape, views);
+    const size_t count = tensors_results(&set->tensors, problem, &set->shape, views);
     for (size_t v = 0; v < count; v++) {
         const size_t cols = views[v].cols, from = padding ? cols : 0;
         const uint64_t bits = (padding ? tensors_padding_poison : result_poison)(views[v].dtype);
-        if (find(&views[v], problem, &tensors, from,
+        if (find(&views[v], problem, &set->tensors, from,
                  padding ? cols + set->layout.row_padding : cols, !padding, bits, spot))
             return false;
     }
@@ -226,15 +225,14 @@ bool tensors_last_written(const struct tensor_set *set, const struct attn_proble
                           struct tensors_spot *spot)
 {
     struct tensors_view views[TENSORS_RESULTS];
-    struct attn_tensors tensors = set->tensors;
-    tensors_results(&tensors, problem, &set->shape, views);
+    tensors_results(&set->tensors, problem, &set->shape, views);
     if (!(problem->outputs & ATTN_OUTPUT_O))
         return false;
     for (size_t n = rows_of(&views[0]); n-- > 0;) {
         const struct row row = row_number(&views[0], n);
         if (get_bits(row.data, views[0].dtype, views[0].cols - 1) !=
             result_poison(views[0].dtype)) {
-            *spot = spot_of(&views[0], problem, &tensors, &row, 0);
+            *spot = spot_of(&views[0], problem, &set->tensors, &row, 0);
             return true;
         }
     }

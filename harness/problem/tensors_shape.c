@@ -142,13 +142,12 @@ double tensors_case_bytes(const struct problem_case *c)
 {
     struct tensors_view views[TENSORS_SPANS];
     struct tensors_shape shape = {0};
-    struct attn_tensors tensors;
     double bytes = 0;
     shape_rows(c, NULL, &shape);
     shape_masks(c, &shape);
     shape_scales(c, &shape);
-    size_t count = tensors_operands(&tensors, &c->problem, &shape, views);
-    count += tensors_results(&tensors, &c->problem, &shape, views + count);
+    size_t count = tensors_operands(NULL, &c->problem, &shape, views);
+    count += tensors_results(NULL, &c->problem, &shape, views + count);
     for (size_t n = 0; n < count; n++)
         bytes += (double)tensors_extent(&views[n], 0);
     return bytes;

@@ -151,7 +151,13 @@ struct tensors_view tensors_operand(const struct attn_problem *p, const struct t
     return view;
 }
 
-size_t tensors_operands(struct attn_tensors *t, const struct attn_problem *p,
+/* The tensor at an offset of struct attn_tensors; NULL if t is. */
+static struct attn_tensor *member(const struct attn_tensors *t, size_t offset)
+{
+    return t ? (struct attn_tensor *)((const char *)t + offset) : NULL;
+}
+
+size_t tensors_operands(const struct attn_tensors *t, const struct attn_problem *p,
                         const struct tensors_shape *shape,
                         struct tensors_view views[TENSORS_OPERANDS])
 {
@@ -160,12 +166,12 @@ size_t tensors_operands(struct attn_tensors *t, const struct attn_problem *p,
         if (!operands_has(p, id))
             continue;
         views[count] = tensors_operand(p, shape, id);
-        views[count++].t = (void *)((char *)t + operand_table[id].offset);
+        views[count++].t = member(t, operand_table[id].offset);
     }
     return count;
 }
 
-size_t tensors_results(struct attn_tensors *t, const struct attn_problem *p,
+size_t tensors_results(const struct attn_tensors *t, const struct attn_problem *p,
                        const struct tensors_shape *shape,
                        struct tensors_view views[TENSORS_RESULTS])
 {
@@ -179,14 +185,15 @@ size_t tensors_results(struct attn_tensors *t, const struct attn_problem *p,
     const struct {
         unsigned output;
         const char *name;
-        struct attn_tensor *t;
+        size_t offset; /* in struct attn_tensors */
         enum attn_dtype dtype;
         struct tensors_view view;
     } results[TENSORS_RESULTS] = {
-        {ATTN_OUTPUT_O, "o", &t->o, p->dtype, queries(p, shape, p->v_dim)},
-        {ATTN_OUTPUT_LSE, "lse", &t->lse, type, lse},
-        {ATTN_OUTPUT_WEIGHTS, "weights", &t->weights, type, weights},
-        {ATTN_OUTPUT_SCORES, "scores", &t->scores, type, weights},
+        {ATTN_OUTPUT_O, "o", offsetof(struct attn_tensors, o), p->dtype,
+         queries(p, shape, p->v_dim)},
+        {ATTN_OUTPUT_LSE, "lse", offsetof(struct attn_tensors, lse), type, lse},
+        {ATTN_OUTPUT_WEIGHTS, "weights", offsetof(struct attn_tensors, weights), type, weights},
+        {ATTN_OUTPUT_SCORES, "scores", offsetof(struct attn_tensors, scores), type, weights},
     };
     size_t count = 0;
     for (size_t n = 0; n < TENSORS_RESULTS; n++) {
@@ -196,7 +203,7 @@ size_t tensors_results(struct attn_tensors *t, const struct attn_problem *p,
         *view = results[n].view;
         view->name = results[n].name;
         view->id = OPERANDS;
-        view->t = results[n].t;
+        view->t = member(t, results[n].offset);
         view->dtype = results[n].dtype;
     }
     return count;

@@ -31,11 +31,11 @@ struct tensors_view tensors_operand(const struct attn_problem *problem,
                                     const struct tensors_shape *shape, enum operand_id id);
 
 /* Views of the operands with their own memory: q, k, v (unless it is part of k) and others that the problem
- * needs; and of its results.  Return how many. */
-size_t tensors_operands(struct attn_tensors *t, const struct attn_problem *problem,
+ * needs; and of its results.  They point into `t`; NULL: only sizes count.  Return how many. */
+size_t tensors_operands(const struct attn_tensors *t, const struct attn_problem *problem,
                         const struct tensors_shape *shape,
                         struct tensors_view views[TENSORS_OPERANDS]);
-size_t tensors_results(struct attn_tensors *t, const struct attn_problem *problem,
+size_t tensors_results(const struct attn_tensors *t, const struct attn_problem *problem,
                        const struct tensors_shape *shape,
                        struct tensors_view views[TENSORS_RESULTS]);
 

@@ -52,12 +52,12 @@ static bool copy_result(const struct tensors_view *view, const struct rows *rows
 static void write_results(struct worker *worker, const struct tensor_set *set,
                           const struct rows *rows)
 {
-    struct attn_tensors tensors = set->tensors;
     struct tensors_view views[TENSORS_RESULTS];
     struct safetensor out[TENSORS_RESULTS];
     char message[512] = "out of memory";
     bool copied = true;
-    const size_t count = tensors_results(&tensors, &worker->request.c.problem, &set->shape, views);
+    const size_t count =
+        tensors_results(&set->tensors, &worker->request.c.problem, &set->shape, views);
     for (size_t n = 0; n < count; n++)
         copied = copy_result(&views[n], rows, &out[n]) && copied;
     if (!copied ||
