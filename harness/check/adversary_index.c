@@ -1,10 +1,8 @@
 /*
  * adversary_index: lists of chosen keys as random lists seldom are.
  */
-#include <math.h>
 
 #include "adversary_inputs.h"
-#include "base/random.h"
 
 void adversary_add_lists(struct attn_problem *p, size_t keys, size_t queries)
 {

@@ -5,7 +5,6 @@
  * large because the maximum is updated late are tested by adversary_rises.c.)
  */
 #include "adversary_inputs.h"
-#include "base/random.h"
 
 /* ---- one, and little more ------------------------------------------------------------------- */
 

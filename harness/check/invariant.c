@@ -10,7 +10,6 @@
  * sequence's own, unless the caller cuts prefills into chunks according to load; chunks of fixed length have
  * equal bits.  Experiment invariance shows how chunks change them.
  */
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -8,7 +8,6 @@
  * first row whose hash does not fit.
  */
 #include <assert.h>
-#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>

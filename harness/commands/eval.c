@@ -3,7 +3,6 @@
  */
 #include "commands.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>

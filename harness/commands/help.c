@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/table.h"
 #include "results/report.h"
 #include "session/session.h"
 

@@ -3,7 +3,6 @@
  */
 #include "commands.h"
 
-#include <string.h>
 
 #include "isa.h"
 #include "problem/capabilities.h"

@@ -4,7 +4,6 @@
 #include "commands.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/progress.h"

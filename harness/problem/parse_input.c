@@ -2,7 +2,6 @@
  * parse_input: parses and prints inputs.
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "clause.h"
 

@@ -8,7 +8,6 @@
 
 #include "base/message.h"
 #include "fields.h"
-#include "report.h"
 #include "report_rows.h"
 
 /* The smallest change that counts: THRESHOLD of scripts/attntools/compare/comparison.py. */

@@ -4,7 +4,6 @@
 #include "kernel_weights.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "kernel_call.h"
 
