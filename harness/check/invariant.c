@@ -110,9 +110,8 @@ static bool check_alone(struct trial *whole, size_t b, const struct attn_tensors
     struct problem_case c = {.problem = whole->problem, .input = whole->input};
     struct trial trial;
     char place[48];
-    bool unsupported;
     c.problem.batch = 1;
-    if (!trial_open(&trial, whole->checker, "batch", &c, gaps, TRIAL_EVERY_COUNT, &unsupported))
+    if (!trial_open(&trial, whole->checker, "batch", &c, gaps, TRIAL_EVERY_COUNT))
         return whole->checker->result->ok;
     const struct attn_tensors operands = invariant_part(&whole->set.tensors, b, 0),
                               other = invariant_part(results, b, 0);
@@ -131,10 +130,9 @@ static bool check_unshared(struct trial *whole, const struct attn_tensors *resul
     const struct attn_problem *p = &c.problem;
     const struct attn_tensors *from = &whole->set.tensors;
     struct trial trial;
-    bool unsupported;
     c.input.prefix_keys = 0;
     if (!trial_open(&trial, whole->checker, "pages of its own", &c, trial_layout(0),
-                    TRIAL_EVERY_COUNT, &unsupported))
+                    TRIAL_EVERY_COUNT))
         return whole->checker->result->ok;
     const struct attn_tensors *to = &trial.set.tensors;
     for (size_t row = 0; row < tensors_rows(p, from); row++) {
@@ -142,8 +140,7 @@ static bool check_unshared(struct trial *whole, const struct attn_tensors *resul
         memcpy(attn_row(&to->q, at.b, at.h, at.row), attn_row(&from->q, at.b, at.h, at.row),
                p->qk_dim * attn_dtype_size(p->dtype));
     }
-    for (struct kv_place at = {0}; kv_reaches(p, from, &at); at.j++)
-        properties_copy_key(whole, at, &trial, at);
+    properties_copy_keys(whole, &trial, 0, false);
     tensors_seal(&trial.set, p);
     const bool right = trial_run(&trial) && must_equal(&trial, EVERY, results, 0,
                                                        "in pages of its own", "in shared ones");
@@ -182,18 +179,11 @@ bool invariant_run(struct checker *checker, const struct attn_problem *problem)
 {
     struct attn_problem batched = *problem;
     struct trial trial;
-    char message[256];
-    bool unsupported;
     batched.batch = batched.batch < BATCH ? BATCH : batched.batch;
     batched.outputs |= ATTN_OUTPUT_O | (checker->kernel->caps.outputs & ATTN_OUTPUT_LSE);
-    struct problem_case c = shrink_case(checker, &batched);
-    c.input.seed = 1;
-    if (!trial_open(&trial, checker, "threads", &c, trial_layout(0), TRIAL_EVERY_COUNT,
-                    &unsupported))
+    if (!repeats_open_normal(&trial, checker, "threads", &batched, TRIAL_EVERY_COUNT))
         return checker->result->ok;
-    bool right = tensors_fill(&trial.set, &c, 0, message, sizeof message) ||
-                 failure_give_up(&trial, "%s", message);
-    right = right && trial_run(&trial);
+    bool right = trial_run(&trial);
     snprintf(trial.phase, sizeof trial.phase, "repeat");
     right = right && check_batch(&trial);
     trial_close(&trial);

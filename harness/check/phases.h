@@ -56,7 +56,11 @@ bool properties_look(struct trial *trials, size_t count, uint64_t stream, proper
  * sequences to a key that moves, and a part may begin inside of one. */
 bool properties_open_normal(struct trial *trial, struct checker *checker, const char *phase,
                             const struct attn_problem *problem, unsigned layout, uint64_t key,
-                            double mean, bool *unsupported);
+                            double mean);
+
+/* Opens a trial on `threads` threads or every count, filled with a normal input of seed 1. */
+bool repeats_open_normal(struct trial *trial, struct checker *checker, const char *phase,
+                         const struct attn_problem *problem, int threads);
 
 /* Checks that repeats and other thread counts give bitwise the same results (unless caps say otherwise),
  * and that a plan which is used again with other inputs gives theirs. */
@@ -94,8 +98,8 @@ void invariant_part_copy(const struct attn_problem *problem, const struct attn_t
  * without. */
 void properties_unplace(struct attn_problem *problem);
 
-/* Copies K and V of a key, with their scales, to a key of another trial's. */
-void properties_copy_key(const struct trial *from, struct kv_place at, struct trial *to,
-                         struct kv_place key);
+/* Copies K and V with their scales, and the columns of masks: key j of `to` becomes key first + j of `from`,
+ * or first - j, modulo the number of its keys. */
+void properties_copy_keys(const struct trial *from, struct trial *to, size_t first, bool backwards);
 
 #endif

@@ -31,20 +31,11 @@ static bool first_difference(const struct trial *a, const struct trial *b, unsig
     return differ;
 }
 
-/* A trial on `threads` threads or every count, filled with a normal input of that seed. */
-static bool open_normal(struct trial *trial, struct checker *checker, const char *phase,
-                        const struct attn_problem *problem, int threads, uint64_t seed)
+bool repeats_open_normal(struct trial *trial, struct checker *checker, const char *phase,
+                         const struct attn_problem *problem, int threads)
 {
-    char message[256];
-    bool unsupported;
-    const struct problem_case c = normal(checker, problem, seed);
-    if (!trial_open(trial, checker, phase, &c, trial_layout(0), threads, &unsupported))
-        return false;
-    if (tensors_fill(&trial->set, &c, 0, message, sizeof message))
-        return true;
-    failure_give_up(trial, "%s", message);
-    trial_close(trial);
-    return false;
+    const struct problem_case c = normal(checker, problem, 1);
+    return trial_open_filled(trial, checker, phase, &c, trial_layout(0), threads);
 }
 
 static bool must_equal(struct trial *trial, const struct trial *first, const char *when)
@@ -64,7 +55,8 @@ static bool check_again(struct checker *checker, const struct trial *first, int 
     char when[64];
     snprintf(when, sizeof when, same ? "between two calls" : "on %d threads and on %d", threads,
              checker->threads);
-    if (!open_normal(&trial, checker, same ? "repeat" : "threads", &first->problem, threads, 1))
+    if (!repeats_open_normal(&trial, checker, same ? "repeat" : "threads", &first->problem,
+                             threads))
         return false;
     bool right = true;
     for (int n = 0; right && n < (same ? REPEATS : 1); n++)
@@ -79,7 +71,7 @@ static bool check_second_input(struct checker *checker, const struct trial *firs
     struct trial trial;
     struct tensors_place at;
     char message[256];
-    if (!open_normal(&trial, checker, "second input", &first->problem, TRIAL_EVERY_COUNT, 1))
+    if (!repeats_open_normal(&trial, checker, "second input", &first->problem, TRIAL_EVERY_COUNT))
         return false;
     bool right = trial_judge(&trial, 64);
     const struct problem_case other = normal(checker, &first->problem, 2);
@@ -166,7 +158,7 @@ static bool check_late_elements(struct checker *checker, const struct trial *fir
     const struct attn_problem *problem = &first->problem;
     struct tensors_place at;
     struct trial trial;
-    if (!open_normal(&trial, checker, "late elements", problem, TRIAL_EVERY_COUNT, 1))
+    if (!repeats_open_normal(&trial, checker, "late elements", problem, TRIAL_EVERY_COUNT))
         return false;
     bool right = trial_judge(&trial, 64);
     change_late_elements(problem, &trial.set.tensors);
@@ -195,7 +187,7 @@ static bool check_idle_threads(struct checker *checker, const struct attn_proble
     p.kv_heads = 1;
     p.q_len = p.q_len > 2 ? 2 : p.q_len;
     const int threads = (int)(p.batch * p.q_heads * p.q_len) + IDLE_THREADS;
-    if (!open_normal(&trial, checker, "more threads than rows", &p, threads, 1))
+    if (!repeats_open_normal(&trial, checker, "more threads than rows", &p, threads))
         return checker->result->ok;
     const bool right = trial_judge(&trial, SIZE_MAX);
     trial_close(&trial);
@@ -215,7 +207,7 @@ bool repeats_run(struct checker *checker, const struct attn_problem *small)
     struct trial first;
     struct attn_problem problem = *small;
     problem.outputs |= ATTN_OUTPUT_O | (checker->kernel->caps.outputs & ATTN_OUTPUT_LSE);
-    if (!open_normal(&first, checker, "repeat", &problem, TRIAL_EVERY_COUNT, 1))
+    if (!repeats_open_normal(&first, checker, "repeat", &problem, TRIAL_EVERY_COUNT))
         return checker->result->ok;
     bool right = trial_judge(&first, SIZE_MAX) && check_second_input(checker, &first) &&
                  check_late_elements(checker, &first) &&

@@ -24,8 +24,7 @@ struct tensors_layout trial_layout(unsigned turn)
 }
 
 bool trial_open(struct trial *trial, struct checker *checker, const char *phase,
-                const struct problem_case *c, struct tensors_layout layout, int threads,
-                bool *unsupported)
+                const struct problem_case *c, struct tensors_layout layout, int threads)
 {
     const char *why;
     char message[256], problem[PARSE_TEXT];
@@ -35,8 +34,7 @@ bool trial_open(struct trial *trial, struct checker *checker, const char *phase,
     snprintf(trial->of_problem, sizeof trial->of_problem, "; problem %s", problem);
     snprintf(trial->phase, sizeof trial->phase, "%s", phase);
     checker->blamed = UINT_MAX;
-    *unsupported = !attn_supports(checker->kernel, &c->problem, &why);
-    if (*unsupported)
+    if (!attn_supports(checker->kernel, &c->problem, &why))
         return false;
     if (!tensors_alloc_case(&trial->set, c, &layout, message, sizeof message))
         return failure_give_up(trial, "%s", message);
@@ -45,10 +43,21 @@ bool trial_open(struct trial *trial, struct checker *checker, const char *phase,
     for (size_t k = 0; right && k < (one ? 1 : checker->count); k++)
         right = trial_add(trial, one ? threads : checker->counts[k]);
     checker->blamed = one ? failure_blame(checker, threads) : UINT_MAX;
-    *unsupported = trial->refused;
     if (!right)
         trial_close(trial);
     return right;
+}
+
+bool trial_open_filled(struct trial *trial, struct checker *checker, const char *phase,
+                       const struct problem_case *c, struct tensors_layout layout, int threads)
+{
+    char message[256];
+    if (!trial_open(trial, checker, phase, c, layout, threads))
+        return false;
+    if (tensors_fill(&trial->set, c, 0, message, sizeof message))
+        return true;
+    trial_close(trial);
+    return failure_give_up(trial, "%s", message);
 }
 
 void trial_close(struct trial *trial)

@@ -51,7 +51,6 @@ struct trial {
     struct tensor_set set;
     struct trial_plan plans[CHECK_COUNTS + 1]; /* one more for trial_add() */
     size_t plan_count, at;                     /* plans[at] ran last */
-    bool refused; /* prepare found that the kernel's library does not take the problem */
     unsigned runs;
 };
 
@@ -76,10 +75,12 @@ static inline size_t trial_needle(const struct trial *trial, size_t b, size_t g)
 struct problem_case shrink_case(const struct checker *checker, const struct attn_problem *problem);
 
 /* Opens a trial for one thread count or TRIAL_EVERY_COUNT; the caller then fills and seals the operands.
- * False where the kernel does not compute this problem, *unsupported, or where a failure was noted. */
+ * trial_open_filled() fills them with the case's input.  False where a failure was noted; or where the kernel,
+ * or in its prepare the library that it calls, does not take this problem: checker->result is then still ok. */
 bool trial_open(struct trial *trial, struct checker *checker, const char *phase,
-                const struct problem_case *c, struct tensors_layout layout, int threads,
-                bool *unsupported);
+                const struct problem_case *c, struct tensors_layout layout, int threads);
+bool trial_open_filled(struct trial *trial, struct checker *checker, const char *phase,
+                       const struct problem_case *c, struct tensors_layout layout, int threads);
 void trial_close(struct trial *trial);
 
 /* Adds one plan behind the others, at most once; its number becomes trial->at. */

@@ -107,7 +107,6 @@ bool trial_add(struct trial *trial, int threads)
     if (attn_plan_init(&p->plan, kernel, &trial->problem, threads, p->workspace, bytes, &why))
         return trial_watch_end(trial, watched, "the kernel's prepare");
     p->plan.kernel = NULL;
-    trial->refused = true;
     return false;
 }
 
