@@ -2,8 +2,7 @@
  * rank_gather: data that rank 0 gathers from the others for an answer, and joint probes.  Each function
  * is called by all ranks together.
  */
-#ifndef RING_RANK_GATHER_H
-#define RING_RANK_GATHER_H
+#pragma once
 
 #include <jansson.h>
 
@@ -33,5 +32,3 @@ void rank_link(const struct ring_ranks *ranks, double *latency_s, double *gbytes
 /* Adds the ceilings of all ranks to the answer: the sums of rates measured at the same time. */
 void rank_ceilings(const struct ring_ranks *ranks, const struct machine *machine, int threads,
                    const json_t *request, json_t *answer);
-
-#endif

@@ -2,8 +2,7 @@
  * rank_part: a rank's part of the operands and results of kernel ring, read from the file of tensors
  * (docs/protocol.md), or on another host received from rank 0.
  */
-#ifndef RING_RANK_PART_H
-#define RING_RANK_PART_H
+#pragma once
 
 #include <jansson.h>
 
@@ -44,5 +43,3 @@ void rank_part_store(struct rank_part *part, size_t set);
 void rank_part_poison(struct rank_part *part, size_t set);
 
 struct ring_operands rank_part_operands(const struct rank_part *part, size_t set);
-
-#endif

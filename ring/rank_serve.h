@@ -6,12 +6,9 @@
  * "memory" locates the file of tensors: [PID, FD, DEVICE, INODE, BYTES] of the process that has it open.
  * Ranks sleep between requests.
  */
-#ifndef RING_RANK_SERVE_H
-#define RING_RANK_SERVE_H
+#pragma once
 
 #include <stdbool.h>
 
 /* Serves requests until they end; returns the exit status.  `bound`: bind each thread to its own CPU. */
 int rank_serve(bool bound);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Included after cmocka.h.
  */
-#ifndef TESTS_EMULATED_H
-#define TESTS_EMULATED_H
+#pragma once
 
 /* Skips a test under an emulator; `what` ends the sentence "the emulator ...". */
 static inline void unless_emulated(const char *what)
@@ -16,5 +15,3 @@ static inline void unless_emulated(const char *what)
     (void)what;
 #endif
 }
-
-#endif

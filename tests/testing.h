@@ -2,8 +2,7 @@
  * testing: cmocka, behind the headers that it wants, the head of a test, how many elements an array has, and which
  * build this is.
  */
-#ifndef TESTS_TESTING_H
-#define TESTS_TESTING_H
+#pragma once
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -37,5 +36,3 @@ static inline bool sanitized_in_ci(void)
 {
     return SANITIZED && !getenv("ATTNBENCH_DRAWS");
 }
-
-#endif

@@ -5,8 +5,7 @@
  * a results file: failed allocations, made here or by jansson, are remembered, and alloc_failed() is called
  * before a line is written.
  */
-#ifndef HARNESS_BASE_ALLOC_H
-#define HARNESS_BASE_ALLOC_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,5 +24,3 @@ void alloc_note(int error);
 
 /* Whether any of these has failed since the process began. */
 bool alloc_failed(void);
-
-#endif

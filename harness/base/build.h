@@ -1,8 +1,7 @@
 /*
  * build: which build of the program this is.
  */
-#ifndef HARNESS_BASE_BUILD_H
-#define HARNESS_BASE_BUILD_H
+#pragma once
 
 #include <jansson.h>
 
@@ -14,5 +13,3 @@ const char *build_version(void);
 
 /* "attnbench 0.1.0 (commit 0123456789ab, modified) GNU 12.2.0" */
 void build_line(char text[160]);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * clock: the only file that reads clocks.
  */
-#ifndef HARNESS_BASE_CLOCK_H
-#define HARNESS_BASE_CLOCK_H
+#pragma once
 
 /* Monotonic time in seconds since an arbitrary start. */
 double clock_now(void);
@@ -12,5 +11,3 @@ double clock_resolution(void);
 
 /* UTC now as "2026-01-31T23:59:59Z". */
 void clock_utc(char text[32]);
-
-#endif

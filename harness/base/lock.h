@@ -4,8 +4,7 @@
  * The lock is an flock(2) on a file that all users of the machine share, so that it is released when its
  * owner ends.  The file's text names the owner.
  */
-#ifndef HARNESS_BASE_LOCK_H
-#define HARNESS_BASE_LOCK_H
+#pragma once
 
 #include <stddef.h>
 
@@ -29,5 +28,3 @@ enum lock_state lock_try(struct lock *lock, const char *path, const char *comman
 
 /* Releases the lock; does nothing where it is not held. */
 void lock_release(struct lock *lock);
-
-#endif

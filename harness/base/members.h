@@ -1,8 +1,7 @@
 /*
  * members: members of JSON objects, one by one, or those of a struct by a table.
  */
-#ifndef HARNESS_BASE_MEMBERS_H
-#define HARNESS_BASE_MEMBERS_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -46,5 +45,3 @@ double member_number(const json_t *object, const char *key);
 
 /* Text `key` of an object; "" where there is none. */
 const char *member_text(const json_t *object, const char *key);
-
-#endif

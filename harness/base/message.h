@@ -1,8 +1,7 @@
 /*
  * message: texts in buffers of the caller: composed piece by piece, and refusals.
  */
-#ifndef HARNESS_BASE_MESSAGE_H
-#define HARNESS_BASE_MESSAGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,5 +20,3 @@ void message_refuse(char *message, size_t size, const char *format, ...)
 #define refuse_file(...) (message_refuse_file(__VA_ARGS__), false)
 void message_refuse_file(char *message, size_t size, const char *path, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-
-#endif

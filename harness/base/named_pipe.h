@@ -3,8 +3,7 @@
  *
  * Pipes that a shell has opened (/dev/fd, /dev/stdin) do have a writer and are accepted.
  */
-#ifndef HARNESS_BASE_NAMED_PIPE_H
-#define HARNESS_BASE_NAMED_PIPE_H
+#pragma once
 
 #include <stdbool.h>
 #include <string.h>
@@ -17,5 +16,3 @@ static inline bool named_pipe_is(const char *path)
     struct stat status;
     return stat(path, &status) == 0 && S_ISFIFO(status.st_mode) && strncmp(path, "/dev/", 5) != 0;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * number: numbers as JSON, which has no NaN and no infinity: both are written as null.
  */
-#ifndef HARNESS_BASE_NUMBER_H
-#define HARNESS_BASE_NUMBER_H
+#pragma once
 
 #include <jansson.h>
 
@@ -13,5 +12,3 @@ json_t *number_size(size_t bytes);
 /* An array of n numbers, null where they are not finite; an array of n whole numbers. */
 json_t *number_array(const double *x, size_t n);
 json_t *number_integers(const int *x, size_t n);
-
-#endif

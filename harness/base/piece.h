@@ -1,8 +1,7 @@
 /*
  * piece: part of a text, such as an item of a list.
  */
-#ifndef HARNESS_BASE_PIECE_H
-#define HARNESS_BASE_PIECE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,5 +51,3 @@ bool piece_copy(struct piece piece, char *text, size_t size);
 
 /* Whether the piece is valid UTF-8 without control characters, as a line of JSON needs. */
 bool piece_is_text(struct piece piece);
-
-#endif

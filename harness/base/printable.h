@@ -1,8 +1,7 @@
 /*
  * printable: untrusted text, escaped for a terminal and for JSON.
  */
-#ifndef HARNESS_BASE_PRINTABLE_H
-#define HARNESS_BASE_PRINTABLE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -29,5 +28,3 @@ void printable_tidy(char *text, size_t size);
 
 /* Escapes every text of a value; names of fields stay. */
 void printable_json(json_t *value);
-
-#endif

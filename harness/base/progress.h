@@ -3,8 +3,7 @@
  *
  * Nothing is written while a worker measures: the live display is drawn before it starts.
  */
-#ifndef HARNESS_BASE_PROGRESS_H
-#define HARNESS_BASE_PROGRESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,5 +25,3 @@ __attribute__((format(printf, 1, 2))) void progress_say(const char *format, ...)
 
 /* Removes the live display; call it before anything else is written to the terminal. */
 void progress_clear(void);
-
-#endif

@@ -4,8 +4,7 @@
  * The generator is SplitMix64 used as a counter (Steele, Lea and Flood 2014): element `index` of
  * stream `key` is a hash of both.  Same numbers on every host and thread count.
  */
-#ifndef HARNESS_BASE_RANDOM_H
-#define HARNESS_BASE_RANDOM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,5 +32,3 @@ void random_refine(double *x, size_t n, uint64_t key, uint64_t first);
 /* A text that nobody can guess; false where the system gives no random numbers. */
 #define RANDOM_TOKEN 33 /* bytes, with its end */
 bool random_token(char token[RANDOM_TOKEN]);
-
-#endif

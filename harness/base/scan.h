@@ -1,8 +1,7 @@
 /*
  * scan: numbers and names in texts from users and files, and how to quote them in a message.
  */
-#ifndef HARNESS_BASE_SCAN_H
-#define HARNESS_BASE_SCAN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -64,5 +63,3 @@ const char *scan_advice(const struct scan_choice *choice, const char *otherwise,
 #define scan_refuse(...) (scan_refuse_message(__VA_ARGS__), false)
 void scan_refuse_message(const struct scan_choice *choice, const char *what, const char *otherwise,
                          char *message, size_t size);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * shell_words: splits a text into words as a shell does, with quotes and backslashes and no other syntax.
  */
-#ifndef HARNESS_BASE_SHELL_WORDS_H
-#define HARNESS_BASE_SHELL_WORDS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,5 +24,3 @@ void shell_words_quote(const char *text, char *out, size_t size);
 /* Joins the words from `first` on with blanks, quoted where they need it; "" where there are none.  False
  * where the result does not fit. */
 bool shell_words_join(const struct shell_words *words, size_t first, char *out, size_t size);
-
-#endif

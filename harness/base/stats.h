@@ -1,8 +1,7 @@
 /*
  * stats: order statistics of samples.  No assumption of normality anywhere.
  */
-#ifndef HARNESS_BASE_STATS_H
-#define HARNESS_BASE_STATS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,5 +48,3 @@ struct stats_ratio stats_paired_ratio(const double *a, const double *b, size_t r
  * kernel twice, one value of each per round.  The ends of the interval are order statistics of resampled
  * rounds, whose distribution is computed exactly.  NaN below STATS_CI_MIN rounds. */
 double stats_detectable(const double *a, const double *b, size_t rounds);
-
-#endif

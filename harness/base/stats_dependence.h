@@ -5,8 +5,7 @@
  * independent ones: the interval of stats.h, which is exact for independent launches, would miss the median
  * more often than stated.  So it is widened.
  */
-#ifndef HARNESS_BASE_STATS_DEPENDENCE_H
-#define HARNESS_BASE_STATS_DEPENDENCE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,5 +41,3 @@ double stats_dependence_widens(size_t n, double dependence);
  * > 0), is multiplied by that factor.  False below STATS_CI_MIN values. */
 bool stats_dependent_ci95(const double *sorted, size_t n, double dependence, double *lo,
                           double *hi);
-
-#endif

@@ -6,8 +6,7 @@
  * variance that lies between launches. (Kalibera and Jones, ISMM 2013; Georges, Buytaert and Eeckhout, OOPSLA
  * 2007.)
  */
-#ifndef HARNESS_BASE_STATS_LAUNCHES_H
-#define HARNESS_BASE_STATS_LAUNCHES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,5 +37,3 @@ struct stats_launches {
  * missing or n is 0. */
 bool stats_of_launches(const struct stats_launch *launches, size_t n, double dependence,
                        struct stats_launches *s);
-
-#endif

@@ -4,8 +4,7 @@
  * Values are in the order in which they were measured.  The functions only compute: thresholds are in
  * noise.c.
  */
-#ifndef HARNESS_BASE_STATS_SHAPE_H
-#define HARNESS_BASE_STATS_SHAPE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -33,5 +32,3 @@ struct stats_trend {
     double change;
 };
 struct stats_trend stats_trend(const double *x, size_t n);
-
-#endif

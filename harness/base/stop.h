@@ -1,8 +1,7 @@
 /*
  * stop: when a cell has been launched often enough.
  */
-#ifndef HARNESS_BASE_STOP_H
-#define HARNESS_BASE_STOP_H
+#pragma once
 
 #include <stddef.h>
 
@@ -25,5 +24,3 @@ enum stop stop_decide(const double *medians, size_t n, size_t cap,
 
 /* Half-width of the median's 95 % interval over the median; NaN where there is no interval. */
 double stop_half_width(const double *medians, size_t n, double dependence);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * table: tables whose columns fit the given width.
  */
-#ifndef HARNESS_BASE_TABLE_H
-#define HARNESS_BASE_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,5 +39,3 @@ unsigned table_print(FILE *out, const struct table *table, size_t width, bool co
 
 /* Prints words wrapped to the width, later lines indented. */
 void table_wrap(FILE *out, const char *text, size_t width, size_t indent);
-
-#endif

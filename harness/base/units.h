@@ -1,8 +1,7 @@
 /*
  * units: numbers as people read them.  Every text is at most UNITS_TEXT bytes.
  */
-#ifndef HARNESS_BASE_UNITS_H
-#define HARNESS_BASE_UNITS_H
+#pragma once
 
 #define UNITS_TEXT 32
 
@@ -23,5 +22,3 @@ void units_span(double s, char text[UNITS_TEXT]);
 
 /* "1:05", "2:03:00" */
 void units_clock(double s, char text[UNITS_TEXT]);
-
-#endif

@@ -7,8 +7,7 @@
  * single calls on fresh operands, where no result can be reused and no call skipped.  Single calls below a
  * millisecond prove little, so four times as many calls must also take longer.
  */
-#ifndef HARNESS_BENCH_AUDIT_H
-#define HARNESS_BENCH_AUDIT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,5 +32,3 @@ bool audit_agrees(double per_call_s, double single_s, char *why, size_t why_size
  * fills why. */
 #define AUDIT_MORE 4
 bool audit_grows(double few_s, double many_s, char *why, size_t why_size);
-
-#endif

@@ -9,8 +9,7 @@
  * the last calls of a sample leave results to verify; a random number of stray calls, which are not timed,
  * varies which calls these are.
  */
-#ifndef HARNESS_BENCH_BENCH_H
-#define HARNESS_BENCH_BENCH_H
+#pragma once
 
 #include "disturbance.h"
 #include "system/counters.h"
@@ -88,5 +87,3 @@ size_t bench_cold_sets(const struct machine *machine, double bytes);
  * call, the one used longest ago. */
 void bench_cold_probe(const struct attn_plan *plan, const struct tensor_set *sets, size_t set_count,
                       size_t next, struct bench_result *result);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * disturbance: what disturbed a launch while it was measured, and its JSON form.
  */
-#ifndef HARNESS_BENCH_DISTURBANCE_H
-#define HARNESS_BENCH_DISTURBANCE_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -36,5 +35,3 @@ json_t *disturbance_json(const struct bench_disturbance *disturbance);
 
 /* Fields that the object lacks are 0. */
 struct bench_disturbance disturbance_parse(const json_t *object);
-
-#endif

@@ -5,8 +5,7 @@
  * visibly disturbed is repeated (noise_repeat), at most NOISE_REPEATS times; the last repeat is kept, and
  * flagged if it was disturbed, too.
  */
-#ifndef HARNESS_BENCH_NOISE_H
-#define HARNESS_BENCH_NOISE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -72,5 +71,3 @@ unsigned noise_of_cell(const struct noise_launch *launches, size_t n);
 
 /* An array of the flags' words. */
 json_t *noise_json(unsigned flags);
-
-#endif

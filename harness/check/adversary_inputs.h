@@ -2,8 +2,7 @@
  * adversary_inputs: the adversarial inputs, and the functions that make their problems, masks, scores and
  * contents; for check/adversary*.c only.
  */
-#ifndef HARNESS_CHECK_ADVERSARY_INPUTS_H
-#define HARNESS_CHECK_ADVERSARY_INPUTS_H
+#pragma once
 
 #include "trial.h"
 #include "problem/patterns.h"
@@ -176,5 +175,3 @@ bool adversary_shape_case(const struct adversary *adversary, struct problem_case
 
 /* Fills the operands of a trial, whose special keys are chosen, and seals them. */
 void adversary_fill(struct trial *trial, const struct adversary *adversary, uint64_t key);
-
-#endif

@@ -4,8 +4,7 @@
  * Compares a kernel with the float64 reference within the derived bound (kernels/reference.c), on
  * the case's own input and on inputs made to expose what random numbers hide.
  */
-#ifndef HARNESS_CHECK_CHECK_H
-#define HARNESS_CHECK_CHECK_H
+#pragma once
 
 #include "depth.h"
 #include "problem/tensors.h"
@@ -52,5 +51,3 @@ bool stored_reference_create(const struct problem_case *c, int fd, char *message
 /* Beginning of the step that a check notes for the parent's crash report (fault.h): "checking at
  * threads=2: needle, guard page behind". */
 #define CHECK_RUNNING "checking at threads=%d: "
-
-#endif

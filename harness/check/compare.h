@@ -1,8 +1,7 @@
 /*
  * compare: compares rows of results with the reference; for check*.c only.
  */
-#ifndef HARNESS_CHECK_COMPARE_H
-#define HARNESS_CHECK_COMPARE_H
+#pragma once
 
 #include "check.h"
 #include "reference.h"
@@ -114,5 +113,3 @@ static inline int compare_digits(const struct attn_problem *problem)
 
 /* Adds the errors of a comparison on the case's own input to the result. */
 void compare_note(struct check_result *result, const struct comparison *comparison);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * depth: how much a check looks at.
  */
-#ifndef HARNESS_CHECK_DEPTH_H
-#define HARNESS_CHECK_DEPTH_H
+#pragma once
 
 /* Thread counts that can be judged together. */
 #define CHECK_COUNTS 16
@@ -15,5 +14,3 @@ enum check_depth {
     CHECK_INVARIANT /* the case's own input, and whether a row's bits depend on its own sequence
                        alone: `attnbench check --invariant` */
 };
-
-#endif

@@ -4,8 +4,7 @@
  * Each part looks for one kind of reason.  If it finds one, it writes it to `text` (at most `size` bytes) and
  * returns true.
  */
-#ifndef HARNESS_CHECK_EVIDENCE_H
-#define HARNESS_CHECK_EVIDENCE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -78,5 +77,3 @@ evidence_part earlier_reason;
 /* alone.c: the row is right on one thread.  *changes: on several threads it differs between calls, so that
  * no further reason need be searched. */
 bool alone_reason(struct evidence *e, bool *changes, char *text, size_t size);
-
-#endif

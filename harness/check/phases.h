@@ -1,8 +1,7 @@
 /*
  * phases: what a check runs, in check.c's order, and what the phases share; for check*.c only.
  */
-#ifndef HARNESS_CHECK_PHASES_H
-#define HARNESS_CHECK_PHASES_H
+#pragma once
 
 #include "trial.h"
 #include "problem/kv.h"
@@ -101,5 +100,3 @@ void properties_unplace(struct attn_problem *problem);
 /* Copies K and V with their scales, and the columns of masks: key j of `to` becomes key first + j of `from`,
  * or first - j, modulo the number of its keys. */
 void properties_copy_keys(const struct trial *from, struct trial *to, size_t first, bool backwards);
-
-#endif

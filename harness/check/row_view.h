@@ -1,8 +1,7 @@
 /*
  * row_view: what a row sees, and what hides the other keys from it; for check*.c only.
  */
-#ifndef HARNESS_CHECK_ROW_VIEW_H
-#define HARNESS_CHECK_ROW_VIEW_H
+#pragma once
 
 #include "problem/kv.h"
 
@@ -58,5 +57,3 @@ bool single_open(struct single *single, const struct attn_problem *problem);
 bool single_gather(struct single *single, const struct row_view *view);
 
 void single_close(struct single *single);
-
-#endif

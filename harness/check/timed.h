@@ -7,8 +7,7 @@
  * Before each sample some operands are negated, with a known effect on the outputs (problem/negation.h), so
  * that a kernel which returns stored results fails.
  */
-#ifndef HARNESS_CHECK_TIMED_H
-#define HARNESS_CHECK_TIMED_H
+#pragma once
 
 #include "check.h"
 
@@ -51,5 +50,3 @@ bool timed_sample(struct timed *timed, size_t first, size_t count);
 bool timed_rows(const struct attn_kernel *kernel, const struct attn_problem *problem,
                 const struct attn_tensors *tensors, size_t rows, uint64_t seed,
                 struct check_result *result);
-
-#endif

@@ -4,8 +4,7 @@
  * A trial places operands and workspace next to inaccessible pages, runs the kernel and checks that it
  * changed only its results and its workspace.  check_result keeps the first failure of a check.
  */
-#ifndef HARNESS_CHECK_TRIAL_H
-#define HARNESS_CHECK_TRIAL_H
+#pragma once
 
 #include "check.h"
 #include "compare.h"
@@ -170,5 +169,3 @@ size_t kept_differing(const struct attn_problem *problem, const struct attn_tens
 /* Sets *ratio to O's RMS error over that of the plain f32 kernel, and fails above 8; the same for LSE.
  * For inputs whose rounding errors are random, such as N(0, 1). */
 bool precision_judge(struct trial *trial, double *ratio);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * commands: the commands of the program, from options to exit code, and their parts.
  */
-#ifndef HARNESS_COMMANDS_COMMANDS_H
-#define HARNESS_COMMANDS_COMMANDS_H
+#pragma once
 
 #include "experiments/experiment.h"
 #include "session/session_needs.h"
@@ -122,5 +121,3 @@ bool tune_write(const struct cell *cells, size_t count, const char *path, char *
 
 /* Makes attn_kernel_best() use a file that tune_write() wrote.  False fills message. */
 bool tune_load(const char *path, char *message, size_t message_size);
-
-#endif

@@ -7,8 +7,7 @@
  * alone, not on the number of threads.  An experiment about time or memory is a session of `attnbench run`
  * instead, with options from the experiment.
  */
-#ifndef HARNESS_EXPERIMENTS_EXPERIMENT_H
-#define HARNESS_EXPERIMENTS_EXPERIMENT_H
+#pragma once
 
 #include <jansson.h>
 
@@ -163,5 +162,3 @@ size_t experiment_counts(const json_t *object, const char *key, size_t *x, size_
  * question mark are left out and named below, and texts of the first column become lines above their rows.
  * Without rows nothing is printed. */
 void experiment_list(const json_t *rows, const char *where, const char *keys, const char *heading);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * parts: functions of experiments that several files or tests call.
  */
-#ifndef HARNESS_EXPERIMENTS_PARTS_H
-#define HARNESS_EXPERIMENTS_PARTS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -72,5 +71,3 @@ bool linear_init(const json_t *step, json_t *rows, struct experiment_work *work)
 
 /* Prints tables and the finding; false if the layouts differ by more than rounding explains. */
 bool linear_report(const json_t *rows);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * words: layers with the text of each token, and the rows of their matrices.
  */
-#ifndef HARNESS_EXPERIMENTS_WORDS_H
-#define HARNESS_EXPERIMENTS_WORDS_H
+#pragma once
 
 #include "experiment.h"
 #include "experiments/shared/layer_heads.h"
@@ -33,5 +32,3 @@ bool words_open_trained(struct words_layer *layer, const json_t *step,
 /* Adds rows for every matrix of a layer, and for what its heads look at. */
 bool words_add_layer(const struct words_layer *layer, const json_t *step, json_t *rows,
                      struct experiment_work *work);
-
-#endif

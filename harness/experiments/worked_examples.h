@@ -5,8 +5,7 @@
  *   worked_layers.c   seeded layers, from their seed to their outputs; a printed causal softmax
  *   worked_shapes.c   notebooks without a seed, by properties that hold for any numbers
  */
-#ifndef HARNESS_EXPERIMENTS_WORKED_EXAMPLES_H
-#define HARNESS_EXPERIMENTS_WORKED_EXAMPLES_H
+#pragma once
 
 #include "experiment.h"
 
@@ -42,5 +41,3 @@ double worked_difference(const double *x, size_t rows, size_t columns, const jso
 bool worked_layer(const struct worked_rows *w, const json_t *published);
 bool worked_causal(const struct worked_rows *w, const json_t *published);
 bool worked_shape(struct worked_rows w, const json_t *shape, const json_t *step);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * batch_cases: cases of a problem with the lengths of batches.
  */
-#ifndef HARNESS_PROBLEM_BATCH_CASES_H
-#define HARNESS_PROBLEM_BATCH_CASES_H
+#pragma once
 
 #include "cases.h"
 
@@ -10,5 +9,3 @@
  * `2q2k,32q1s4k:page64` are separated by |.  False fills message. */
 bool batch_cases_add(struct case_list *list, const char *problem, const char *batches,
                      char *message, size_t message_size);
-
-#endif

@@ -5,8 +5,7 @@
  *      "outputs":["o","lse"], "passes":["forward"], "parallel":true, "varies":false, "max_dim":0,
  *      "compute":"f32", "bound_factor":0, "bound_reason":null, "caveats":[]}
  */
-#ifndef HARNESS_PROBLEM_CAPABILITIES_H
-#define HARNESS_PROBLEM_CAPABILITIES_H
+#pragma once
 
 #include <jansson.h>
 
@@ -18,5 +17,3 @@ json_t *capabilities_json(const struct attn_caps *caps);
  * caps->bound_reason points into the object. */
 bool capabilities_parse(const json_t *object, struct attn_caps *caps, char *message,
                         size_t message_size);
-
-#endif

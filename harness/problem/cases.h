@@ -7,8 +7,7 @@
  * Messages are one line: the error and its position: file:line:column from 1 for files, as compilers count;
  * for a text of the command line the byte from 0.
  */
-#ifndef HARNESS_PROBLEM_CASES_H
-#define HARNESS_PROBLEM_CASES_H
+#pragma once
 
 #include "base/scan.h"
 #include "parse.h"
@@ -99,5 +98,3 @@ struct suite {
     const char *text;
 };
 extern const struct suite cases_builtin[];
-
-#endif

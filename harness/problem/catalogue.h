@@ -1,8 +1,7 @@
 /*
  * catalogue: all variants: the library's, those that a linking program adds, and guests'.
  */
-#ifndef HARNESS_PROBLEM_CATALOGUE_H
-#define HARNESS_PROBLEM_CATALOGUE_H
+#pragma once
 
 #include "attention.h"
 
@@ -54,5 +53,3 @@ struct catalogue_group {
 extern const struct catalogue_group catalogue_groups[];
 bool catalogue_in_group(const char *kernel_name, const char *group);
 const char *catalogue_group_of(const char *kernel_name);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * clause: clauses of an input, `+name:value`, one kind for each operand, and the operands that they describe.
  */
-#ifndef HARNESS_PROBLEM_CLAUSE_H
-#define HARNESS_PROBLEM_CLAUSE_H
+#pragma once
 
 #include "cases.h"
 
@@ -82,5 +81,3 @@ size_t clause_prefix_pages(const struct problem_case *c);
  * second. */
 bool clause_prefix_holds(const struct attn_problem *problem, const struct attn_tensors *tensors,
                          size_t b, size_t j);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * config_fields: reads and verifies fields of a config.json.  Internal to model_config.
  */
-#ifndef HARNESS_PROBLEM_CONFIG_FIELDS_H
-#define HARNESS_PROBLEM_CONFIG_FIELDS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -67,5 +66,3 @@ void config_layers(struct config *c);
 
 /* The kinds of a model with encoder and decoder: `encoder`, and the decoder's `self` and `cross`. */
 void config_pair(struct config *c);
-
-#endif

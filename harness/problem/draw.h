@@ -5,8 +5,7 @@
  * nothing else still computes many.  Lengths are near powers of two up to 8192; dimensions are those of
  * models, and odd ones.  The work of a problem is limited, so that long sequences have few heads.
  */
-#ifndef HARNESS_PROBLEM_DRAW_H
-#define HARNESS_PROBLEM_DRAW_H
+#pragma once
 
 #include "cases.h"
 
@@ -23,5 +22,3 @@ typedef bool draw_fails(const void *context, struct problem_case *c);
  * tries. */
 struct problem_case draw_simplest(const struct problem_case *failing, draw_fails *fails,
                                   const void *context, size_t most_tries);
-
-#endif

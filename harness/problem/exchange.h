@@ -6,8 +6,7 @@
  * a multiple of 64 bytes.  Tensors pad.N fill gaps.  The file is used for one problem after the other; it
  * never shrinks, because the other program may have all of it mapped.
  */
-#ifndef HARNESS_PROBLEM_EXCHANGE_H
-#define HARNESS_PROBLEM_EXCHANGE_H
+#pragma once
 
 #include "tensors.h"
 
@@ -33,5 +32,3 @@ void exchange_write(struct exchange *exchange, size_t set, const struct attn_ten
 
 /* Copies the results of a set out; in the file they become NaN. */
 void exchange_read(struct exchange *exchange, size_t set, const struct attn_tensors *to);
-
-#endif

@@ -4,8 +4,7 @@
  * Values are those that kernels compute with: scale * element for 8 bits, scale * (element - zero point) for
  * 4 bits.
  */
-#ifndef HARNESS_PROBLEM_KV_H
-#define HARNESS_PROBLEM_KV_H
+#pragma once
 
 #include "tensors.h"
 
@@ -84,5 +83,3 @@ typedef void kv_generate(const void *context, struct kv_place at, size_t first, 
  * that is part of K is not filled. */
 void kv_fill(struct tensor_set *set, const struct attn_problem *problem, enum kv_operand operand,
              kv_generate *generate, const void *context);
-
-#endif

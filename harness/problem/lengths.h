@@ -5,8 +5,7 @@
  * the operands of a case agrees on them.  All sets of operands of a case have the same lengths.  The seed
  * changes only their order.
  */
-#ifndef HARNESS_PROBLEM_LENGTHS_H
-#define HARNESS_PROBLEM_LENGTHS_H
+#pragma once
 
 #include "cases.h"
 
@@ -34,5 +33,3 @@ size_t lengths_shortest(const struct input *input, const struct attn_problem *pr
 /* Flops and bytes of a call, summed over the sequences; masks in operands, which may reduce them, are
  * ignored. */
 struct attn_work lengths_work(const struct problem_case *c);
-
-#endif

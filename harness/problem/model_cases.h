@@ -5,8 +5,7 @@
  * gemma-2-9b-window-decode-16384-b8.  Layers that compute the same, even of several kinds or models, are one
  * case; each of its passes has its number of layers.
  */
-#ifndef HARNESS_PROBLEM_MODEL_CASES_H
-#define HARNESS_PROBLEM_MODEL_CASES_H
+#pragma once
 
 #include "cases.h"
 
@@ -20,5 +19,3 @@ struct model_asked {
 /* Appends the cases, and list->passes; nothing without --model. */
 bool model_cases_add(struct case_list *list, const struct model_asked *asked, char *message,
                      size_t message_size);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * model_size: what a model computes: a pass, a token, or a batch of sequences.  Internal to model_cases.
  */
-#ifndef HARNESS_PROBLEM_MODEL_SIZE_H
-#define HARNESS_PROBLEM_MODEL_SIZE_H
+#pragma once
 
 #include "cases.h"
 #include "models.h"
@@ -39,5 +38,3 @@ void model_size_say(const struct model_size *size, char *text, size_t text_size)
  * the line of an error in the file. */
 bool trace_is(struct piece text);
 bool trace_read(struct piece text, struct input *input, char *message, size_t message_size);
-
-#endif

@@ -2,8 +2,7 @@
  * models: the attention of published models by kinds of layer, or the part of it that one of several workers
  * computes. suites/models.list has the models and describes its syntax.
  */
-#ifndef HARNESS_PROBLEM_MODELS_H
-#define HARNESS_PROBLEM_MODELS_H
+#pragma once
 
 #include "base/scan.h"
 #include "parse.h"
@@ -43,5 +42,3 @@ const char *models_name(size_t index, char name[48]);
 /* model_config.c: reads a model's attention from its config.json, as on the Hugging Face hub.  False fills
  * message, with the path and the field that is missing or wrong. */
 bool model_config_read(const char *path, struct model *model, char *message, size_t message_size);
-
-#endif

@@ -8,8 +8,7 @@
  * If V is part of K, these columns of K and Q are negated together, which keeps every score.  For int8, whose
  * -128 has no opposite, all scales of V are negated instead.
  */
-#ifndef HARNESS_PROBLEM_NEGATION_H
-#define HARNESS_PROBLEM_NEGATION_H
+#pragma once
 
 #include "tensors.h"
 
@@ -41,5 +40,3 @@ void negation_undo(const struct negation *negation, const struct tensor_set *set
 /* Whether an element of O is negated now. */
 bool negation_is_of(const struct negation *negation, const struct attn_problem *problem, size_t b,
                     size_t h, size_t d);
-
-#endif

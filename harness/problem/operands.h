@@ -4,8 +4,7 @@
  * A new operand is a new row.  A new kind also needs its layout in tensors_view.c and the shapes that a file
  * may have in operands_locate.c.  tensors_fill.c and its parts fill the elements.
  */
-#ifndef HARNESS_PROBLEM_OPERANDS_H
-#define HARNESS_PROBLEM_OPERANDS_H
+#pragma once
 
 #include "attention.h"
 
@@ -59,5 +58,3 @@ extern const struct operand operand_table[OPERANDS];
 
 /* Whether the problem has this operand with its own memory; not a V that is part of K. */
 bool operands_has(const struct attn_problem *problem, enum operand_id id);
-
-#endif

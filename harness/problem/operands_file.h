@@ -4,8 +4,7 @@
  * Tensors are called PREFIXname, with the names of struct attn_tensors; docs/eval.md lists their types and
  * shapes.  Real numbers are converted to the problem's types, biases and scales to f32.
  */
-#ifndef HARNESS_PROBLEM_OPERANDS_FILE_H
-#define HARNESS_PROBLEM_OPERANDS_FILE_H
+#pragma once
 
 #include "safetensors.h"
 #include "tensors.h"
@@ -70,5 +69,3 @@ bool operands_file_shape_of(const struct problem_case *c, struct tensors_shape *
 /* Reads all operands, or the mask of the clause alone. */
 bool operands_file_fill(struct tensor_set *set, const struct problem_case *c, char *message,
                         size_t message_size);
-
-#endif

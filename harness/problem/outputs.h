@@ -1,8 +1,7 @@
 /*
  * outputs: a file with the O of every kernel of a case, to find the largest difference between two.
  */
-#ifndef HARNESS_PROBLEM_OUTPUTS_H
-#define HARNESS_PROBLEM_OUTPUTS_H
+#pragma once
 
 #include "attention.h"
 
@@ -27,5 +26,3 @@ struct outputs_difference {
 };
 bool outputs_compare(int fd, const struct attn_problem *problem, const size_t *slots, size_t count,
                      struct outputs_difference *difference);
-
-#endif

@@ -18,8 +18,7 @@
  * be empty; both are UTF-8 without control characters.  The seed determines only the order of the sequences'
  * lengths.
  */
-#ifndef HARNESS_PROBLEM_PARSE_H
-#define HARNESS_PROBLEM_PARSE_H
+#pragma once
 
 #include "attention.h"
 #include "base/message.h"
@@ -133,5 +132,3 @@ struct parse_key_help {
     const char *name, *form, *standard, *meaning;
 };
 const struct parse_key_help *parse_key_help(size_t index);
-
-#endif

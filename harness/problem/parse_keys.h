@@ -5,8 +5,7 @@
  * Internal to parse.  A key has a kind, which parses and prints its value, and a standard value for texts
  * that leave it out: a text, or the value of the key that it follows.
  */
-#ifndef HARNESS_PROBLEM_PARSE_KEYS_H
-#define HARNESS_PROBLEM_PARSE_KEYS_H
+#pragma once
 
 #include "parse.h"
 #include "base/scan.h"
@@ -83,5 +82,3 @@ extern const struct parse_key parse_keys[KEY_COUNT];
 
 /* "did you mean 'bf16'?" if a value is near one of the key's words or a synonym of one; else false. */
 bool parse_meant(const struct parse_key *key, struct piece value, char text[SCAN_ADVICE]);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * A V that is part of K is not written.
  */
-#ifndef HARNESS_PROBLEM_PATTERNS_H
-#define HARNESS_PROBLEM_PATTERNS_H
+#pragma once
 
 #include "kv.h"
 
@@ -42,5 +41,3 @@ void patterns_one_hot(struct tensor_set *set, const struct attn_problem *problem
 
 /* Multiplies V by a factor, a power of two; if V is part of K, divides Q by it, which keeps scores. */
 void patterns_scale_v(struct tensor_set *set, const struct attn_problem *problem, double factor);
-
-#endif

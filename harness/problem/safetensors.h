@@ -6,8 +6,7 @@
  * refuses what the format forbids (github.com/huggingface/safetensors, README: no duplicate keys,
  * no overlaps, no holes) with a message that names the tensor.
  */
-#ifndef HARNESS_PROBLEM_SAFETENSORS_H
-#define HARNESS_PROBLEM_SAFETENSORS_H
+#pragma once
 
 #include "attention.h"
 
@@ -74,5 +73,3 @@ struct safetensors_type {
 /* The type by its name in files, or by dtype; NULL: there is none. */
 const struct safetensors_type *safetensors_type_named(const char *format);
 const struct safetensors_type *safetensors_type_of(enum attn_dtype dtype);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * select: which variants a --kernel and an --isa mean.
  */
-#ifndef HARNESS_PROBLEM_SELECT_H
-#define HARNESS_PROBLEM_SELECT_H
+#pragma once
 
 #include "base/scan.h"
 #include "catalogue.h"
@@ -54,5 +53,3 @@ unsigned select_variants(const struct selected *selected, unsigned isas,
  * reason. */
 bool select_refusal(const struct attn_kernel *kernel, const struct attn_problem *problem,
                     char *message, size_t message_size);
-
-#endif

@@ -10,8 +10,7 @@
  * value.  The problem is then one case, with a text without sweeps, for each combination, the last key
  * fastest.
  */
-#ifndef HARNESS_PROBLEM_SWEEP_H
-#define HARNESS_PROBLEM_SWEEP_H
+#pragma once
 
 #include "cases.h"
 
@@ -45,5 +44,3 @@ bool sweep_begin(struct sweep *sweep, struct piece text, struct parse_error *err
 bool sweep_case(const struct sweep *sweep, size_t index, struct problem_case *c,
                 struct parse_error *error);
 void sweep_suffix(const struct sweep *sweep, size_t index, char suffix[PARSE_TEXT]);
-
-#endif

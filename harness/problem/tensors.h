@@ -12,8 +12,7 @@
  * Results (O, LSE, weights, scores) live in the worker's own memory, laid out likewise, and are poisoned
  * with NaN before a call.
  */
-#ifndef HARNESS_PROBLEM_TENSORS_H
-#define HARNESS_PROBLEM_TENSORS_H
+#pragma once
 
 #include "cases.h"
 #include "operands.h"
@@ -200,5 +199,3 @@ void tensors_set_row(const struct attn_tensor *t, size_t b, size_t h, size_t i, 
                      const double *x, size_t n);
 void tensors_store(const struct attn_tensor *t, size_t b, size_t h, size_t i, size_t at,
                    const float *x, size_t n);
-
-#endif

@@ -5,8 +5,7 @@
  * A view is (batch, heads, rows, cols) with dense rows.  LSE is one row of q_len columns per head, although
  * kernels address its elements by stride[2] = 1; the lengths of all sequences are one row.
  */
-#ifndef HARNESS_PROBLEM_TENSORS_VIEW_H
-#define HARNESS_PROBLEM_TENSORS_VIEW_H
+#pragma once
 
 #include "tensors.h"
 
@@ -92,5 +91,3 @@ bool tensors_poison_tails(struct tensor_set *set, const struct attn_problem *pro
 /* Maps and poisons the results of a set. */
 bool tensors_alloc_results(struct tensor_set *set, const struct attn_problem *problem,
                            char *message, size_t message_size);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * cell: one line of results, (case, kernel, variant, threads, setting), and its state.
  */
-#ifndef HARNESS_RESULTS_CELL_H
-#define HARNESS_RESULTS_CELL_H
+#pragma once
 
 #include <jansson.h>
 
@@ -108,5 +107,3 @@ void cell_repro(const struct cell *cell, const char *command, char text[CELL_REP
 
 /* "flash/avx512"; in a session of two settings "flash/avx512 new" */
 void cell_variant(const struct cell *cell, char text[96]);
-
-#endif

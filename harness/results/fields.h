@@ -6,8 +6,7 @@
  * results/schema.json, which a test compares with this list, and a column in report_columns.c if a table
  * shows it.
  */
-#ifndef HARNESS_RESULTS_FIELDS_H
-#define HARNESS_RESULTS_FIELDS_H
+#pragma once
 
 #include "base/stats_launches.h"
 #include "base/units.h"
@@ -160,5 +159,3 @@ void fields_add(const struct cell *cell, const char *object,
 
 /* Formats a row's number as in tables; "" if it has none. */
 void field_text(const json_t *row, enum field field, char text[UNITS_TEXT]);
-
-#endif

@@ -5,8 +5,7 @@
  * soon as the launch ends, so that a killed session loses only the current launch; a cell line sums up its
  * launches.
  */
-#ifndef HARNESS_RESULTS_JOURNAL_H
-#define HARNESS_RESULTS_JOURNAL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,5 +43,3 @@ void journal_close(struct journal *journal);
 /* The fields that tell two cells apart, from kernel to environment, as one string. */
 #define JOURNAL_IDENTITY 3072
 void journal_identity(const json_t *cell, char text[JOURNAL_IDENTITY]);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * launches: the journal's records of a cell's launches and statistics over them.
  */
-#ifndef HARNESS_RESULTS_LAUNCHES_H
-#define HARNESS_RESULTS_LAUNCHES_H
+#pragma once
 
 #include "cell.h"
 #include "base/stats_dependence.h"
@@ -47,5 +46,3 @@ bool launches_in_place(const struct cell *cell);
 /* The noise flags of a launch, which is compared with the cell's earlier launches; and those of the cell. */
 unsigned launches_noise_of(const struct cell *cell, const json_t *record);
 unsigned launches_noise(const struct cell *cell);
-
-#endif

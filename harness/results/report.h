@@ -1,8 +1,7 @@
 /*
  * report: prints results as tables and sentences.
  */
-#ifndef HARNESS_RESULTS_REPORT_H
-#define HARNESS_RESULTS_REPORT_H
+#pragma once
 
 #include "base/table.h"
 #include "cell.h"
@@ -68,5 +67,3 @@ unsigned report_table(const struct table *table);
 
 /* Prints a sentence or heading, wrapped to the width. */
 __attribute__((format(printf, 1, 2))) void report_sentence(const char *format, ...);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * report_answer: a case's result in one sentence.
  */
-#ifndef HARNESS_RESULTS_REPORT_ANSWER_H
-#define HARNESS_RESULTS_REPORT_ANSWER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,5 +39,3 @@ void report_answers(const struct cell *cells, size_t count, const struct cell *c
 /* Prints how much longer the library's choices take than the fastest, over all cases where both have a
  * rank. */
 void report_answer_choices(const struct cell *cells, size_t count);
-
-#endif

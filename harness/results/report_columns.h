@@ -1,8 +1,7 @@
 /*
  * report_columns: the columns of the table of a case.
  */
-#ifndef HARNESS_RESULTS_REPORT_COLUMNS_H
-#define HARNESS_RESULTS_REPORT_COLUMNS_H
+#pragma once
 
 #include <jansson.h>
 
@@ -47,5 +46,3 @@ int report_column_of(enum field field);
 
 /* Fills a table row; `gemm` is what report_row_gemm() returns. */
 void report_column_fill(const json_t *row, double gemm, struct table_row *out);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * report_rows: texts and numbers of rows for tables, and comparisons of cells.
  */
-#ifndef HARNESS_RESULTS_REPORT_ROWS_H
-#define HARNESS_RESULTS_REPORT_ROWS_H
+#pragma once
 
 #include "cell.h"
 #include "base/stats.h"
@@ -90,5 +89,3 @@ double report_row_share(const json_t *row);
 
 /* Prints the heading of a case's table: name, problem, input unless it is the default, sizes. */
 void report_case_head(FILE *out, size_t width, const struct cell *cell);
-
-#endif

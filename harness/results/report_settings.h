@@ -1,8 +1,7 @@
 /*
  * report_settings: a session's two settings against each other.
  */
-#ifndef HARNESS_RESULTS_REPORT_SETTINGS_H
-#define HARNESS_RESULTS_REPORT_SETTINGS_H
+#pragma once
 
 #include "cell.h"
 
@@ -22,5 +21,3 @@ void report_settings(const struct cell *cells, size_t count);
 
 /* Prints how many cells of a session got which verdict. */
 void report_settings_verdicts(const struct cell *cells, size_t count);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * setting: where a cell's threads run, where its memory lies, and environment variables of its workers.
  */
-#ifndef HARNESS_RESULTS_SETTING_H
-#define HARNESS_RESULTS_SETTING_H
+#pragma once
 
 #include "system/machine.h"
 
@@ -31,5 +30,3 @@ const char *setting_variable(const char *const *variables, const char *name);
 
 /* The setting as options of `attnbench run`: "--placement cores --huge-pages --environment 'A=1'". */
 void setting_text(const struct setting *setting, char text[SETTING_TEXT]);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * guest_file: what a --plugin file is, by its first bytes; the file is not loaded.
  */
-#ifndef HARNESS_SESSION_GUEST_FILE_H
-#define HARNESS_SESSION_GUEST_FILE_H
+#pragma once
 
 #include "problem/catalogue.h"
 
@@ -20,5 +19,3 @@ bool guest_file_read(struct guest *guest, char *why, size_t why_size);
 /* Sets guest->program, for a file that dlopen() refuses as an executable.  False fills why: it cannot be
  * run. */
 bool guest_file_program(struct guest *guest, char *why, size_t why_size);
-
-#endif

@@ -4,8 +4,7 @@
  * This process loads none of them.  A worker loads the file and describes its kernels; the catalogue gets a
  * proxy for each, data without code, which can be listed, selected and planned.
  */
-#ifndef HARNESS_SESSION_GUESTS_H
-#define HARNESS_SESSION_GUESTS_H
+#pragma once
 
 #include "results/cell.h"
 
@@ -32,5 +31,3 @@ const struct guest_refusal *guests_refused(size_t i);
 /* The exit code that the refusals give a session that would otherwise end with EXIT_AS_ASKED; `rivals`: count
  * the refusal of the rivals' program, too, as the session has selected it. */
 int guests_code(bool rivals);
-
-#endif

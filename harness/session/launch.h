@@ -1,8 +1,7 @@
 /*
  * launch: runs a worker process, from its request to its answer, or to the reason why there is none.
  */
-#ifndef HARNESS_SESSION_LAUNCH_H
-#define HARNESS_SESSION_LAUNCH_H
+#pragma once
 
 #include "results/cell.h"
 #include "protocol.h"
@@ -35,5 +34,3 @@ void launch_quote(const struct launch *launch, char why[CELL_WHY]);
 /* A deadline for so many calls that only a hanging kernel misses, in seconds, from the problem's useful work;
  * docs/protocol.md states it. */
 double launch_deadline(const struct attn_problem *problem, double calls);
-
-#endif

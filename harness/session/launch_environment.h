@@ -1,8 +1,7 @@
 /*
  * launch_environment: variables that a worker's libraries read before main().
  */
-#ifndef HARNESS_SESSION_LAUNCH_ENVIRONMENT_H
-#define HARNESS_SESSION_LAUNCH_ENVIRONMENT_H
+#pragma once
 
 #include "base/shell_words.h"
 #include "protocol.h"
@@ -17,5 +16,3 @@ struct launch_environment {
 
 /* Fills in the variables of a request's worker; those of the request's setting take precedence. */
 void launch_environment(const struct protocol_request *request, struct launch_environment *e);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * This process loads none of them.  A worker for each library loads it, and answers what is missing.
  */
-#ifndef HARNESS_SESSION_LIBRARIES_H
-#define HARNESS_SESSION_LIBRARIES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -16,5 +15,3 @@ bool libraries_ask(void);
 /* Why a kernel's library cannot be called, and how to install it; NULL if it can, or if the kernel needs
  * none. */
 const char *libraries_missing(const struct attn_kernel *kernel);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * options: the command line, one table for parsing and for --help.
  */
-#ifndef HARNESS_SESSION_OPTIONS_H
-#define HARNESS_SESSION_OPTIONS_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
@@ -162,5 +161,3 @@ extern const struct option options_table[];
 /* Stores an option of kind SECONDS, COUNT or WORD in its field; false fills message. */
 bool options_value_store(const struct option *option, const char *text, void *field, char *message,
                          size_t message_size);
-
-#endif

@@ -27,8 +27,7 @@
  * `progress` is PROTOCOL_PROGRESS bytes of shared memory with a string that tells what the worker is doing;
  * the parent reads it if the worker dies before it answers.
  */
-#ifndef HARNESS_SESSION_PROTOCOL_H
-#define HARNESS_SESSION_PROTOCOL_H
+#pragma once
 
 #include "base/random.h"
 #include "check/depth.h"
@@ -117,5 +116,3 @@ const char *protocol_depth_name(enum check_depth depth);
 
 /* Parses an answer and checks version, token and state; NULL fills message. */
 json_t *protocol_answer(const char *line, const char *token, char *message, size_t message_size);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * record: a session's journal and the session's end, for every command that runs one.
  */
-#ifndef HARNESS_SESSION_RECORD_H
-#define HARNESS_SESSION_RECORD_H
+#pragma once
 
 #include "results/journal.h"
 #include "session.h"
@@ -53,5 +52,3 @@ json_t *record_end(struct record *record, enum session_end end, int *code);
 
 /* Closes report and journal; returns `code`, or another exit code if that fails. */
 int record_close(struct record *record, int code);
-
-#endif

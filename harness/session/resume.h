@@ -1,8 +1,7 @@
 /*
  * resume: continues a results file's session.
  */
-#ifndef HARNESS_SESSION_RESUME_H
-#define HARNESS_SESSION_RESUME_H
+#pragma once
 
 #include "results/journal.h"
 #include "session.h"
@@ -19,5 +18,3 @@ bool resume_same_machine(const struct journal *journal, const struct session *se
 /* Fills the cells from the file, with their rows, or else their launches so far.  True: another build wrote
  * it, so that its launches do not count. */
 bool resume_cells(const struct journal *journal, struct session *session);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * rounds: launches the cells of a case, round by round, in shuffled order.
  */
-#ifndef HARNESS_SESSION_ROUNDS_H
-#define HARNESS_SESSION_ROUNDS_H
+#pragma once
 
 #include "launch.h"
 #include "problem/tensors.h"
@@ -35,5 +34,3 @@ enum session_end rounds_run(struct rounds *rounds);
 
 /* The noise measured by the twin, as a journal line; NULL if there was no twin. */
 json_t *rounds_twin_noise(const struct rounds *rounds);
-
-#endif

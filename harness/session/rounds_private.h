@@ -1,8 +1,7 @@
 /*
  * rounds_private: what rounds.c and the files rounds_*.c share.
  */
-#ifndef HARNESS_SESSION_ROUNDS_PRIVATE_H
-#define HARNESS_SESSION_ROUNDS_PRIVATE_H
+#pragma once
 
 #include "rounds.h"
 
@@ -63,5 +62,3 @@ void rounds_launch_say(const struct rounds *rounds, const struct cell *cell, con
 
 /* Makes, writes and shows the row of a cell that is done; false if the journal cannot be written. */
 bool rounds_launch_finish(struct rounds *rounds, struct cell *cell);
-
-#endif

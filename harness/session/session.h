@@ -1,8 +1,7 @@
 /*
  * session: the plan of a run, made before anything is measured.
  */
-#ifndef HARNESS_SESSION_SESSION_H
-#define HARNESS_SESSION_SESSION_H
+#pragma once
 
 #include "base/shell_words.h"
 #include "results/cell.h"
@@ -66,5 +65,3 @@ int session_topology(const struct session *session);
 
 /* How the launches of a case, or a session, ended; SESSION_STOPPED: the journal cannot be written. */
 enum session_end { SESSION_DONE, SESSION_INTERRUPTED, SESSION_STOPPED };
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * session_needs: estimates of a session's time and memory, and the division of its time among cells.
  */
-#ifndef HARNESS_SESSION_SESSION_NEEDS_H
-#define HARNESS_SESSION_SESSION_NEEDS_H
+#pragma once
 
 #include "session.h"
 
@@ -51,5 +50,3 @@ double session_needs_level(double *needs, size_t count, double total);
  * cell gets what an interval needs, or its max-min fair share if time is too short; remaining time is divided
  * in proportion to the needs. */
 double session_needs_share(const struct session *session, size_t first, size_t count, double left);
-
-#endif

@@ -5,8 +5,7 @@
  * and other code would run with these.  The locale, which formats numbers, and the working directory are
  * restored silently.
  */
-#ifndef HARNESS_SYSTEM_AFTERMATH_H
-#define HARNESS_SYSTEM_AFTERMATH_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -25,5 +24,3 @@ void aftermath_begin(int threads);
  * threads outside the team.  text: the worst change, "left 2 threads running", "moved thread 1 off CPU 3",
  * "leaves the floating-point environment changed: flush-to-zero set in thread 0". */
 bool aftermath_end(int threads, char text[AFTERMATH_TEXT]);
-
-#endif

@@ -5,8 +5,7 @@
  * many short repeats while all threads work (memory: of repeats that all threads begin together), because a
  * ceiling is what the machine can do, not what it did while others used it.
  */
-#ifndef HARNESS_SYSTEM_CEILINGS_H
-#define HARNESS_SYSTEM_CEILINGS_H
+#pragma once
 
 #include "attention.h"
 #include "machine.h"
@@ -79,5 +78,3 @@ double ceilings_exp(enum attn_isa isa, int threads, double seconds);
  * 2009): whether that of multiply-adds, else that of reading. */
 bool ceilings_compute_bound(double flops, double bytes, double fma_gflops,
                             double read_gbytes_per_s);
-
-#endif

@@ -5,8 +5,7 @@
  * packages by the RAPL files of powercap.  Most virtual machines have neither: values are then NaN, and `why`
  * has the reason.
  */
-#ifndef HARNESS_SYSTEM_COUNTERS_H
-#define HARNESS_SYSTEM_COUNTERS_H
+#pragma once
 
 #include <jansson.h>
 
@@ -52,5 +51,3 @@ struct energy {
 };
 struct energy counters_energy(const char *powercap);
 double counters_energy_between(const struct energy *before, const struct energy *after);
-
-#endif

@@ -5,8 +5,7 @@
  * signal kills the process as usual.  Handlers of these and of SIGABRT append that memory has run out, if it
  * has; a handler of SIGSYS appends that the kernel was not allowed to start a process (limits.h).
  */
-#ifndef HARNESS_SYSTEM_FAULT_H
-#define HARNESS_SYSTEM_FAULT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,5 +48,3 @@ void fault_thread(int number);
 
 /* Sets the regions that faults are attributed to; NULL: none.  *call is read when a fault happens. */
 void fault_expect(const struct fault_call *call);
-
-#endif

@@ -5,8 +5,7 @@
  * A kernel may change it during a call, but must restore it for later code.  Exception flags do not belong to
  * it.
  */
-#ifndef HARNESS_SYSTEM_FLOAT_ENV_H
-#define HARNESS_SYSTEM_FLOAT_ENV_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -18,5 +17,3 @@ bool float_env_changed(char text[FLOAT_ENV_TEXT]);
 
 /* Resets the calling thread's environment to that of a new program. */
 void float_env_reset(void);
-
-#endif

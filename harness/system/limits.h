@@ -1,8 +1,7 @@
 /*
  * limits: resource limits of a worker, so that a runaway kernel costs its own cell only.
  */
-#ifndef HARNESS_SYSTEM_LIMITS_H
-#define HARNESS_SYSTEM_LIMITS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,5 +23,3 @@ bool limits_apply(const struct limits *limits);
 /* Whether the calling process uses at least 7/8 of its memory limit, which goes into *bytes.  Safe in signal
  * handlers. */
 bool limits_memory_reached(size_t *bytes);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * lines: writes lines to files and pipes, and reads lines from pipes.
  */
-#ifndef HARNESS_SYSTEM_LINES_H
-#define HARNESS_SYSTEM_LINES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,5 +28,3 @@ enum lines_end lines_read(struct lines *lines, int fd);
 
 /* Writes all bytes; false sets errno. */
 bool lines_write(int fd, const void *data, size_t bytes);
-
-#endif

@@ -8,8 +8,7 @@
  *   machine_groups.c     limits of control groups
  *   machine_describe.c   the machine as JSON, and its fingerprint
  */
-#ifndef HARNESS_SYSTEM_MACHINE_H
-#define HARNESS_SYSTEM_MACHINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -152,5 +151,3 @@ void machine_usage(const struct machine *machine, struct machine_usage *usage);
 /* {"cpu", "vendor", "family", "cores", "threads", "caches", "isas", "memory_bytes", "numa_nodes",
  *  "kernel", "hypervisor", "governor", "fingerprint", ...}: enough to distinguish two machines. */
 json_t *machine_describe(const struct machine *machine);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * machine_private.h: what the machine_*.c files share.
  */
-#ifndef HARNESS_SYSTEM_MACHINE_PRIVATE_H
-#define HARNESS_SYSTEM_MACHINE_PRIVATE_H
+#pragma once
 
 #include <hwloc.h>
 #include <stdio.h>
@@ -44,5 +43,3 @@ long machine_groups_ended(const char *root);
 /* The words of /proc/cpuinfo's flags that name vectors, matrix units and their types, in alphabetical
  * order. */
 json_t *machine_flags(const char *words);
-
-#endif

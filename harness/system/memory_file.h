@@ -1,8 +1,7 @@
 /*
  * memory_file: files in memory, to share between processes.
  */
-#ifndef HARNESS_SYSTEM_MEMORY_FILE_H
-#define HARNESS_SYSTEM_MEMORY_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,5 +29,3 @@ bool memory_file_locate(int fd, struct memory_file *file);
 
 /* Opens it in another process, for reading and writing; -1: it is not there, as on another host. */
 int memory_file_open(const struct memory_file *file);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * memory_log: a memory file that grows while other processes read it.
  */
-#ifndef HARNESS_SYSTEM_MEMORY_LOG_H
-#define HARNESS_SYSTEM_MEMORY_LOG_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,5 +20,3 @@ bool memory_log_open(struct memory_log *log, int fd, size_t bytes);
 /* Appends all of another file; false, with the log as before, if there is no room or the file cannot be read. */
 bool memory_log_append(struct memory_log *log, int fd);
 void memory_log_close(struct memory_log *log);
-
-#endif

@@ -2,8 +2,7 @@
  * orphans: processes that outlive a child which started them.  They are then children of this process, even in
  * sessions of their own (PR_SET_CHILD_SUBREAPER in process.c).
  */
-#ifndef HARNESS_SYSTEM_ORPHANS_H
-#define HARNESS_SYSTEM_ORPHANS_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -12,5 +11,3 @@ unsigned long long orphans_started(pid_t child);
 
 /* Kills and reaps every child that was started at that time or later, and their descendants. */
 void orphans_end(unsigned long long since);
-
-#endif

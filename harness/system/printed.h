@@ -4,8 +4,7 @@
  * The pipe is read whenever it has data, so that the child never blocks, and only the end of the output is
  * kept, so that it cannot fill the memory.
  */
-#ifndef HARNESS_SYSTEM_PRINTED_H
-#define HARNESS_SYSTEM_PRINTED_H
+#pragma once
 
 #include <stddef.h>
 
@@ -23,5 +22,3 @@ void printed_read(struct printed *printed);
 /* The last PRINTED_KEPT bytes, printable (base/printable.h), after a note about how many came before them;
  * NULL: no output.  free() it. */
 char *printed_text(const struct printed *printed);
-
-#endif

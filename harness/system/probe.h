@@ -3,8 +3,7 @@
  *
  * Each loop runs on the calling thread alone and returns the work that it has done.
  */
-#ifndef HARNESS_SYSTEM_PROBE_H
-#define HARNESS_SYSTEM_PROBE_H
+#pragma once
 
 #include "attention.h"
 
@@ -66,5 +65,3 @@ extern const size_t probe_count;
 
 /* The probe with the widest vectors of this host (ceilings.c). */
 const struct probe *ceilings_widest(void);
-
-#endif

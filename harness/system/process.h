@@ -8,8 +8,7 @@
  * A launcher, such as mpiexec, passes on only standard streams: it gets requests on its standard input,
  * answers on its standard output, and gets SIGTERM before it is killed.
  */
-#ifndef HARNESS_SYSTEM_PROCESS_H
-#define HARNESS_SYSTEM_PROCESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -111,5 +110,3 @@ int process_descriptor(const char *number, char *path, size_t size);
 /* Path of `name` in the program's folder, even if the program's file has been replaced since it started;
  * false: it does not fit. */
 bool process_beside(const char *name, char *path, size_t size);
-
-#endif

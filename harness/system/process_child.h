@@ -1,8 +1,7 @@
 /*
  * process_child: starts a child, from fork to exec, and handles interrupts; for process*.c only.
  */
-#ifndef HARNESS_SYSTEM_PROCESS_CHILD_H
-#define HARNESS_SYSTEM_PROCESS_CHILD_H
+#pragma once
 
 #include <signal.h>
 #include <sys/types.h>
@@ -35,5 +34,3 @@ pid_t process_fork(const struct process_spec *spec, const struct process_ends *e
  * processes are started by _Fork().  A killed process leaves it; if it is still empty, a later process with
  * that pid dies of SIGBUS when it reads it.  Makes only calls that are safe between fork and exec. */
 void process_unregister(pid_t pid);
-
-#endif

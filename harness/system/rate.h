@@ -1,8 +1,7 @@
 /*
  * rate: the highest work per second of threads, for ceilings.
  */
-#ifndef HARNESS_SYSTEM_RATE_H
-#define HARNESS_SYSTEM_RATE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -25,5 +24,3 @@ double rate_together(rate_work *work, const void *const *contexts, int count, in
  * work.  A thread that loses its CPU for a while does not make the machine look slower: 4 ms are enough for
  * an undisturbed repeat, and there are at least eight if so many should fit into the time. */
 double rate_apart(rate_work *work, const void *context, int threads, double seconds);
-
-#endif

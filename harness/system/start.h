@@ -7,8 +7,7 @@
  * and stack sizes too small for any thread.  A worker keeps its environment, so that tests can give it a made-up
  * machine.
  */
-#ifndef HARNESS_SYSTEM_START_H
-#define HARNESS_SYSTEM_START_H
+#pragma once
 
 /*
  * To be called first in main.  Opens /dev/null for those of descriptors 0 to 2 that are closed, so that no
@@ -22,5 +21,3 @@ void start_begun(void);
 
 /* The variables that were removed, "OMP_PROC_BIND, OMP_STACKSIZE (below 512 KiB)"; "": none. */
 const char *start_ignored(void);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * task: a process's allowed CPUs, its time of waiting for a CPU, and its peak memory.
  */
-#ifndef HARNESS_SYSTEM_TASK_H
-#define HARNESS_SYSTEM_TASK_H
+#pragma once
 
 #include <dirent.h>
 #include <stdbool.h>
@@ -33,5 +32,3 @@ double task_waited_longest_s(pid_t pid);
 
 /* Peak resident memory of the process, bytes; 0: unknown. */
 size_t task_peak_bytes(pid_t pid);
-
-#endif

@@ -6,8 +6,7 @@
  * OMPT tool for runtimes that have this interface (libomp).  While nothing is recorded, this costs one test
  * per parallel region.
  */
-#ifndef HARNESS_SYSTEM_TEAMS_H
-#define HARNESS_SYSTEM_TEAMS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -35,5 +34,3 @@ void teams_worked(int thread, double seconds);
 
 /* Called once by a listener whose hooks work. */
 void teams_heard(void);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Each is a table of functions, some NULL, with static state in its own file, as a worker runs one kernel.
  */
-#ifndef HARNESS_WORKER_BACKEND_H
-#define HARNESS_WORKER_BACKEND_H
+#pragma once
 
 #include "worker.h"
 #include "problem/tensors.h"
@@ -76,5 +75,3 @@ extern const struct backend in_program_backend;
 /* "ceiling" of the answer: the machine's rates during a launch whose samples have this median. */
 json_t *worker_launch_ceilings(const struct worker *worker, const struct tensor_set *sets,
                                const struct bench_disturbance *disturbance, double median_s);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * plugin: kernels from a shared object, built with this or another version of attention.h.
  */
-#ifndef HARNESS_WORKER_PLUGIN_H
-#define HARNESS_WORKER_PLUGIN_H
+#pragma once
 
 #include "session/protocol.h"
 
@@ -20,5 +19,3 @@ bool plugin_describe(const char *path, json_t *answer, char *why, size_t why_siz
  * fields are 0.  `number` identifies the kernel in messages.  False fills why. */
 bool plugin_copy(const struct attn_kernel *theirs, size_t number, struct attn_kernel *ours,
                  char *why, size_t why_size);
-
-#endif

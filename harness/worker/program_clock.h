@@ -2,8 +2,7 @@
  * program_clock: times a program's calls by the program's clock, and audits that clock by ours: functions of
  * in_program_backend (backend.h).
  */
-#ifndef HARNESS_WORKER_PROGRAM_CLOCK_H
-#define HARNESS_WORKER_PROGRAM_CLOCK_H
+#pragma once
 
 #include "check/check.h"
 #include "program_copy.h"
@@ -28,5 +27,3 @@ void program_clock_renew(size_t first, size_t count);
 
 /* Audits the clock, and checks single calls with the operands of other sets, whose errors go into *checked. */
 void program_clock_judge(size_t calls, double per_call_s, struct check_result *checked);
-
-#endif

@@ -5,8 +5,7 @@
  * A copy keeps its number of threads, because many libraries cannot change it.  A failure of the program ends
  * the launch (worker_abandon()), because a kernel's execute cannot fail.
  */
-#ifndef HARNESS_WORKER_PROGRAM_COPY_H
-#define HARNESS_WORKER_PROGRAM_COPY_H
+#pragma once
 
 #include "problem/exchange.h"
 #include "system/process.h"
@@ -117,5 +116,3 @@ void program_copy_stays(struct worker *worker, const struct program_copy *copy);
 
 /* Ends every copy. */
 void program_copy_close(void);
-
-#endif

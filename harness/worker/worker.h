@@ -2,8 +2,7 @@
  * worker: the process that runs kernels: its request, the answer that it fills, and errors that end an action.
  * Everything that may crash, hang or start a thread happens here.
  */
-#ifndef HARNESS_WORKER_WORKER_H
-#define HARNESS_WORKER_WORKER_H
+#pragma once
 
 #include <setjmp.h>
 
@@ -50,5 +49,3 @@ void worker_check(struct worker *worker);
 void worker_measure(struct worker *worker);
 void worker_eval(struct worker *worker);
 void worker_ceilings(struct worker *worker);
-
-#endif

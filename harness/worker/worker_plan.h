@@ -1,8 +1,7 @@
 /*
  * worker_plan: a kernel's plan and workspace (worker_plan.c), and where a launch's memory lies (worker_memory.c).
  */
-#ifndef HARNESS_WORKER_WORKER_PLAN_H
-#define HARNESS_WORKER_WORKER_PLAN_H
+#pragma once
 
 #include "worker.h"
 #include "problem/tensors.h"
@@ -33,5 +32,3 @@ void worker_plan_close(struct worker_plan *plan);
 bool worker_memory_policy(struct worker *worker);
 bool worker_memory_place(struct worker *worker, const struct worker_plan *plan,
                          const struct tensor_set *sets);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Included after cmocka.h, with _GNU_SOURCE.
  */
-#ifndef TESTS_NOTING_KERNEL_H
-#define TESTS_NOTING_KERNEL_H
+#pragma once
 
 #include <math.h>
 #include <string.h>
@@ -95,5 +94,3 @@ static inline int tear_down(void **state)
         tensors_free(&f->sets[i]);
     return 0;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * check_kernel: a check on one thread count.
  */
-#ifndef TESTS_CHECK_CHECK_KERNEL_H
-#define TESTS_CHECK_CHECK_KERNEL_H
+#pragma once
 
 #include "check/check.h"
 
@@ -11,5 +10,3 @@ static inline bool check_kernel(const struct attn_kernel *kernel, const struct p
 {
     return check_counts(kernel, c, &threads, 1, depth, result);
 }
-
-#endif

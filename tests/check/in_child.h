@@ -1,8 +1,7 @@
 /*
  * in_child: checks of kernels that may crash, each in a process of its own.
  */
-#ifndef TESTS_CHECK_IN_CHILD_H
-#define TESTS_CHECK_IN_CHILD_H
+#pragma once
 
 #include "check/check.h"
 
@@ -47,5 +46,3 @@ struct catch
 
 /* How many of the table were not caught, or in another way. */
 size_t missed(const struct catch *table, size_t count);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * passes: a kernel that the check must let pass.  Include behind cmocka.h.
  */
-#ifndef TESTS_CHECK_PASSES_H
-#define TESTS_CHECK_PASSES_H
+#pragma once
 
 #include "check_kernel.h"
 
@@ -21,5 +20,3 @@ static inline void assert_passes(const struct attn_kernel *kernel, const struct 
                  attn_isa_name(kernel->isa), result.error_over_bound, result.hardest_over_bound);
     assert_true(result.rms_ratio > 0 && result.rms_ratio <= 8);
 }
-
-#endif

@@ -4,8 +4,7 @@
  * Each is a program of libFuzzer that gives any bytes to one reader.  A crash, a leak, undefined
  * behaviour, a wrong promise of the reader's header (require()) or an input that takes seconds ends it.
  */
-#ifndef TESTS_FUZZ_H
-#define TESTS_FUZZ_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,5 +27,3 @@ char *fuzz_text(const uint8_t *bytes, size_t size);
 
 /* The path of a file in memory with those bytes, until the next call. */
 const char *fuzz_file(const uint8_t *bytes, size_t size);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * mutate: deterministic damage to bytes, for tests of readers that must survive any.
  */
-#ifndef TESTS_MUTATE_H
-#define TESTS_MUTATE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -20,5 +19,3 @@ size_t mutate_below(struct mutator *m, size_t n);
 /* Up to four edits of bytes[0, size): flipped bits, other bytes, bytes removed, doubled, moved, a
  * word put in, the end cut off.  Returns the new size, at most capacity. */
 size_t mutate_bytes(struct mutator *m, unsigned char *bytes, size_t size, size_t capacity);
-
-#endif

@@ -7,8 +7,7 @@
  * The rule of masks and the place of an element are written here a second time, apart from those of
  * attention.h.
  */
-#ifndef TESTS_DRAWN_OPERANDS_H
-#define TESTS_DRAWN_OPERANDS_H
+#pragma once
 
 #include "attention.h"
 
@@ -55,5 +54,3 @@ double drawn_q(const struct drawn_operands *d, size_t b, size_t h, size_t i, siz
 double drawn_k(const struct drawn_operands *d, size_t b, size_t g, size_t j, size_t e);
 double drawn_v(const struct drawn_operands *d, size_t b, size_t g, size_t j, size_t e);
 double drawn_bias(const struct drawn_operands *d, size_t b, size_t h, size_t i, size_t j);
-
-#endif

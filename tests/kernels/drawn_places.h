@@ -1,8 +1,7 @@
 /*
  * drawn_places: where the elements of drawn operands are; for who makes such operands.
  */
-#ifndef TESTS_DRAWN_PLACES_H
-#define TESTS_DRAWN_PLACES_H
+#pragma once
 
 #include "drawn_operands.h"
 
@@ -48,5 +47,3 @@ ptrdiff_t drawn_scale_number(const struct drawn_operands *d, const struct attn_t
 /* Element `at` of the memory, of any type. */
 double drawn_get(const struct attn_tensor *t, ptrdiff_t at);
 void drawn_set(const struct attn_tensor *t, ptrdiff_t at, double x);
-
-#endif

@@ -9,8 +9,7 @@
  *     ATTNBENCH_SEED=S       drawn from seed S on
  *     ATTNBENCH_PROBLEM=P    this problem alone, with operands of seed S (0 where there is none)
  */
-#ifndef TESTS_DRAWN_SEARCH_H
-#define TESTS_DRAWN_SEARCH_H
+#pragma once
 
 #include "drawn_operands.h"
 #include "problem/cases.h"
@@ -62,5 +61,3 @@ struct problem_case drawn_simplest(const struct drawn_property *property,
 #define DRAWN_REPRO 1536 /* bytes */
 void drawn_repro(const struct drawn_property *property, const struct problem_case *c,
                  char text[DRAWN_REPRO]);
-
-#endif

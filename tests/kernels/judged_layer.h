@@ -3,8 +3,7 @@
  *
  * For tests; include behind cmocka.h.
  */
-#ifndef TESTS_JUDGED_LAYER_H
-#define TESTS_JUDGED_LAYER_H
+#pragma once
 
 #include "self_attention.h"
 
@@ -25,5 +24,3 @@ void layer_run(const struct attn_self_attention *l, const char *kernel, int thre
 /* Fails where Y, and weights where the layer wants them, are not what the reference makes of projections in
  * float64, within 5e-5 and 1e-5. */
 void layer_judge(const struct attn_self_attention *l, const struct attn_self_attention_tensors *t);
-
-#endif

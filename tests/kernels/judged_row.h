@@ -3,8 +3,7 @@
  *
  * Included after cmocka.h.
  */
-#ifndef TESTS_JUDGED_ROW_H
-#define TESTS_JUDGED_ROW_H
+#pragma once
 
 #include <math.h>
 #include <stdio.h>
@@ -85,5 +84,3 @@ static inline void assert_near(double got, double expected, double tolerance)
     if (!(fabs(got - expected) <= tolerance))
         fail_msg("%.17g is not within %g of %.17g", got, tolerance, expected);
 }
-
-#endif

@@ -4,8 +4,7 @@
  * it only bounds by how much they may differ, the error of the one plus that of the other.  For tests;
  * include behind cmocka.h.
  */
-#ifndef TESTS_RELATIONS_H
-#define TESTS_RELATIONS_H
+#pragma once
 
 #include "drawn_search.h"
 
@@ -67,5 +66,3 @@ struct attn_tensor relation_keys(const struct drawn_operands *a, struct related 
 /* relation_parts.c: some of the rows. */
 bool relate_single(const struct drawn_operands *a, size_t n, struct related *to);
 bool relate_chunk(const struct drawn_operands *a, size_t n, struct related *to);
-
-#endif

@@ -2,8 +2,7 @@
  * tested: which variant a test program is to test, operands of a problem, and a kernel called on operands.
  * What comes out, check/ judges.  For tests; include behind cmocka.h.
  */
-#ifndef TESTS_TESTED_H
-#define TESTS_TESTED_H
+#pragma once
 
 #include "problem/tensors.h"
 
@@ -61,5 +60,3 @@ unsigned operands_call(struct operands *operands, const struct attn_kernel *kern
 /* Fails the test where these outputs are not as the reference has them. */
 void tested_judge(const struct attn_kernel *kernel, const struct attn_problem *problem,
                   const struct attn_tensors *tensors, unsigned outputs);
-
-#endif

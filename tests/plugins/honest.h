@@ -3,8 +3,7 @@
  *
  * Includes HEADER, attention.h as it is or as it was; see CMakeLists.txt.
  */
-#ifndef TESTS_PLUGINS_HONEST_H
-#define TESTS_PLUGINS_HONEST_H
+#pragma once
 
 #include <math.h>
 
@@ -72,5 +71,3 @@ static inline void honest_execute(const struct attn_plan *plan, const struct att
         *count = 1;                                                     \
         return kernels;                                                 \
     }
-
-#endif

@@ -2,8 +2,7 @@
  * layout: where the fields of the first attention.h lie, and which number each of its names has, in
  * the first header and in today's.
  */
-#ifndef TESTS_PLUGINS_LAYOUT_H
-#define TESTS_PLUGINS_LAYOUT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -14,5 +13,3 @@ struct layout {
 
 extern const struct layout layout_first[], layout_now[];
 extern const size_t layout_first_count, layout_now_count;
-
-#endif

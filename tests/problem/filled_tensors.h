@@ -3,8 +3,7 @@
  *
  * Included after cmocka.h.
  */
-#ifndef TESTS_FILLED_TENSORS_H
-#define TESTS_FILLED_TENSORS_H
+#pragma once
 
 #include "problem/tensors.h"
 
@@ -51,5 +50,3 @@ static inline struct tensor_set made(const char *problem, const char *input, str
     *c = case_of(problem, input);
     return filled(c, (struct tensors_layout){0}, 0);
 }
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Included after cmocka.h.
  */
-#ifndef TESTS_LOADED_CASES_H
-#define TESTS_LOADED_CASES_H
+#pragma once
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,5 +47,3 @@ static inline void assert_input(const struct problem_case *c, const char *expect
     parse_print_input(&c->input, text);
     assert_string_equal(text, expected);
 }
-
-#endif

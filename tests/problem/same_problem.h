@@ -2,8 +2,7 @@
  * same_problem: equality of problems, field by field; bytes between the fields mean nothing, and
  * Clang leaves what was there.
  */
-#ifndef TESTS_SAME_PROBLEM_H
-#define TESTS_SAME_PROBLEM_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -25,5 +24,3 @@ static inline bool same_problem(const struct attn_problem *a, const struct attn_
            a->page_size == b->page_size && a->kv_group == b->kv_group &&
            a->index_count == b->index_count && a->index_block == b->index_block;
 }
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Included after cmocka.h.
  */
-#ifndef TESTS_WRITTEN_FILE_H
-#define TESTS_WRITTEN_FILE_H
+#pragma once
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,5 +92,3 @@ static inline void discard(struct written *w)
     unlink(w->path);
     free(w);
 }
-
-#endif

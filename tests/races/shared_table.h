@@ -2,8 +2,7 @@
  * shared_table.h: a kernel that takes e^x from a table that all threads share, for those of this folder that
  * fill it.
  */
-#ifndef TESTS_RACES_SHARED_TABLE_H
-#define TESTS_RACES_SHARED_TABLE_H
+#pragma once
 
 #include "wrong/wrong.h"
 
@@ -38,5 +37,3 @@ static inline void row_by_table(struct work *w)
     sum_values(w);
     store(w);
 }
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Included after cmocka.h.
  */
-#ifndef TESTS_CHILD_H
-#define TESTS_CHILD_H
+#pragma once
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -72,5 +71,3 @@ static inline void assert_answers(const char *name, struct process_spec spec, co
     assert_string_equal(outcome.answer, expected);
     release(&outcome);
 }
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Included after cmocka.h.
  */
-#ifndef TESTS_MACHINES_H
-#define TESTS_MACHINES_H
+#pragma once
 
 #include <hwloc.h>
 
@@ -66,5 +65,3 @@ static inline struct machine *this_one(void)
     assert_non_null(machine);
     return machine;
 }
-
-#endif

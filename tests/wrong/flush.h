@@ -1,8 +1,7 @@
 /*
  * flush.h: flush-to-zero and denormals-are-zero of the calling thread.
  */
-#ifndef TESTS_FLUSH_H
-#define TESTS_FLUSH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,6 +23,4 @@ static inline void flush_subnormals(bool on)
 }
 #else
 _Static_assert(0, "how does this processor flush subnormal numbers?");
-#endif
-
 #endif

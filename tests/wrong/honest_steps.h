@@ -1,8 +1,7 @@
 /*
  * honest_steps.h: the steps that wrong.h declares, which do nothing wrong.
  */
-#ifndef TESTS_WRONG_HONEST_STEPS_H
-#define TESTS_WRONG_HONEST_STEPS_H
+#pragma once
 
 #include "wrong.h"
 
@@ -250,5 +249,3 @@ WRONG_STEP void each_row(const struct attn_plan *plan, const struct attn_tensors
             for (size_t i = 0; i < p->q_len; i++)
                 one_row(plan, tensors, b, h, i, row);
 }
-
-#endif

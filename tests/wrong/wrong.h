@@ -14,8 +14,7 @@
  * and options, and WRONG_SCORE one whose body returns the score of key `j`.  The body of WRONG_CALL and
  * WRONG_OPTION_CALL is a whole call, of `plan` and `tensors`.
  */
-#ifndef TESTS_WRONG_H
-#define TESTS_WRONG_H
+#pragma once
 
 #include <stdlib.h>
 #include <tgmath.h>
@@ -243,5 +242,3 @@ WRONG_STEP void each_row(const struct attn_plan *plan, const struct attn_tensors
         make_scores_by(w, symbol##_score); \
     }                                      \
     static real symbol##_score(const struct work *w, ptrdiff_t j)
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * definition: attention of one head by its definition, in float64.
  */
-#ifndef HARNESS_EXPERIMENTS_SHARED_DEFINITION_H
-#define HARNESS_EXPERIMENTS_SHARED_DEFINITION_H
+#pragma once
 
 #include "kernel_weights.h"
 
@@ -12,5 +11,3 @@ void definition_scores(const struct kernel_weights_head *head, double factor, do
 void definition_weights(const struct kernel_weights_head *head, double *p);
 void definition_output(const struct kernel_weights_head *head, const double *p, const float *v,
                        size_t v_stride, size_t v_dim, double *o);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * distribution: distributions of random vectors' elements, with known moments.
  */
-#ifndef HARNESS_EXPERIMENTS_SHARED_DISTRIBUTION_H
-#define HARNESS_EXPERIMENTS_SHARED_DISTRIBUTION_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -30,5 +29,3 @@ enum distribution distribution_find(const char *name);
 /* Draws elements [first, first + n) of a stream, independent of each other. */
 void distribution_draw(enum distribution distribution, float *x, size_t n, uint64_t key,
                        uint64_t first);
-
-#endif

@@ -4,8 +4,7 @@
  * Each vector lane is a trial with its own generator, so that a trial's numbers depend neither on the width
  * of vectors nor on the number of threads.
  */
-#ifndef HARNESS_EXPERIMENTS_SHARED_DOTS_H
-#define HARNESS_EXPERIMENTS_SHARED_DOTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,5 +43,3 @@ struct dots_scale {
 #define DOTS_SCALES 4
 #define DOTS_SCALE_ROOT 2 /* the index of 1/sqrt(d) */
 extern const struct dots_scale dots_scales[DOTS_SCALES];
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * kernel_call: a kernel ready to be called on an experiment's operands.
  */
-#ifndef HARNESS_EXPERIMENTS_SHARED_KERNEL_CALL_H
-#define HARNESS_EXPERIMENTS_SHARED_KERNEL_CALL_H
+#pragma once
 
 #include "experiments/experiment.h"
 #include "problem/tensors.h"
@@ -43,5 +42,3 @@ double kernel_call_dot(const float *a, const float *b, size_t n);
 
 /* x rounded to a storage type. */
 float kernel_call_round(float x, enum attn_dtype dtype);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * kernel_weights: attention weights of any kernel, whether it returns them or not.
  */
-#ifndef HARNESS_EXPERIMENTS_SHARED_KERNEL_WEIGHTS_H
-#define HARNESS_EXPERIMENTS_SHARED_KERNEL_WEIGHTS_H
+#pragma once
 
 #include "attention.h"
 #include "experiments/experiment.h"
@@ -31,5 +30,3 @@ bool kernel_weights_values(const char *kernel, const struct kernel_weights_head 
 
 /* Whether the kernel has a variant on this host that takes these masks. */
 bool kernel_weights_takes(const char *kernel, unsigned mask);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * layer_call: a self-attention layer ready to be called.
  */
-#ifndef HARNESS_EXPERIMENTS_SHARED_LAYER_CALL_H
-#define HARNESS_EXPERIMENTS_SHARED_LAYER_CALL_H
+#pragma once
 
 #include "experiments/experiment.h"
 #include "self_attention.h"
@@ -19,5 +18,3 @@ struct attn_self_attention layer_call_shape(size_t len, size_t d_in, size_t head
 bool layer_call_open(struct layer_call *call, const struct attn_self_attention *layer,
                      const char *kernel, struct experiment_work *work);
 void layer_call_close(struct layer_call *call);
-
-#endif

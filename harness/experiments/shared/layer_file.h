@@ -17,8 +17,7 @@
  *     PREFIXcontext           (B, Skv, d_context)       of cross-attention: input of K and V, whose weights
  *                                                are (d_context, H * D)
  */
-#ifndef HARNESS_EXPERIMENTS_SHARED_LAYER_FILE_H
-#define HARNESS_EXPERIMENTS_SHARED_LAYER_FILE_H
+#pragma once
 
 #include "experiments/experiment.h"
 #include "problem/safetensors.h"
@@ -64,5 +63,3 @@ struct attn_self_attention_tensors layer_file_tensors(const struct layer_file *f
 /* The absolute tolerance for an output with this largest element, from sums of d_in products; the same for
  * all d_in below 384. */
 double layer_file_allowed(double largest, size_t d_in, enum attn_dtype dtype);
-
-#endif

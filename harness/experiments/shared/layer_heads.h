@@ -5,8 +5,7 @@
  *     PREFIXq, k              (1, H, S, D)
  *     PREFIXv, o              (1, H, S, Dv)      o is optional
  */
-#ifndef HARNESS_EXPERIMENTS_SHARED_LAYER_HEADS_H
-#define HARNESS_EXPERIMENTS_SHARED_LAYER_HEADS_H
+#pragma once
 
 #include "attention.h"
 #include "experiments/experiment.h"
@@ -40,5 +39,3 @@ bool layer_heads_open_step(struct layer_heads *heads, const json_t *step,
 /* A row's parameters for head h: the step's, "head", "d", and the number of tokens under the key `length`. */
 json_t *layer_heads_params(const json_t *step, const struct layer_heads *heads, size_t h,
                            const char *length);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * looks: which tokens a head looks at, from its weights.
  */
-#ifndef HARNESS_EXPERIMENTS_SHARED_LOOKS_H
-#define HARNESS_EXPERIMENTS_SHARED_LOOKS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,5 +36,3 @@ double looks_in_use(const double *p, size_t n);
 
 /* The place's name in rows: "previous", ... */
 const char *looks_place_name(enum looks_place place);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * moments: mean and variance of a sample, and the variance's interval.
  */
-#ifndef HARNESS_EXPERIMENTS_SHARED_MOMENTS_H
-#define HARNESS_EXPERIMENTS_SHARED_MOMENTS_H
+#pragma once
 
 #define MOMENTS_NORMAL_975 1.959963985 /* quantile 0.975 of N(0, 1) */
 
@@ -25,5 +24,3 @@ struct variance moments_variance(const struct moments *moments);
 /* Half the width of the interval that holds 95 % of the variances of samples of n values, whose distribution
  * has variance `variance` and fourth central moment `fourth`. */
 double moments_half_width(double n, double variance, double fourth);
-
-#endif

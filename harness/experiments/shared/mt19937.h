@@ -6,8 +6,7 @@
  * (aten/src/ATen/core/MT19937RNGEngine.h and TransformationHelper.h); nn.Linear(in, out) draws its
  * weight, (out, in) row-major, and then its bias from [-1/sqrt(in), 1/sqrt(in)).
  */
-#ifndef HARNESS_EXPERIMENTS_SHARED_MT19937_H
-#define HARNESS_EXPERIMENTS_SHARED_MT19937_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ void mt19937_uniform(struct mt19937 *generator, float *x, size_t n, float from, 
 /* Draws the weight of an nn.Linear(d_in, d_out), as (d_in, d_out), so that y = x w; and its bias if not
  * NULL. */
 void mt19937_linear(struct mt19937 *generator, size_t d_in, size_t d_out, float *w, float *bias);
-
-#endif

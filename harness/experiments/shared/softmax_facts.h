@@ -1,8 +1,7 @@
 /*
  * softmax_facts: how peaked a row of weights is, and how much gradient passes through it.
  */
-#ifndef HARNESS_EXPERIMENTS_SHARED_SOFTMAX_FACTS_H
-#define HARNESS_EXPERIMENTS_SHARED_SOFTMAX_FACTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,5 +40,3 @@ struct softmax_facts_row {
  */
 bool softmax_facts_rows(const struct softmax_head *head, double scale, int threads,
                         struct softmax_facts_row *rows);
-
-#endif

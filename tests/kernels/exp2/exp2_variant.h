@@ -1,8 +1,7 @@
 /*
  * exp2_variant: 2^x and e^x as the kernels of one ISA compute it, for test_exp2.c.
  */
-#ifndef TESTS_EXP2_VARIANT_H
-#define TESTS_EXP2_VARIANT_H
+#pragma once
 
 #include "isa.h"
 
@@ -28,5 +27,3 @@ struct exp2_variant {
 
 extern const struct exp2_variant exp2_baseline, exp2_avx2, exp2_avx512, exp2_neon, exp2_sve128,
     exp2_sve256, exp2_sve512;
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * f64_variant: functions of vectors of double as the kernels of one ISA compute them, for test_f64.c.
  */
-#ifndef TESTS_F64_VARIANT_H
-#define TESTS_F64_VARIANT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -17,5 +16,3 @@ struct f64_variant {
 
 extern const struct f64_variant f64_baseline, f64_avx2, f64_avx512, f64_neon, f64_sve128,
     f64_sve256, f64_sve512;
-
-#endif

@@ -2,11 +2,8 @@
  * sketches: kernels that the library does not have yet, to show that attention.h has room for
  * them.  Each is as plain as can be; what counts is that no signature changes.
  */
-#ifndef TESTS_SKETCHES_H
-#define TESTS_SKETCHES_H
+#pragma once
 
 #include "attention.h"
 
 extern const struct attn_kernel sketch_backward;
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * softcap_variant: softcap as the kernels of one ISA compute it, for test_softcap.c.
  */
-#ifndef TESTS_SOFTCAP_VARIANT_H
-#define TESTS_SOFTCAP_VARIANT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -16,5 +15,3 @@ struct softcap_variant {
 
 extern const struct softcap_variant softcap_baseline, softcap_avx2, softcap_avx512, softcap_neon,
     softcap_sve128, softcap_sve256, softcap_sve512;
-
-#endif

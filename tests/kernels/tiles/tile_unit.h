@@ -1,8 +1,7 @@
 /*
  * tile_unit: the tile operations of tiles.h as functions, for test_tiles.c: the processor's and those in C.
  */
-#ifndef TESTS_TILES_TILE_UNIT_H
-#define TESTS_TILES_TILE_UNIT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,5 +23,3 @@ struct tile_unit {
 };
 
 extern const struct tile_unit tile_unit_hardware, tile_unit_emulated;
-
-#endif
