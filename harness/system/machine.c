@@ -77,8 +77,6 @@ int machine_threads(const struct machine *machine)
     return hwloc_get_nbobjs_by_type(machine->topology, HWLOC_OBJ_PU);
 }
 
-/* On some virtual machines and in some cgroups hwloc shows no cores; each hardware thread then counts as
- * one. */
 int machine_kinds(hwloc_topology_t topology)
 {
     const int kinds = hwloc_cpukinds_get_nr(topology, 0);
@@ -88,6 +86,8 @@ int machine_kinds(hwloc_topology_t topology)
     return slowest >= 0 ? kinds : 1; /* -1: they are not ranked */
 }
 
+/* On some virtual machines and in some cgroups hwloc shows no cores; each hardware thread then counts as
+ * one. */
 int machine_cores(const struct machine *machine)
 {
     const int cores = hwloc_get_nbobjs_by_type(machine->topology, HWLOC_OBJ_CORE);
