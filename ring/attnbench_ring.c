@@ -216,8 +216,7 @@ static const char *relay(json_t *request, const char *action)
     if (!self.mpiexec)
         return "{\"protocol\":1,\"state\":\"ok\",\"why\":null}"; /* no ranks to release it */
     char *text = json_dumps(request, JSON_COMPACT);
-    if (!text ||
-        process_ask(self.mpiexec, text, PATIENCE, &line, why, sizeof why) != PROCESS_ANSWERED)
+    if (!text || process_ask(self.mpiexec, text, PATIENCE, &line, MESSAGE(why)) != PROCESS_ANSWERED)
         give_up(text ? why : "ran out of memory");
     free(text);
     return line;

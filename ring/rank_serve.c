@@ -47,8 +47,8 @@ static bool share_threads(const json_t *request, struct rank_report *mine)
     if (self.threads >= 1 && self.threads * (int)locals == threads)
         return true;
     mine->unsupported = true;
-    return refuse(mine->why, sizeof mine->why, "%d thread%s cannot be shared evenly by %d rank%s",
-                  threads, threads > 1 ? "s" : "", (int)locals, locals > 1 ? "s" : "");
+    return refuse(MESSAGE(mine->why), "%d thread%s cannot be shared evenly by %d rank%s", threads,
+                  threads > 1 ? "s" : "", (int)locals, locals > 1 ? "s" : "");
 }
 
 /* Binds this rank's threads to neighbouring CPUs, on as many cores as possible. */
@@ -60,20 +60,18 @@ static bool bind_threads(struct rank_report *mine)
     char host[64] = "";
     if (!self.bind || self.threads == 1 || machine_room(self.machine, placement) >= all)
         return !self.bind || machine_bind_share(self.machine, placement, self.ranks.local,
-                                                self.threads, mine->why, sizeof mine->why);
+                                                self.threads, MESSAGE(mine->why));
     gethostname(host, sizeof host - 1);
     mine->unsupported = true;
-    return refuse(mine->why, sizeof mine->why,
-                  "%s has too few cores for its %d ranks of %d threads", host, self.ranks.locals,
-                  self.threads);
+    return refuse(MESSAGE(mine->why), "%s has too few cores for its %d ranks of %d threads", host,
+                  self.ranks.locals, self.threads);
 }
 
 static bool settle(const json_t *request, json_t *answer)
 {
     struct rank_report mine = {.right = false};
     mine.right = share_threads(request, &mine) &&
-                 (self.machine = machine_open(NULL, mine.why, sizeof mine.why)) &&
-                 bind_threads(&mine);
+                 (self.machine = machine_open(NULL, MESSAGE(mine.why))) && bind_threads(&mine);
     if (rank_all_right(&self.ranks, &mine, answer))
         return true;
     if (self.machine)
@@ -100,8 +98,8 @@ static bool open_part(const json_t *request, struct rank_report *mine)
     if (text && parse_problem(text, &problem, &error) && isa && attn_isa_parse(isa, &setting.isa) &&
         attn_isa_available(setting.isa))
         return rank_part_open(&self.part, request, &setting, mine);
-    return refuse(mine->why, sizeof mine->why, "this host does not compute %s in %s",
-                  text ? text : "that", isa ? isa : "any instruction set");
+    return refuse(MESSAGE(mine->why), "this host does not compute %s in %s", text ? text : "that",
+                  isa ? isa : "any instruction set");
 }
 
 static void release(const json_t *request, json_t *answer)

@@ -17,23 +17,24 @@ void message_add(char *message, size_t size, const char *format, ...)
     va_end(arguments);
 }
 
-void message_refuse(char *message, size_t size, const char *format, ...)
+void message_print(struct message message, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(message, size, format, arguments);
+    vsnprintf(message.text, message.size, format, arguments);
     va_end(arguments);
 }
 
-void message_refuse_file(char *message, size_t size, const char *path, const char *format, ...)
+void message_print_file(struct message message, const char *path, const char *format, ...)
 {
-    const int n = snprintf(message, size, "%s: ", path);
+    const int printed = snprintf(message.text, message.size, "%s: ", path);
+    const size_t n = printed < 0 ? 0 : (size_t)printed;
     va_list arguments;
     va_start(arguments, format);
-    if (n >= 0 && (size_t)n < size)
-        vsnprintf(message + n, size - (size_t)n, format, arguments);
+    if (n < message.size)
+        vsnprintf(message.text + n, message.size - n, format, arguments);
     va_end(arguments);
-    for (size_t i = n < 0 ? 0 : (size_t)n; i < size && message[i]; i++)
-        if (message[i] < ' ' || message[i] > '~')
-            message[i] = '?';
+    for (char *c = message.text + n; n < message.size && *c; c++)
+        if (*c < ' ' || *c > '~')
+            *c = '?';
 }

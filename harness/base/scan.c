@@ -195,9 +195,9 @@ const char *scan_advice(const struct scan_choice *choice, const char *otherwise,
 }
 
 void scan_refuse_message(const struct scan_choice *choice, const char *what, const char *otherwise,
-                         char *message, size_t size)
+                         struct message message)
 {
     char quoted[SCAN_QUOTED], advice[SCAN_ADVICE];
-    snprintf(message, size, "%s %s; %s", what, scan_quote(choice->given, quoted),
-             scan_advice(choice, otherwise, advice));
+    message_print(message, "%s %s; %s", what, scan_quote(choice->given, quoted),
+                  scan_advice(choice, otherwise, advice));
 }

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "message.h"
 #include "piece.h"
 
 /* Whether a text is a name: lower case letters, digits and _, a letter first, at most `most` of them. */
@@ -62,4 +63,4 @@ const char *scan_advice(const struct scan_choice *choice, const char *otherwise,
  * caller to return. */
 #define scan_refuse(...) (scan_refuse_message(__VA_ARGS__), false)
 void scan_refuse_message(const struct scan_choice *choice, const char *what, const char *otherwise,
-                         char *message, size_t size);
+                         struct message message);

@@ -3,8 +3,6 @@
  */
 #include "audit.h"
 
-#include "base/message.h"
-
 /* The share of our time that the program's must be at least.  A program in Python loses some 50 us a request
  * beyond the round trip, while its calls take 10 ms and more. */
 #define ACCOUNTED 0.8
@@ -18,37 +16,34 @@
 
 #define GROWS 2 /* times as long at least, for AUDIT_MORE times the calls */
 
-bool audit_holds(const struct audit *a, char *why, size_t why_size)
+bool audit_holds(const struct audit *a, struct message why)
 {
     const double net = a->wall_s - a->trips_s - COPYING * a->copy_s;
     if (a->program_s > a->wall_s)
-        return refuse(why, why_size,
-                      "the program says %.3g s for calls around which %.3g s have passed",
+        return refuse(why, "the program says %.3g s for calls around which %.3g s have passed",
                       a->program_s, a->wall_s);
     if (a->program_s >= ACCOUNTED * net - HICCUP_S)
         return true;
     return refuse(
-        why, why_size,
-        "the program says %.3g s for calls that took %.3g s, without round trips and copying",
+        why, "the program says %.3g s for calls that took %.3g s, without round trips and copying",
         a->program_s, net);
 }
 
-bool audit_agrees(double per_call_s, double single_s, char *why, size_t why_size)
+bool audit_agrees(double per_call_s, double single_s, struct message why)
 {
     if (per_call_s >= SINGLE * (single_s - WAKING_S))
         return true;
     return refuse(
-        why, why_size,
+        why,
         "the program says %.3g s a call for many calls, but a single one on new operands takes "
         "%.3g s",
         per_call_s, single_s);
 }
 
-bool audit_grows(double few_s, double many_s, char *why, size_t why_size)
+bool audit_grows(double few_s, double many_s, struct message why)
 {
     if (many_s >= GROWS * few_s)
         return true;
-    return refuse(why, why_size,
-                  "the program says %.3g s for some calls and %.3g s for %d times as many", few_s,
-                  many_s, AUDIT_MORE);
+    return refuse(why, "the program says %.3g s for some calls and %.3g s for %d times as many",
+                  few_s, many_s, AUDIT_MORE);
 }

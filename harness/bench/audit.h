@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/message.h"
+
 /* Sums over the requests of a launch, seconds. */
 struct audit {
     double program_s; /* time of the calls by the program's clock */
@@ -21,14 +23,14 @@ struct audit {
 };
 
 /* Whether the sums agree; false fills why, with both numbers. */
-bool audit_holds(const struct audit *audit, char *why, size_t why_size);
+bool audit_holds(const struct audit *audit, struct message why);
 
 /* Whether per_call_s, the time of one call among many, agrees with single_s, the shortest of some single
  * calls less its round trip and copying; false fills why. */
-bool audit_agrees(double per_call_s, double single_s, char *why, size_t why_size);
+bool audit_agrees(double per_call_s, double single_s, struct message why);
 
 /* Whether many_s, the time of AUDIT_MORE times as many calls, is enough longer than few_s (each the
  * shortest of some): a program that computes each set of operands only once takes as long for both; false
  * fills why. */
 #define AUDIT_MORE 4
-bool audit_grows(double few_s, double many_s, char *why, size_t why_size);
+bool audit_grows(double few_s, double many_s, struct message why);

@@ -45,8 +45,7 @@ bool check_counts(const struct attn_kernel *kernel, const struct problem_case *c
  * threads.
  */
 void stored_reference_use(int known, int fresh);
-bool stored_reference_create(const struct problem_case *c, int fd, char *message,
-                             size_t message_size);
+bool stored_reference_create(const struct problem_case *c, int fd, struct message message);
 
 /* Beginning of the step that a check notes for the parent's crash report (fault.h): "checking at
  * threads=2: needle, guard page behind". */

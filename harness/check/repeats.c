@@ -75,7 +75,7 @@ static bool check_second_input(struct checker *checker, const struct trial *firs
         return false;
     bool right = trial_judge(&trial, 64);
     const struct problem_case other = normal(checker, &first->problem, 2);
-    if (right && !tensors_fill(&trial.set, &other, 0, message, sizeof message))
+    if (right && !tensors_fill(&trial.set, &other, 0, MESSAGE(message)))
         right = failure_give_up(&trial, "%s", message);
     right = right && trial_run(&trial);
     const bool looks = attn_work(&first->problem, &first->set.tensors).pairs > 0;

@@ -274,15 +274,14 @@ static bool compute_rows(const struct attn_problem *p, const struct tensor_set *
     return memory && store.fd >= 0;
 }
 
-bool stored_reference_create(const struct problem_case *c, int fd, char *message,
-                             size_t message_size)
+bool stored_reference_create(const struct problem_case *c, int fd, struct message message)
 {
     struct tensor_set set;
     size_t *rows = NULL;
     const struct tensors_layout layout = {.guard = TENSORS_TIMING};
-    if (!tensors_alloc_case(&set, c, &layout, message, message_size))
+    if (!tensors_alloc_case(&set, c, &layout, message))
         return false;
-    const bool filled = tensors_fill(&set, c, 0, message, message_size);
+    const bool filled = tensors_fill(&set, c, 0, message);
     const size_t count = filled ? pick_own(c, &set.tensors, &rows) : 0;
     bool computed = rows;
     begin(fd, SIZE_MAX);
@@ -290,7 +289,7 @@ bool stored_reference_create(const struct problem_case *c, int fd, char *message
         computed = compute_rows(&c->problem, &set, rows + k, count - k < BLOCK ? count - k : BLOCK);
     begin(-1, 0);
     if (filled && !computed)
-        snprintf(message, message_size, "no memory for the reference");
+        message_print(message, "no memory for the reference");
     free(rows);
     tensors_free(&set);
     return computed;

@@ -43,12 +43,11 @@ void timed_close(struct timed *timed)
     timed->outputs = NULL;
 }
 
-bool timed_own(struct timed *timed, char *message, size_t message_size)
+bool timed_own(struct timed *timed, struct message message)
 {
     bool right = true;
     for (size_t n = 0; right && n < timed->count; n++)
-        right = negation_own(&timed->outputs[n].negation, &timed->sets[n], timed->problem, message,
-                             message_size);
+        right = negation_own(&timed->outputs[n].negation, &timed->sets[n], timed->problem, message);
     return right;
 }
 

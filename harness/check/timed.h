@@ -33,7 +33,7 @@ void timed_close(struct timed *timed);
 
 /* Gives each set, if sets are mapped read-only, a private copy of the memory that timed_renew()
  * changes. */
-bool timed_own(struct timed *timed, char *message, size_t message_size);
+bool timed_own(struct timed *timed, struct message message);
 
 /* Changes the operands of `count` sets from number `first` on; call before a sample. */
 void timed_renew(struct timed *timed, size_t first, size_t count);

@@ -36,7 +36,7 @@ bool trial_open(struct trial *trial, struct checker *checker, const char *phase,
     checker->blamed = UINT_MAX;
     if (!attn_supports(checker->kernel, &c->problem, &why))
         return false;
-    if (!tensors_alloc_case(&trial->set, c, &layout, message, sizeof message))
+    if (!tensors_alloc_case(&trial->set, c, &layout, MESSAGE(message)))
         return failure_give_up(trial, "%s", message);
     const bool one = threads != TRIAL_EVERY_COUNT;
     bool right = true;
@@ -54,7 +54,7 @@ bool trial_open_filled(struct trial *trial, struct checker *checker, const char 
     char message[256];
     if (!trial_open(trial, checker, phase, c, layout, threads))
         return false;
-    if (tensors_fill(&trial->set, c, 0, message, sizeof message))
+    if (tensors_fill(&trial->set, c, 0, MESSAGE(message)))
         return true;
     trial_close(trial);
     return failure_give_up(trial, "%s", message);

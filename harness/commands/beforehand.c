@@ -48,10 +48,10 @@ void beforehand_text(const struct session *session, const struct session_needs *
     add_launches(session, needs, text);
 }
 
-bool beforehand_files(const struct session *session, char *message, size_t message_size)
+bool beforehand_files(const struct session *session, struct message message)
 {
     for (size_t i = 0; i < session->cases.count; i++)
-        if (!operands_file_opens(&session->cases.items[i].input, message, message_size))
+        if (!operands_file_opens(&session->cases.items[i].input, message))
             return false;
     return true;
 }

@@ -96,7 +96,7 @@ void beforehand_text(const struct session *session, const struct session_needs *
                      char text[BEFOREHAND_TEXT]);
 
 /* Whether the files that cases name can be opened; false fills message. */
-bool beforehand_files(const struct session *session, char *message, size_t message_size);
+bool beforehand_files(const struct session *session, struct message message);
 
 /* Prints a note if a session is long, or if checks and one launch of each cell exceed the time asked for. */
 void beforehand_tell(const struct session *session, const struct session_needs *needs);
@@ -112,12 +112,11 @@ int man_print(const struct options *options);
 
 /* Turns the options of a tune into those of a run of the competing kernels, each checked on its own case.
  * Moves the path of --output to *path.  False fills message. */
-bool tune_begin(struct options *options, const char **path, char *message, size_t message_size);
+bool tune_begin(struct options *options, const char **path, struct message message);
 
 /* Writes the fastest variants as text for kernels/wisdom.h, and prints how often they differ from the rules'
  * choice.  False fills message. */
-bool tune_write(const struct cell *cells, size_t count, const char *path, char *message,
-                size_t message_size);
+bool tune_write(const struct cell *cells, size_t count, const char *path, struct message message);
 
 /* Makes attn_kernel_best() use a file that tune_write() wrote.  False fills message. */
-bool tune_load(const char *path, char *message, size_t message_size);
+bool tune_load(const char *path, struct message message);

@@ -119,7 +119,7 @@ static void offer_cases(struct place *at)
 {
     struct case_list list = {0};
     char message[512];
-    if (cases_load(&list, "all", message, sizeof message))
+    if (cases_load(&list, "all", MESSAGE(message)))
         for (size_t i = 0; i < list.count; i++)
             offer(at, list.items[i].name, "");
     cases_free(&list);

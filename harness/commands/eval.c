@@ -21,21 +21,21 @@
 
 /* The one variant that the options name; false fills message. */
 static bool pick(const struct options *options, const struct attn_problem *problem,
-                 struct protocol_request *request, char *message, size_t size)
+                 struct protocol_request *request, struct message message)
 {
     struct selected selected[SELECT_MAX];
     size_t count;
     unsigned isas;
-    if (!select_kernels(options->kernel, selected, &count, message, size) ||
-        !select_isas(options->isa, &isas, message, size))
+    if (!select_kernels(options->kernel, selected, &count, message) ||
+        !select_isas(options->isa, &isas, message))
         return false;
     if (count && strcmp(selected[0].name, SELECT_BEST) == 0)
-        return refuse(message, size, "eval takes a kernel by its name");
+        return refuse(message, "eval takes a kernel by its name");
     const unsigned variants = count ? select_variants(&selected[0], isas, problem) : 0;
     if (!count)
-        return refuse(message, size, "no kernel %s", options->kernel);
+        return refuse(message, "no kernel %s", options->kernel);
     if (count != 1 || __builtin_popcount(variants) != 1)
-        return refuse(message, size, "eval takes one kernel and one instruction set");
+        return refuse(message, "eval takes one kernel and one instruction set");
     const enum attn_isa isa = (enum attn_isa)__builtin_ctz(variants);
     const struct attn_kernel *kernel = catalogue_find(selected[0].name, isa);
     protocol_kernel(request, selected[0].name, isa, kernel ? catalogue_guest(kernel) : NULL);
@@ -45,27 +45,27 @@ static bool pick(const struct options *options, const struct attn_problem *probl
 /* Parses --problem: options that the file's tensors cannot express, and sizes that they must match.  Without
  * it the problem is attention without mask or options. */
 static bool parse_problem_option(const struct options *options, struct attn_problem *problem,
-                                 char *message, size_t size)
+                                 struct message message)
 {
     struct parse_error error;
     attn_problem_init(problem);
     if (options->problem_count > 1)
-        return refuse(message, size, "eval takes one --problem");
+        return refuse(message, "eval takes one --problem");
     if (options->problem_count && !parse_problem_of_file(options->problems[0], problem, &error))
-        return refuse(message, size, "--problem '%s': %s (position %zu)", options->problems[0],
+        return refuse(message, "--problem '%s': %s (position %zu)", options->problems[0],
                       error.message, error.position);
     return true;
 }
 
 static bool fill_request(const struct options *options, struct protocol_request *request,
-                         char *message, size_t size)
+                         struct message message)
 {
     *request = (struct protocol_request){
         .action = PROTOCOL_EVAL, .setting.placement = PLACEMENT_NONE, .files = PROTOCOL_NO_FILES};
     if (!options->kernel || !options->input || !options->output)
-        return refuse(message, size, "eval needs --kernel, --input and --output");
+        return refuse(message, "eval needs --kernel, --input and --output");
     request->threads = request->team = (int)options->team;
-    return parse_problem_option(options, &request->c.problem, message, size);
+    return parse_problem_option(options, &request->c.problem, message);
 }
 
 /* ---- the input ------------------------------------------------------------------------------- */
@@ -93,35 +93,35 @@ static int of_this_process(const char *path, char *named, size_t size)
 /* Splits FILE:PREFIX at the last colon, unless a file has the whole name.  Searches the folders that inputs
  * of cases are searched in. */
 static bool set_paths(const struct options *options, struct protocol_request *request,
-                      char *message, size_t size)
+                      struct message message)
 {
     char path[CASES_PATH];
     const char *colon = strrchr(options->input, ':');
-    if (!colon || cases_find_file(options->input, path, message, size))
+    if (!colon || cases_find_file(options->input, path, message))
         colon = options->input + strlen(options->input);
     const int out = of_this_process(options->output, request->path_out, sizeof request->path_out);
     struct input *input = &request->c.input;
-    snprintf(message, size, "a path or prefix is too long");
+    message_print(message, "a path or prefix is too long");
     if (out >= (int)sizeof request->path_out ||
         !piece_copy(piece_from(options->input, colon), path, sizeof path) ||
         !piece_copy(piece_from(colon + (*colon == ':'), colon + strlen(colon)), input->prefix,
                     sizeof input->prefix))
         return false;
-    cases_find_file(path, request->path_in, message, size); /* a failure is reported later */
+    cases_find_file(path, request->path_in, message); /* a failure is reported later */
     input->kind = INPUT_FILE;
     snprintf(input->path, sizeof input->path, "-"); /* path_in has more room */
     return true;
 }
 
 /* Whether output and input are the same file, by whatever names; false for devices. */
-static bool writes_over(const struct protocol_request *request, char *message, size_t size)
+static bool writes_over(const struct protocol_request *request, struct message message)
 {
     struct stat in, out;
     if (stat(request->path_in, &in) != 0 || stat(request->path_out, &out) != 0 ||
         !S_ISREG(in.st_mode) || in.st_dev != out.st_dev || in.st_ino != out.st_ino)
         return false;
-    snprintf(message, size, "--output %s is the input, which it would write over",
-             request->path_out);
+    message_print(message, "--output %s is the input, which it would write over",
+                  request->path_out);
     return true;
 }
 
@@ -133,12 +133,12 @@ static int complete(const struct operands_file *file, const char *text, struct a
     struct tensors_shape shape;
     if (!operands_complete(file, text, p))
         return EXIT_ENVIRONMENT;
-    if (text && !parse_agrees_with_file(text, p, differs, sizeof differs)) {
-        snprintf(file->message, file->message_size, "--problem %s in %s", differs, file->path);
+    if (text && !parse_agrees_with_file(text, p, MESSAGE(differs))) {
+        message_print(file->message, "--problem %s in %s", differs, file->path);
         return EXIT_USAGE;
     }
     if (!attn_problem_valid(p, &why)) {
-        snprintf(file->message, file->message_size, "%s: %s", file->path, why);
+        message_print(file->message, "%s: %s", file->path, why);
         return EXIT_ENVIRONMENT;
     }
     return operands_file_shape(file, p, &shape) ? EXIT_AS_ASKED : EXIT_ENVIRONMENT;
@@ -193,14 +193,14 @@ static void note(const struct operands_file *file, const char *text, const struc
                      mask->name);
 }
 
-static int read_problem(const struct options *options, struct protocol_request *r, char *message,
-                        size_t size)
+static int read_problem(const struct options *options, struct protocol_request *r,
+                        struct message message)
 {
     char found[CASES_PATH];
-    if (!cases_find_file(r->path_in, found, message, size))
+    if (!cases_find_file(r->path_in, found, message))
         return EXIT_ENVIRONMENT;
-    struct safetensors *opened = safetensors_open(r->path_in, message, size);
-    const struct operands_file file = {opened, r->path_in, r->c.input.prefix, message, size};
+    struct safetensors *opened = safetensors_open(r->path_in, message);
+    const struct operands_file file = {opened, r->path_in, r->c.input.prefix, message};
     const char *text = options->problem_count ? options->problems[0] : NULL;
     const int code = opened ? complete(&file, text, &r->c.problem) : EXIT_ENVIRONMENT;
     if (code == EXIT_AS_ASKED)
@@ -212,16 +212,16 @@ static int read_problem(const struct options *options, struct protocol_request *
 /* ---- the command ----------------------------------------------------------------------------- */
 
 /* Fills the request to the worker; returns EXIT_AS_ASKED, or another code and its message. */
-static int prepare(const struct options *options, struct protocol_request *request, char *message,
-                   size_t size)
+static int prepare(const struct options *options, struct protocol_request *request,
+                   struct message message)
 {
-    if (!fill_request(options, request, message, size) ||
-        !set_paths(options, request, message, size) || writes_over(request, message, size))
+    if (!fill_request(options, request, message) || !set_paths(options, request, message) ||
+        writes_over(request, message))
         return EXIT_USAGE;
-    if (!safetensors_writable(request->path_out, message, size))
+    if (!safetensors_writable(request->path_out, message))
         return EXIT_ENVIRONMENT;
-    const int code = read_problem(options, request, message, size);
-    return code != EXIT_AS_ASKED || pick(options, &request->c.problem, request, message, size)
+    const int code = read_problem(options, request, message);
+    return code != EXIT_AS_ASKED || pick(options, &request->c.problem, request, message)
                ? code
                : EXIT_USAGE;
 }
@@ -233,7 +233,7 @@ int eval_command(const struct options *options)
     process_catch_interrupts();
     if (!guests_load(options->plugins, options->plugin_count, options->kernel, options->timeout_s))
         return EXIT_INTERRUPTED;
-    const int prepared = prepare(options, &request, message, sizeof message);
+    const int prepared = prepare(options, &request, MESSAGE(message));
     if (prepared != EXIT_AS_ASKED) {
         progress_say("%s", message);
         return guests_code(true) == EXIT_AS_ASKED ? prepared : guests_code(true);

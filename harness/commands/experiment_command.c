@@ -142,8 +142,7 @@ static json_t *asked_of(const struct options *options, const struct experiment *
 static bool accepts(const struct experiment *experiment, const json_t *asked, struct running *r)
 {
     const struct calculation *calculation = experiment->calculation;
-    return !calculation->accepts ||
-           calculation->accepts(asked, r->record.message, sizeof r->record.message);
+    return !calculation->accepts || calculation->accepts(asked, MESSAGE(r->record.message));
 }
 
 /* The steps for the given parameters; none where this build cannot run the experiment. */
@@ -152,8 +151,7 @@ static json_t *plan_steps(struct running *r)
     const struct calculation *calculation = r->experiment->calculation;
     json_t *steps = json_array(), *asked = asked_of(r->options, r->experiment);
     bool able = accepts(r->experiment, asked, r);
-    if (able && calculation->ready &&
-        !calculation->ready(r->record.message, sizeof r->record.message)) {
+    if (able && calculation->ready && !calculation->ready(MESSAGE(r->record.message))) {
         able = false;
         r->code = record_worse(r->code, EXIT_ENVIRONMENT);
     }
@@ -190,7 +188,7 @@ static bool begin(struct running *r)
     json_array_insert_new(command, 0, json_string("attnbench"));
     session->options = r->options;
     session->seed = r->options->seed;
-    session->machine = machine_open(NULL, r->record.message, sizeof r->record.message);
+    session->machine = machine_open(NULL, MESSAGE(r->record.message));
     bool begun = session->machine && record_create(&r->record, r->options, JOURNAL_ONCE);
     if (begun) {
         session->thread_counts = 1;

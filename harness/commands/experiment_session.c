@@ -35,7 +35,7 @@ struct wanted {
 static bool add(struct wanted *w, const char *word)
 {
     if (w->count == WORDS)
-        return refuse(w->message, sizeof w->message, "too many words");
+        return refuse(MESSAGE(w->message), "too many words");
     w->words[w->count++] = word;
     return true;
 }
@@ -55,12 +55,12 @@ static bool add_beside(struct wanted *w, const char *text)
     snprintf(name, sizeof name, "%.*s", (int)length, text);
     if (!process_beside(name, guest.path, sizeof guest.path) || access(guest.path, R_OK) != 0)
         return refuse(
-            w->message, sizeof w->message,
+            MESSAGE(w->message),
             "%s, which it needs, is not beside the program: scripts/build release builds it", name);
     snprintf(guest.arguments, sizeof guest.arguments, "%s",
              text + length + strspn(text + length, " "));
     if (w->plugin_count == MOST_BESIDE)
-        return refuse(w->message, sizeof w->message, "too many plug-ins");
+        return refuse(MESSAGE(w->message), "too many plug-ins");
     char *plugin = w->plugins[w->plugin_count++];
     snprintf(plugin, sizeof *w->plugins, "--plugin=%s", catalogue_guest_text(&guest, quoted));
     return add(w, plugin);
@@ -87,7 +87,7 @@ static int read_arguments(struct wanted *w, int argc, const char *const *argv)
     const char **given = calloc((size_t)argc + 1, sizeof *given);
     int code = EXIT_USAGE, n = 0;
     if (!given) {
-        message_refuse(w->message, sizeof w->message, "out of memory");
+        message_print(MESSAGE(w->message), "out of memory");
         return EXIT_ENVIRONMENT;
     }
     given[n++] = "run";
@@ -97,7 +97,7 @@ static int read_arguments(struct wanted *w, int argc, const char *const *argv)
         else
             given[n++] = argv[i];
     options_init(&w->given);
-    if (options_parse(&w->given, n, given, w->message, sizeof w->message)) {
+    if (options_parse(&w->given, n, given, MESSAGE(w->message))) {
         code = EXIT_AS_ASKED;
         if (!add(w, "run") || (!w->given.help && !w->given.resume && !add_standard(w)))
             code = EXIT_ENVIRONMENT;
@@ -159,7 +159,7 @@ static bool conclude(const struct wanted *w)
     report_sentence("%scripts/plot %s draws the figure and says what is fitted; scripts/report %s "
                     "makes a page of all cells.",
                     output ? "s" : "With --output FILE s", file, file);
-    return report_close(message, sizeof message);
+    return report_close(MESSAGE(message));
 }
 
 int experiment_session(const struct experiment *experiment, int argc, const char *const *argv)
@@ -172,7 +172,7 @@ int experiment_session(const struct experiment *experiment, int argc, const char
     if (code == EXIT_AS_ASKED && w.given.help) {
         print_page(experiment);
     } else if (code == EXIT_AS_ASKED &&
-               !options_parse(&options, (int)w.count, w.words, w.message, sizeof w.message)) {
+               !options_parse(&options, (int)w.count, w.words, MESSAGE(w.message))) {
         code = EXIT_USAGE;
     } else if (code == EXIT_AS_ASKED) {
         options.experiment = experiment->name;

@@ -82,7 +82,7 @@ void list_suites(void)
     char message[256];
     for (const struct suite *suite = cases_builtin; suite->name; suite++) {
         struct case_list list = {0};
-        const bool loaded = cases_load(&list, suite->name, message, sizeof message);
+        const bool loaded = cases_load(&list, suite->name, MESSAGE(message));
         report_wrapped(27, "  %-13s %3zu cases  %s", suite->name, loaded ? list.count : 0,
                        suite->summary);
         cases_free(&list);
@@ -122,7 +122,7 @@ void list_models(void)
     char name[48], message[256];
     struct model model;
     for (size_t i = 0; models_name(i, name); i++)
-        if (models_find(piece_of(name), &model, message, sizeof message))
+        if (models_find(piece_of(name), &model, MESSAGE(message)))
             for (size_t k = 0; k < model.count; k++)
                 list_kind(&model, &model.kinds[k]);
 }
@@ -200,8 +200,7 @@ static int list_cases(const struct options *options)
 {
     struct case_list list = {0};
     char message[256] = "list takes --suite or --matrix, not both";
-    const bool loaded =
-        !options->matrix && cases_load(&list, options->suite, message, sizeof message);
+    const bool loaded = !options->matrix && cases_load(&list, options->suite, MESSAGE(message));
     const bool printed = loaded && print_cases(&list, options->json) && fflush(stdout) == 0;
     cases_free(&list);
     if (!printed)

@@ -3,7 +3,6 @@
  */
 #include "commands.h"
 
-
 #include "isa.h"
 #include "problem/capabilities.h"
 #include "problem/cases.h"
@@ -66,7 +65,7 @@ static json_t *suite_json(const struct suite *suite)
 {
     struct case_list list = {0};
     char message[256];
-    cases_load(&list, suite->name, message, sizeof message);
+    cases_load(&list, suite->name, MESSAGE(message));
     json_t *cases = list_cases_json(&list);
     cases_free(&list);
     return json_pack("{s:s, s:s, s:o}", "name", suite->name, "summary", suite->summary, "cases",

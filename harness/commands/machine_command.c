@@ -21,7 +21,7 @@
 #define LINE_INDENT 25 /* of continued lines, columns */
 
 /* The ceilings at a thread count; NULL fills message. */
-static json_t *ceilings_at(int threads, char *message, size_t size)
+static json_t *ceilings_at(int threads, struct message message)
 {
     struct protocol_request request = {.action = PROTOCOL_CEILINGS,
                                        .threads = threads,
@@ -32,7 +32,7 @@ static json_t *ceilings_at(int threads, char *message, size_t size)
     struct launch launch = launch_worker(&request, DEADLINE_S);
     if (!launch.interrupted && launch.state == CELL_OK)
         return launch.answer;
-    snprintf(message, size, "%s", launch.interrupted ? "interrupted" : launch.why);
+    message_print(message, "%s", launch.interrupted ? "interrupted" : launch.why);
     json_decref(launch.answer);
     return NULL;
 }
@@ -175,7 +175,7 @@ static void print_text(const json_t *all)
 int machine_command(const struct options *options)
 {
     char message[CELL_WHY] = "";
-    struct machine *machine = machine_open(NULL, message, sizeof message);
+    struct machine *machine = machine_open(NULL, MESSAGE(message));
     json_t *all =
         machine ? json_pack("{s:o, s:[]}", "machine", machine_describe(machine), "ceilings") : NULL;
     const int cores = machine ? machine_cores(machine) : 0;
@@ -184,7 +184,7 @@ int machine_command(const struct options *options)
     process_catch_interrupts();
     for (int threads = 1; measured && threads <= cores;
          threads = threads < cores ? cores : cores + 1) {
-        json_t *at = ceilings_at(threads, message, sizeof message);
+        json_t *at = ceilings_at(threads, MESSAGE(message));
         measured = at;
         json_array_append_new(json_object_get(all, "ceilings"), at ? at : json_null());
     }

@@ -38,7 +38,7 @@ static bool mask_is_known(void)
     char message[512];
     enum attn_isa isa;
     while (piece_next(&rest, &item))
-        if (!select_isa(item, &isa, message, sizeof message)) {
+        if (!select_isa(item, &isa, MESSAGE(message))) {
             progress_say(ATTN_ISA_MASK " has %s", message);
             return false;
         }
@@ -89,7 +89,7 @@ static int run_named(const char *name, int argc, const char *const *arguments)
             return EXIT_USAGE;
     }
     int code;
-    if (options_parse(&options, argc, arguments, message, sizeof message)) {
+    if (options_parse(&options, argc, arguments, MESSAGE(message))) {
         code = run(&options);
     } else {
         progress_say("%s", message);

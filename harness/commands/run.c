@@ -151,32 +151,31 @@ static int exit_code(const struct session *session)
  * with. */
 static int begin(struct run *run)
 {
-    char *message = run->record.message;
-    const size_t size = sizeof run->record.message;
+    const struct message message = MESSAGE(run->record.message);
     const char *resumed = run->options.resume;
     if (resumed) {
-        run->record.journal = journal_resume(resumed, message, size);
+        run->record.journal = journal_resume(resumed, message);
         if (!run->record.journal)
             return EXIT_ENVIRONMENT;
-        if (*message)
-            progress_say("%s", message);
-        if (!resume_options(run->record.journal, &run->options, &run->command, message, size))
+        if (*message.text)
+            progress_say("%s", message.text);
+        if (!resume_options(run->record.journal, &run->options, &run->command, message))
             return EXIT_USAGE;
         run->options.output = run->options.resume = resumed;
     } else {
         run->command = options_arguments(&run->options);
     }
     const struct options *o = &run->options;
-    if (o->command == COMMAND_TUNE && !tune_begin(&run->options, &run->wisdom, message, size))
+    if (o->command == COMMAND_TUNE && !tune_begin(&run->options, &run->wisdom, message))
         return EXIT_USAGE;
-    if (o->wisdom && !tune_load(o->wisdom, message, size))
+    if (o->wisdom && !tune_load(o->wisdom, message))
         return EXIT_ENVIRONMENT;
     if (!guests_load(o->plugins, o->plugin_count, o->kernel, o->timeout_s))
         return EXIT_INTERRUPTED;
-    const int planned = session_plan(&run->session, &run->options, message, size);
+    const int planned = session_plan(&run->session, &run->options, message);
     if (planned != EXIT_AS_ASKED)
         return planned;
-    if (resumed && !resume_same_machine(run->record.journal, &run->session, message, size))
+    if (resumed && !resume_same_machine(run->record.journal, &run->session, message))
         return EXIT_USAGE;
     if (resumed && resume_cells(run->record.journal, &run->session))
         progress_say("%s was begun by another build: unfinished cells start over", resumed);
@@ -209,8 +208,7 @@ static int finish(struct run *run, enum session_end end)
         progress_say("interrupted; with --output FILE a session can be resumed");
     char message[512];
     if (run->wisdom && end == SESSION_DONE &&
-        !tune_write(run->session.cells, run->session.cell_count, run->wisdom, message,
-                    sizeof message)) {
+        !tune_write(run->session.cells, run->session.cell_count, run->wisdom, MESSAGE(message))) {
         progress_say("%s", message);
         code = code == EXIT_AS_ASKED ? EXIT_ENVIRONMENT : code;
     }
@@ -271,8 +269,7 @@ int run_command(const struct options *options)
     if (dry) {
         char text[BEFOREHAND_TEXT];
         beforehand_text(&run.session, &run.needs, text);
-        const bool ready =
-            beforehand_files(&run.session, run.record.message, sizeof run.record.message);
+        const bool ready = beforehand_files(&run.session, MESSAGE(run.record.message));
         code = puts(text) >= 0 && ready ? EXIT_AS_ASKED : EXIT_ENVIRONMENT;
     } else if (code == EXIT_AS_ASKED) {
         code = enter(&run);

@@ -41,7 +41,7 @@ static bool fails(const void *context, struct problem_case *c)
     char why[160];
     struct cell cell;
     if (process_interrupted() || !like->kernel ||
-        select_refusal(like->kernel, &c->problem, why, sizeof why))
+        select_refusal(like->kernel, &c->problem, MESSAGE(why)))
         return false;
     cell_init_like(&cell, c, like);
     struct rounds rounds = {.session = attempt->session,

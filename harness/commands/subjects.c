@@ -75,8 +75,7 @@ int subject_unknown(enum command command, const char *name, const char *before)
     struct named subject;
     for (size_t i = 0; subject_at(command, i, &subject); i++)
         scan_offer(&choice, subject.name);
-    scan_refuse_message(&choice, words[command].none, words[command].known, message,
-                        sizeof message);
+    scan_refuse_message(&choice, words[command].none, words[command].known, MESSAGE(message));
     progress_say("%s%s", before, message);
     return EXIT_USAGE;
 }

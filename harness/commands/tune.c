@@ -23,16 +23,16 @@
 
 #define TEXT_MOST (ATTN_WISDOM_POINTS * 256)
 
-bool tune_begin(struct options *options, const char **path, char *message, size_t message_size)
+bool tune_begin(struct options *options, const char **path, struct message message)
 {
     /* Kernels that win somewhere; flash in narrow vectors does with few rows. */
     static const char competing[] = SELECT_BEST ",row_parallel,tiled,split_kv,flash";
     static const char with_narrow[] = SELECT_BEST ",row_parallel,tiled,split_kv,flash,flash/avx2";
     const bool narrow = catalogue_find("flash", ATTN_ISA_AVX2) && attn_isa_available(ATTN_ISA_AVX2);
     if (!options->output)
-        return refuse(message, message_size, "tune needs --output");
+        return refuse(message, "tune needs --output");
     if (!options->force && access(options->output, F_OK) == 0)
-        return refuse(message, message_size, "%s exists; --force replaces it", options->output);
+        return refuse(message, "%s exists; --force replaces it", options->output);
     options->kernel = narrow ? with_narrow : competing;
     options->checked = CHECKED_CASE;
     *path = options->output;
@@ -63,32 +63,31 @@ static size_t points_of(const struct cell *cells, size_t count, struct attn_wisd
     return n;
 }
 
-static bool write_text(const char *path, const char *text, char *message, size_t size)
+static bool write_text(const char *path, const char *text, struct message message)
 {
     FILE *file = fopen(path, "w");
     const bool written = file && fputs(text, file) >= 0;
     if (!file || fclose(file) != 0 || !written)
-        return refuse(message, size, "%s: %s", path, strerror(errno));
+        return refuse(message, "%s: %s", path, strerror(errno));
     return true;
 }
 
-bool tune_write(const struct cell *cells, size_t count, const char *path, char *message,
-                size_t message_size)
+bool tune_write(const struct cell *cells, size_t count, const char *path, struct message message)
 {
     struct attn_wisdom_point *points = alloc_zeroed(ATTN_WISDOM_POINTS, sizeof *points);
     char *text = alloc_zeroed(TEXT_MOST, 1);
     size_t overruled = 0, n = 0;
     bool written = points && text;
     if (!written)
-        snprintf(message, message_size, "out of memory");
+        message_print(message, "out of memory");
     else
         n = points_of(cells, count, points, &overruled);
     if (written && !n)
-        written = refuse(message, message_size,
+        written = refuse(message,
                          "nothing to write: three launches of a choice and of another are needed");
     if (written) {
         attn_wisdom_print(points, n, text, TEXT_MOST);
-        written = write_text(path, text, message, message_size);
+        written = write_text(path, text, message);
     }
     if (written)
         progress_say("%s: %zu choice%s, %zu of them other than by the rules", path, n,
@@ -98,7 +97,7 @@ bool tune_write(const struct cell *cells, size_t count, const char *path, char *
     return written;
 }
 
-bool tune_load(const char *path, char *message, size_t message_size)
+bool tune_load(const char *path, struct message message)
 {
     const char *why = NULL;
     char *text = alloc_zeroed(TEXT_MOST + 1, 1);
@@ -112,5 +111,5 @@ bool tune_load(const char *path, char *message, size_t message_size)
         why = "it is no file of attnbench tune";
     const bool loaded = !why && attn_wisdom_load(text, &why);
     free(text);
-    return loaded || refuse(message, message_size, "--wisdom %s: %s", path, why);
+    return loaded || refuse(message, "--wisdom %s: %s", path, why);
 }

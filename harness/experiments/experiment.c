@@ -156,19 +156,18 @@ double experiment_larger(double worst, double x)
 
 #define PUBLISHED "worked-examples.json"
 
-bool experiment_published_ready(char *message, size_t message_size)
+bool experiment_published_ready(struct message message)
 {
     char path[CASES_PATH];
-    return cases_find_file(PUBLISHED, path, message, message_size);
+    return cases_find_file(PUBLISHED, path, message);
 }
 
 json_t *experiment_published(const char *name, struct experiment_work *work)
 {
     char path[CASES_PATH], message[256];
     json_error_t error = {.text = "not found"};
-    json_t *file = cases_find_file(PUBLISHED, path, message, sizeof message)
-                       ? json_load_file(path, 0, &error)
-                       : NULL;
+    json_t *file =
+        cases_find_file(PUBLISHED, path, MESSAGE(message)) ? json_load_file(path, 0, &error) : NULL;
     json_t *example = json_incref(name ? json_object_get(file, name) : file);
     if (!file && work)
         experiment_fail(work, PUBLISHED ": %s", error.text);

@@ -29,10 +29,10 @@ struct calculation {
     const struct option *parameters; /* its own; the last has a NULL name */
 
     /* Whether text parameters are valid; false fills message.  Optional. */
-    bool (*accepts)(const json_t *asked, char *message, size_t message_size);
+    bool (*accepts)(const json_t *asked, struct message message);
 
     /* Whether the files that it needs exist; false fills message.  Optional. */
-    bool (*ready)(char *message, size_t message_size);
+    bool (*ready)(struct message message);
 
     /* Adds the steps for the parameters. */
     void (*plan)(const json_t *asked, json_t *steps);
@@ -102,7 +102,7 @@ double experiment_larger(double worst, double x);
 /* ---- numbers printed in public notebooks (tests/data/worked-examples.json) ------------------- */
 
 /* Whether the file is there; false fills message. */
-bool experiment_published_ready(char *message, size_t message_size);
+bool experiment_published_ready(struct message message);
 
 /* An object of the file, or the whole file if name is NULL; owned by the caller.  NULL fills work->message,
  * if work is not NULL. */

@@ -40,14 +40,13 @@ static void add_trained(json_t *steps, const json_t *asked, const char *file, co
 }
 
 /* A step for each layer of --trained; "all": those that come with the program. */
-static bool plan_trained(json_t *steps, const json_t *asked, char *message, size_t message_size)
+static bool plan_trained(json_t *steps, const json_t *asked, struct message message)
 {
     const char *list = member_text(asked, "trained");
     const bool all = strcmp(list, "all") == 0;
     struct piece rest = piece_of(list), item;
     if (!*list) {
-        snprintf(message, message_size,
-                 "--trained names no layer; --parts sentence leaves them out");
+        message_print(message, "--trained names no layer; --parts sentence leaves them out");
         return false;
     }
     for (const struct layer_heads_name *layer = layer_heads_real; all && layer->file; layer++)
@@ -56,7 +55,7 @@ static bool plan_trained(json_t *steps, const json_t *asked, char *message, size
         char name[WORDS_NAME], file[WORDS_NAME], prefix[WORDS_NAME];
         snprintf(name, sizeof name, "%.*s", (int)item.length, item.at);
         if (!words_split_name(name, file, prefix)) {
-            snprintf(message, message_size, "--trained takes all, or FILE:PREFIX,...: '%s'", name);
+            message_print(message, "--trained takes all, or FILE:PREFIX,...: '%s'", name);
             return false;
         }
         add_trained(steps, asked, file, prefix);
@@ -64,11 +63,11 @@ static bool plan_trained(json_t *steps, const json_t *asked, char *message, size
     return true;
 }
 
-static bool accepts(const json_t *asked, char *message, size_t message_size)
+static bool accepts(const json_t *asked, struct message message)
 {
-    json_t *tokens = words_split(member_text(asked, "sentence"), message, message_size);
+    json_t *tokens = words_split(member_text(asked, "sentence"), message);
     json_t *steps = json_array();
-    const bool right = tokens && plan_trained(steps, asked, message, message_size);
+    const bool right = tokens && plan_trained(steps, asked, message);
     json_decref(tokens);
     json_decref(steps);
     return right;
@@ -82,8 +81,7 @@ static void plan(const json_t *asked, json_t *steps)
             steps, experiment_pick(json_pack("{s:s, s:s}", "part", "sentence", "layer", "sentence"),
                                    asked, "sentence heads d show seed"));
     if (experiment_wants(asked, "trained"))
-        plan_trained(steps, asked, message,
-                     sizeof message); /* succeeds, as accepts() has called it */
+        plan_trained(steps, asked, MESSAGE(message)); /* succeeds, as accepts() has called it */
 }
 
 static bool compute(const json_t *step, json_t *rows, struct experiment_work *work)

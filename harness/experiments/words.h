@@ -12,7 +12,7 @@
 bool words_split_name(const char *text, char file[WORDS_NAME], char prefix[WORDS_NAME]);
 
 /* The words of a sentence, in lower case; NULL fills message. */
-json_t *words_split(const char *sentence, char *message, size_t message_size);
+json_t *words_split(const char *sentence, struct message message);
 
 /* A layer with the text of each token.  Matrices are dense, row by row; NULL if unknown. */
 struct words_layer {

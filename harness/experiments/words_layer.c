@@ -29,7 +29,7 @@ bool words_split_name(const char *text, char file[WORDS_NAME], char prefix[WORDS
     return true;
 }
 
-json_t *words_split(const char *sentence, char *message, size_t message_size)
+json_t *words_split(const char *sentence, struct message message)
 {
     static const char blanks[] = " \t\r\n";
     json_t *tokens = json_array();
@@ -48,8 +48,7 @@ json_t *words_split(const char *sentence, char *message, size_t message_size)
     const size_t count = json_array_size(tokens);
     if (count > 0 && count <= MOST_WORDS)
         return tokens;
-    snprintf(message, message_size, "--sentence takes 1 to %d words: it has %zu", MOST_WORDS,
-             count);
+    message_print(message, "--sentence takes 1 to %d words: it has %zu", MOST_WORDS, count);
     json_decref(tokens);
     return NULL;
 }
@@ -111,7 +110,7 @@ bool words_open_sentence(struct words_layer *layer, const json_t *step,
 {
     const size_t seed = experiment_count(step, "seed"), heads = experiment_count(step, "heads");
     const size_t dim = experiment_count(step, "d"), d_in = heads * dim;
-    layer->tokens = words_split(member_text(step, "sentence"), work->message, sizeof work->message);
+    layer->tokens = words_split(member_text(step, "sentence"), MESSAGE(work->message));
     const size_t len = json_array_size(layer->tokens);
     float *x = experiment_alloc(work, len * d_in, sizeof *x), *w[3];
     for (size_t n = 0; n < 3; n++) {
@@ -174,7 +173,7 @@ static json_t *read_tokens(size_t len, const char *tensors, const char *prefix,
     const char *dot = strrchr(tensors, '.');
     const int stem = (int)(dot && !strchr(dot, '/') ? (size_t)(dot - tensors) : strlen(tensors));
     snprintf(name, sizeof name, "%.*s.tokens", stem, tensors);
-    if (!cases_find_file(name, path, work->message, sizeof work->message))
+    if (!cases_find_file(name, path, MESSAGE(work->message)))
         return NULL;
     json_t *tokens = json_array();
     FILE *in = fopen(path, "r");

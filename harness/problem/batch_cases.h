@@ -8,4 +8,4 @@
 /* Appends a case of a problem, which has no lengths, for each batch, with its lengths.  Batches such as
  * `2q2k,32q1s4k:page64` are separated by |.  False fills message. */
 bool batch_cases_add(struct case_list *list, const char *problem, const char *batches,
-                     char *message, size_t message_size);
+                     struct message message);

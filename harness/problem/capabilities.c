@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-#include "base/message.h"
 #include "parse_keys.h"
 
 static const struct parse_name dtypes[] = {
@@ -85,8 +84,7 @@ static bool flag_of(const json_t *object, const char *key, bool *flag)
     return !value || json_is_boolean(value);
 }
 
-bool capabilities_parse(const json_t *object, struct attn_caps *caps, char *message,
-                        size_t message_size)
+bool capabilities_parse(const json_t *object, struct attn_caps *caps, struct message message)
 {
     const json_t *dim = json_object_get(object, "max_dim");
     const json_t *factor = json_object_get(object, "bound_factor");
@@ -117,7 +115,7 @@ bool capabilities_parse(const json_t *object, struct attn_caps *caps, char *mess
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (!parts[i].right)
-            return refuse(message, message_size, "%s", parts[i].key);
+            return refuse(message, "%s", parts[i].key);
     caps->forward = directions & FORWARD;
     caps->backward = directions & BACKWARD;
     caps->max_dim = (size_t)json_integer_value(dim);

@@ -10,10 +10,10 @@
 #include <jansson.h>
 
 #include "attention.h"
+#include "base/message.h"
 
 json_t *capabilities_json(const struct attn_caps *caps);
 
 /* Missing keys mean none or false, passes: forward, compute: f32.  False fills message with the wrong key.
  * caps->bound_reason points into the object. */
-bool capabilities_parse(const json_t *object, struct attn_caps *caps, char *message,
-                        size_t message_size);
+bool capabilities_parse(const json_t *object, struct attn_caps *caps, struct message message);

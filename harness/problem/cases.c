@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/message.h"
 #include "sweep.h"
 
 #define CASES_MAX 4096 /* keeps the quadratic search for duplicates fast */
@@ -66,7 +65,7 @@ bool cases_add_named(struct case_list *list, struct problem_case *c, const char 
     return cases_append(list, c, why);
 }
 
-bool cases_add_problem(struct case_list *list, const char *text, char *message, size_t message_size)
+bool cases_add_problem(struct case_list *list, const char *text, struct message message)
 {
     const struct piece all = piece_of(text);
     struct sweep sweep;
@@ -82,10 +81,10 @@ bool cases_add_problem(struct case_list *list, const char *text, char *message, 
     }
     scan_quote(all, quoted);
     if (!read)
-        snprintf(message, message_size, "problem %s, position %zu: %s", quoted, error.position,
-                 error.message);
+        message_print(message, "problem %s, position %zu: %s", quoted, error.position,
+                      error.message);
     else if (why)
-        snprintf(message, message_size, "problem %s: %s", quoted, why);
+        message_print(message, "problem %s: %s", quoted, why);
     return read && !why;
 }
 
@@ -114,7 +113,7 @@ static size_t words_in(struct piece name, const char *other)
 }
 
 /* Adds the names of cases that share most words with the item, else the first names. */
-static void add_alike(const struct case_list *list, struct piece item, char *message, size_t size)
+static void add_alike(const struct case_list *list, struct piece item, struct message message)
 {
     size_t most = 0, told = 0;
     const char *before;
@@ -125,15 +124,14 @@ static void add_alike(const struct case_list *list, struct piece item, char *mes
     before = most ? "; alike: " : "; among them: ";
     for (size_t i = 0; i < list->count && told <= MOST_ALIKE; i++)
         if (words_in(item, list->items[i].name) == most && told++ < MOST_ALIKE) {
-            message_add(message, size, "%s%s", before, list->items[i].name);
+            message_add(message.text, message.size, "%s%s", before, list->items[i].name);
             before = ", ";
         }
     if (told > MOST_ALIKE)
-        message_add(message, size, ", ...");
+        message_add(message.text, message.size, ", ...");
 }
 
-static void no_such_case(const struct case_list *list, struct piece item, char *message,
-                         size_t message_size)
+static void no_such_case(const struct case_list *list, struct piece item, struct message message)
 {
     char quoted[SCAN_QUOTED];
     struct scan_choice choice = {.given = item};
@@ -141,15 +139,14 @@ static void no_such_case(const struct case_list *list, struct piece item, char *
         scan_offer(&choice, list->items[i].name);
     scan_quote(item, quoted);
     if (choice.nearest)
-        snprintf(message, message_size, "no case %s; did you mean '%s'?", quoted, choice.nearest);
+        message_print(message, "no case %s; did you mean '%s'?", quoted, choice.nearest);
     else {
-        snprintf(message, message_size, "no case %s among the %zu of the suites", quoted,
-                 list->count);
-        add_alike(list, item, message, message_size);
+        message_print(message, "no case %s among the %zu of the suites", quoted, list->count);
+        add_alike(list, item, message);
     }
 }
 
-bool cases_select(struct case_list *list, const char *names, char *message, size_t message_size)
+bool cases_select(struct case_list *list, const char *names, struct message message)
 {
     struct piece rest = piece_of(names);
     bool kept[CASES_MAX] = {0};
@@ -157,7 +154,7 @@ bool cases_select(struct case_list *list, const char *names, char *message, size
         const struct piece item = piece_split(&rest, ",", &more);
         char pattern[2 * sizeof list->items->name];
         if (!piece_copy(item, pattern, sizeof pattern) || !keep_matching(list, pattern, kept)) {
-            no_such_case(list, item, message, message_size);
+            no_such_case(list, item, message);
             return false;
         }
     }
@@ -193,7 +190,7 @@ static bool lies_in(const char *directory, const char *path)
     return inside;
 }
 
-bool cases_find_file(const char *path, char found[CASES_PATH], char *message, size_t message_size)
+bool cases_find_file(const char *path, char found[CASES_PATH], struct message message)
 {
     const char *directories[2];
     const size_t count = find_directories(directories);
@@ -207,15 +204,15 @@ bool cases_find_file(const char *path, char found[CASES_PATH], char *message, si
     }
     snprintf(found, CASES_PATH, "%s", path);
     if (*path == '/')
-        snprintf(message, message_size, "%s: No such file", path);
+        message_print(message, "%s: No such file", path);
     else if (count == 1)
-        snprintf(message, message_size,
-                 "%s: No such file in the working directory, beside its suite file or in %s "
-                 "(ATTNBENCH_DATA)",
-                 path, directories[0]);
+        message_print(message,
+                      "%s: No such file in the working directory, beside its suite file or in %s "
+                      "(ATTNBENCH_DATA)",
+                      path, directories[0]);
     else
-        snprintf(
-            message, message_size,
+        message_print(
+            message,
             "%s: No such file in the working directory, beside its suite file, in %s or in %s; "
             "ATTNBENCH_DATA names another directory",
             path, directories[0], directories[1]);

@@ -42,7 +42,7 @@ struct case_list {
 
 /* Appends the cases of `suites`, a comma-separated list of built-in names and file paths, or "all".  A case
  * that is in the list is not added twice; its name for another case is refused. */
-bool cases_load(struct case_list *list, const char *suites, char *message, size_t message_size);
+bool cases_load(struct case_list *list, const char *suites, struct message message);
 
 /* Appends a case unless it is in the list; false sets *why, a static string: another case has its name. */
 bool cases_append(struct case_list *list, const struct problem_case *c, const char **why);
@@ -54,12 +54,11 @@ size_t cases_find(const struct case_list *list, const char *name);
 bool cases_add_named(struct case_list *list, struct problem_case *c, const char **why);
 
 /* The same for the cases of a text `problem [input=...]`. */
-bool cases_add_problem(struct case_list *list, const char *text, char *message,
-                       size_t message_size);
+bool cases_add_problem(struct case_list *list, const char *text, struct message message);
 
 /* Keeps the cases whose names match an item of a comma-separated list of names or patterns (* and ?); false:
  * an item matches none. */
-bool cases_select(struct case_list *list, const char *names, char *message, size_t message_size);
+bool cases_select(struct case_list *list, const char *names, struct message message);
 
 void cases_free(struct case_list *list);
 
@@ -67,7 +66,7 @@ void cases_free(struct case_list *list);
  * installation; neither `..` nor a link may lead out of it.  False: not found; `found` is the path as
  * written, and message names the folders searched. */
 #define CASES_PATH 4096
-bool cases_find_file(const char *path, char found[CASES_PATH], char *message, size_t message_size);
+bool cases_find_file(const char *path, char found[CASES_PATH], struct message message);
 
 /* ---- the text of one case, `problem [input=...]` (case_text.c) -------------------------------- */
 

@@ -35,11 +35,10 @@ struct reader {
     const char *source; /* name of a built-in suite, or path of a file */
     size_t line;        /* counted from 1 */
     size_t cases;       /* found so far, including those that were in the list */
-    char *message;
-    size_t message_size;
+    struct message message;
 };
 
-#define fail(r, ...) refuse((r)->message, (r)->message_size, __VA_ARGS__)
+#define fail(r, ...) refuse((r)->message, __VA_ARGS__)
 
 /* ---- lines --------------------------------------------------------------------------------- */
 
@@ -157,7 +156,7 @@ static bool unknown_suite(struct reader *r)
     for (const struct suite *s = cases_builtin; s->name; s++)
         scan_offer(&choice, s->name);
     scan_offer(&choice, ALL);
-    return scan_refuse(&choice, "no suite or file", "suites are", r->message, r->message_size);
+    return scan_refuse(&choice, "no suite or file", "suites are", r->message);
 }
 
 static bool read_file(struct reader *r)
@@ -200,7 +199,7 @@ static bool read_suite(struct reader *r)
     return found || read_file(r);
 }
 
-bool cases_load(struct case_list *list, const char *suites, char *message, size_t message_size)
+bool cases_load(struct case_list *list, const char *suites, struct message message)
 {
     struct piece rest = piece_of(suites);
     for (bool more = true; more;) {
@@ -210,7 +209,6 @@ bool cases_load(struct case_list *list, const char *suites, char *message, size_
             .list = list,
             .source = source,
             .message = message,
-            .message_size = message_size,
         };
         if (!item.length)
             return fail(&r, "the list of suites '%s' has an empty item", suites);

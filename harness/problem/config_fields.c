@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/message.h"
 #include "base/scan.h"
 
 #define MOST 1000000 /* largest count in a configuration */
@@ -22,7 +21,7 @@ void config_fail(struct config *c, const char *format, ...)
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     if (!c->failed)
-        message_refuse_file(c->message, c->message_size, c->path, "%s", text);
+        message_print_file(c->message, c->path, "%s", text);
     c->failed = true;
 }
 

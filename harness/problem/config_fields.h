@@ -14,8 +14,7 @@ struct config {
     const char *path;
     const json_t *own, *outer; /* the part of the text model, and the whole file */
     struct model *model;
-    char *message;
-    size_t message_size;
+    struct message message;
     bool failed;
 };
 

@@ -12,7 +12,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/message.h"
 #include "clause.h"
 #include "kv.h"
 #include "safetensors.h"
@@ -33,13 +32,13 @@ struct exchange {
     size_t *offsets; /* of tensor number n of set s in the file: [s * ABREAST + n] */
 };
 
-struct exchange *exchange_open(char *message, size_t message_size)
+struct exchange *exchange_open(struct message message)
 {
     struct exchange *e = calloc(1, sizeof *e);
     if (e && (e->fd = memory_file_create("attnbench-exchange")) >= 0 &&
         fcntl(e->fd, F_ADD_SEALS, F_SEAL_SHRINK) == 0)
         return e;
-    snprintf(message, message_size, "cannot make a file in memory: %s", strerror(errno));
+    message_print(message, "cannot make a file in memory: %s", strerror(errno));
     exchange_close(e);
     return NULL;
 }
@@ -145,7 +144,7 @@ static bool lay_out(struct exchange *e, size_t shift, struct plan *plan)
 
 /* Makes the file at least so long and maps it.  Reserves its pages, so that lack of memory is an error now,
  * not SIGBUS later. */
-static bool grow(struct exchange *e, size_t bytes, char *message, size_t message_size)
+static bool grow(struct exchange *e, size_t bytes, struct message message)
 {
     if (bytes <= e->bytes)
         return true;
@@ -154,7 +153,7 @@ static bool grow(struct exchange *e, size_t bytes, char *message, size_t message
     void *map =
         error ? MAP_FAILED : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, e->fd, 0);
     if (map == MAP_FAILED)
-        return refuse(message, message_size, "no memory for a file of %zu bytes: %s", bytes,
+        return refuse(message, "no memory for a file of %zu bytes: %s", bytes,
                       strerror(error ? error : errno));
     e->map = map;
     e->bytes = bytes;
@@ -163,14 +162,14 @@ static bool grow(struct exchange *e, size_t bytes, char *message, size_t message
 
 /* Writes the header.  The last padding extends to the end of the file, whose size depends on the header's;
  * the longest possible padding gives the longest header. */
-static bool write_header(struct exchange *e, struct plan *plan, char *message, size_t message_size)
+static bool write_header(struct exchange *e, struct plan *plan, struct message message)
 {
     const size_t longest = e->bytes + plan->at + ((size_t)1 << 40), end = plan->at;
     size_t bytes = 0, needed;
     pad(plan, longest);
     char *header = safetensors_header(plan->tensors, plan->count, 0, &needed);
     free(header);
-    const bool room = header && grow(e, needed + end + ALIGNMENT, message, message_size);
+    const bool room = header && grow(e, needed + end + ALIGNMENT, message);
     plan->tensors[plan->count - 1].bytes = plan->tensors[plan->count - 1].shape[0] =
         room ? e->bytes - needed - end : 0;
     header = room ? safetensors_header(plan->tensors, plan->count, needed, &bytes) : NULL;
@@ -183,8 +182,8 @@ static bool write_header(struct exchange *e, struct plan *plan, char *message, s
 }
 
 bool exchange_arrange(struct exchange *e, const struct attn_problem *problem,
-                      const struct tensors_shape *shape, size_t sets, size_t shift, char *message,
-                      size_t message_size)
+                      const struct tensors_shape *shape, size_t sets, size_t shift,
+                      struct message message)
 {
     const size_t most = sets * ABREAST * 2 + 1; /* each with padding, and the last padding */
     struct plan plan = {.tensors = calloc(most, sizeof *plan.tensors),
@@ -195,9 +194,9 @@ bool exchange_arrange(struct exchange *e, const struct attn_problem *problem,
     e->shape = *shape;
     e->sets = offsets ? sets : 0;
     memset(e->offsets, 0, e->sets * ABREAST * sizeof *offsets);
-    snprintf(message, message_size, "no memory for %zu sets of operands", sets);
+    message_print(message, "no memory for %zu sets of operands", sets);
     const bool right = plan.tensors && plan.names && offsets && lay_out(e, shift, &plan) &&
-                       write_header(e, &plan, message, message_size);
+                       write_header(e, &plan, message);
     for (size_t s = 0; right && s < sets; s++)
         exchange_write(e, s, &(struct attn_tensors){0});
     free(plan.tensors);

@@ -13,15 +13,15 @@
 struct exchange;
 
 /* Creates an empty file; NULL fills message. */
-struct exchange *exchange_open(char *message, size_t message_size);
+struct exchange *exchange_open(struct message message);
 void exchange_close(struct exchange *exchange);
 int exchange_file(const struct exchange *exchange);
 
 /* Lays out `sets` sets of the problem: operands 0, results NaN.  `shift` (bytes, a multiple of 64) staggers
  * them as in tensors_file.  False fills message. */
 bool exchange_arrange(struct exchange *exchange, const struct attn_problem *problem,
-                      const struct tensors_shape *shape, size_t sets, size_t shift, char *message,
-                      size_t message_size);
+                      const struct tensors_shape *shape, size_t sets, size_t shift,
+                      struct message message);
 
 /* Whether the file that was laid out has room for the rows and pages of these operands. */
 bool exchange_holds(const struct exchange *exchange, const struct attn_tensors *tensors);

@@ -8,7 +8,6 @@
 
 #include "base/alloc.h"
 #include "base/progress.h"
-#include "base/message.h"
 #include "model_size.h"
 #include "sweep.h"
 
@@ -26,8 +25,8 @@ struct numbers {
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-static bool read_item(const char *option, struct piece item, struct numbers *numbers, char *message,
-                      size_t size)
+static bool read_item(const char *option, struct piece item, struct numbers *numbers,
+                      struct message message)
 {
     char value[SWEEP_VALUE], quoted[SCAN_QUOTED];
     struct piece at = item;
@@ -41,25 +40,25 @@ static bool read_item(const char *option, struct piece item, struct numbers *num
         why = "is too long";
         read = read && scan_length(at, MOST_LENGTH, &n, &why);
         if (read && numbers->count == MOST_NUMBERS)
-            return refuse(message, size, "--%s takes at most %d numbers", option, MOST_NUMBERS);
+            return refuse(message, "--%s takes at most %d numbers", option, MOST_NUMBERS);
         if (read)
             numbers->of[numbers->count++] = n;
     }
     scan_quote(at, quoted);
     if (!read && strcmp(option, "batch") == 0)
-        return refuse(message, size,
-                      "--batch: %s is no number of sequences and no batch such as " BATCH, quoted);
-    return read || refuse(message, size, "--%s takes numbers and ranges of them: %s %s", option,
-                          quoted, why);
+        return refuse(message, "--batch: %s is no number of sequences and no batch such as " BATCH,
+                      quoted);
+    return read ||
+           refuse(message, "--%s takes numbers and ranges of them: %s %s", option, quoted, why);
 }
 
 static bool read_numbers(const char *option, const char *text, struct numbers *numbers,
-                         char *message, size_t size)
+                         struct message message)
 {
     struct piece rest = {text, text ? strlen(text) : 0};
     *numbers = (struct numbers){0};
     for (bool more = text; more;)
-        if (!read_item(option, piece_split(&rest, ",", &more), numbers, message, size))
+        if (!read_item(option, piece_split(&rest, ",", &more), numbers, message))
             return false;
     return true;
 }
@@ -189,83 +188,81 @@ static bool add_pass(struct case_list *list, const struct model *model,
 /* ---- options --------------------------------------------------------------------------------- */
 
 static bool add_size(struct case_list *list, const struct model *model,
-                     const struct model_size *size, char *message, size_t message_size)
+                     const struct model_size *size, struct message message)
 {
     const char *why;
     char name[MODEL_SIZE_NAME];
     if (add_pass(list, model, size, &why))
         return true;
     model_size_name(size, SIZE_SHOWN, name);
-    return refuse(message, message_size, "--model %s, %s: %s", model->name, name, why);
+    return refuse(message, "--model %s, %s: %s", model->name, name, why);
 }
 
 static bool add_lengths(struct case_list *list, const struct model *model, bool prefill,
-                        const struct numbers *lengths, const struct numbers *batches, char *message,
-                        size_t message_size)
+                        const struct numbers *lengths, const struct numbers *batches,
+                        struct message message)
 {
     bool added = true;
     for (size_t i = 0; i < lengths->count; i++)
         for (size_t b = 0; added && b < batches->count; b++) {
             const struct model_size size = {prefill, lengths->of[i], batches->of[b], {0}, 0};
-            added = add_size(list, model, &size, message, message_size);
+            added = add_size(list, model, &size, message);
         }
     return added;
 }
 
 /* Adds cases of lists of sequences, separated by |. */
 static bool add_batches(struct case_list *list, const struct model *model, const char *batches,
-                        char *message, size_t message_size)
+                        struct message message)
 {
     struct piece rest = piece_of(batches);
     struct model_size size;
     for (bool more = true; more;)
-        if (!model_size_read(piece_split(&rest, "|", &more), &size, message, message_size) ||
-            !add_size(list, model, &size, message, message_size))
+        if (!model_size_read(piece_split(&rest, "|", &more), &size, message) ||
+            !add_size(list, model, &size, message))
             return false;
     return true;
 }
 
 static bool add_model(struct case_list *list, const struct model_asked *asked, struct piece text,
-                      char *message, size_t message_size)
+                      struct message message)
 {
     static const struct numbers one = {{1}, 1};
     const bool listed = lists_sequences(asked->batch);
     struct numbers prefill, decode, batch = one;
     struct model model;
-    if (!read_numbers("prefill", asked->prefill, &prefill, message, message_size) ||
-        !read_numbers("decode", asked->decode, &decode, message, message_size) ||
-        (asked->batch && !listed &&
-         !read_numbers("batch", asked->batch, &batch, message, message_size)) ||
-        !models_find(text, &model, message, message_size))
+    if (!read_numbers("prefill", asked->prefill, &prefill, message) ||
+        !read_numbers("decode", asked->decode, &decode, message) ||
+        (asked->batch && !listed && !read_numbers("batch", asked->batch, &batch, message)) ||
+        !models_find(text, &model, message))
         return false;
     if (*model.assumed)
         progress_say("%.*s: %s", (int)text.length, text.at, model.assumed);
-    return add_lengths(list, &model, true, &prefill, asked->decode ? &one : &batch, message,
-                       message_size) &&
-           add_lengths(list, &model, false, &decode, &batch, message, message_size) &&
-           (!listed || add_batches(list, &model, asked->batch, message, message_size));
+    return add_lengths(list, &model, true, &prefill, asked->decode ? &one : &batch, message) &&
+           add_lengths(list, &model, false, &decode, &batch, message) &&
+           (!listed || add_batches(list, &model, asked->batch, message));
 }
 
-bool model_cases_add(struct case_list *list, const struct model_asked *asked, char *message,
-                     size_t message_size)
+bool model_cases_add(struct case_list *list, const struct model_asked *asked,
+                     struct message message)
 {
     const bool sized = asked->prefill || asked->decode || lists_sequences(asked->batch);
     struct piece rest = {asked->models, asked->models ? strlen(asked->models) : 0};
     struct numbers batch;
     if (!asked->models && asked->batch)
-        return refuse(message, message_size,
+        return refuse(message,
                       "--batch needs a --model, or a --problem such as hq=32,hkv=8,mask=causal");
     if (!asked->models && sized)
-        return refuse(message, message_size, "--prefill and --decode need a --model");
+        return refuse(message, "--prefill and --decode need a --model");
     if (asked->models && !sized && asked->batch &&
-        !read_numbers("batch", asked->batch, &batch, message, message_size))
+        !read_numbers("batch", asked->batch, &batch, message))
         return false;
     if (asked->models && !sized)
-        return refuse(message, message_size,
+        return refuse(message,
                       "--model needs --prefill S, a pass over S tokens, --decode S, a token on S "
                       "keys, or a --batch such as " BATCH);
     for (bool more = asked->models; more;)
-        if (!add_model(list, asked, piece_split(&rest, ",", &more), message, message_size))
+        if (!add_model(list, asked, piece_split(&rest, ",", &more), message))
             return false;
     return true;
 }

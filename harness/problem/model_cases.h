@@ -17,5 +17,5 @@ struct model_asked {
 };
 
 /* Appends the cases, and list->passes; nothing without --model. */
-bool model_cases_add(struct case_list *list, const struct model_asked *asked, char *message,
-                     size_t message_size);
+bool model_cases_add(struct case_list *list, const struct model_asked *asked,
+                     struct message message);

@@ -59,9 +59,9 @@ static void read_whole(struct config *c)
         config_assumed(c);
 }
 
-bool model_config_read(const char *path, struct model *model, char *message, size_t message_size)
+bool model_config_read(const char *path, struct model *model, struct message message)
 {
-    struct config c = {path, .model = model, .message = message, .message_size = message_size};
+    struct config c = {path, .model = model, .message = message};
     const bool pipe = named_pipe_is(path);
     char *bytes = alloc_bytes(CONFIG_BYTES + 1);
     FILE *file = pipe ? NULL : fopen(path, "rb");

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/message.h"
 #include "clause.h"
 
 /* ---- a batch --------------------------------------------------------------------------------- */
@@ -37,7 +36,7 @@ static struct extent extent_of(const struct input *in)
     return e;
 }
 
-bool model_size_read(struct piece text, struct model_size *size, char *message, size_t message_size)
+bool model_size_read(struct piece text, struct model_size *size, struct message message)
 {
     const char *colon = memchr(text.at, ':', text.length), *why = "is not pageN";
     const bool list = colon && piece_is(piece_from(text.at, colon), "lens");
@@ -47,17 +46,17 @@ bool model_size_read(struct piece text, struct model_size *size, char *message, 
     uint64_t keys = 0;
     *size = (struct model_size){.runs.seed = 1};
     if (trace_is(text))
-        return trace_read(text, &size->runs, message, message_size);
+        return trace_read(text, &size->runs, message);
     if (colon && !list) {
         struct piece number = page;
         const bool form = piece_skip(&number, "page") && number.length;
         if (!form || !scan_length(number, 1 << 20, &keys, &why))
-            return refuse(message, message_size, "--batch %s: %s", scan_quote(page, quoted), why);
+            return refuse(message, "--batch %s: %s", scan_quote(page, quoted), why);
         text = piece_from(text.at, colon);
     }
     size->page_size = keys;
     return clause_runs_read(list ? page : text, !list, &size->runs, &why) ||
-           refuse(message, message_size,
+           refuse(message,
                   "--batch %s %s; expected " CLAUSE_RUNS_FORM
                   ", lens:A,B,..., prompts:FILE or replies:FILE",
                   scan_quote(text, quoted), why);

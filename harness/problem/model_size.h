@@ -16,8 +16,7 @@ struct model_size {
 };
 
 /* Parses `[N]qQ[sS],...[:pageN]`, `lens:A,B,...` or a text for trace_read(); false fills message. */
-bool model_size_read(struct piece text, struct model_size *size, char *message,
-                     size_t message_size);
+bool model_size_read(struct piece text, struct model_size *size, struct message message);
 
 /* Whether layers of the kind compute at this size; encoders, for example, do not decode. */
 bool model_size_has(const struct model_size *size, const struct model_kind *kind);
@@ -37,4 +36,4 @@ void model_size_say(const struct model_size *size, char *text, size_t text_size)
  * of each reply on all keys before it.  Columns have the names of public traces.  False fills message, with
  * the line of an error in the file. */
 bool trace_is(struct piece text);
-bool trace_read(struct piece text, struct input *input, char *message, size_t message_size);
+bool trace_read(struct piece text, struct input *input, struct message message);

@@ -31,7 +31,7 @@ struct model {
 
 /* Finds a model by NAME, or reads the config.json at a path, which has a slash or ends in .json; NAME:tpN:
  * the part of one of N workers, which divide query and KV heads.  False fills message. */
-bool models_find(struct piece text, struct model *model, char *message, size_t message_size);
+bool models_find(struct piece text, struct model *model, struct message message);
 
 /* The role's word in models.list. */
 const char *models_role(enum model_role role);
@@ -41,4 +41,4 @@ const char *models_name(size_t index, char name[48]);
 
 /* model_config.c: reads a model's attention from its config.json, as on the Hugging Face hub.  False fills
  * message, with the path and the field that is missing or wrong. */
-bool model_config_read(const char *path, struct model *model, char *message, size_t message_size);
+bool model_config_read(const char *path, struct model *model, struct message message);

@@ -10,7 +10,6 @@
 #include <sys/mman.h>
 
 #include "base/random.h"
-#include "base/message.h"
 #include "kv.h"
 #include "tensors_view.h"
 
@@ -116,7 +115,7 @@ static bool own(void *at, size_t bytes)
 }
 
 bool negation_own(const struct negation *n, struct tensor_set *set, const struct attn_problem *p,
-                  char *message, size_t message_size)
+                  struct message message)
 {
     struct part parts[2];
     size_t bytes;
@@ -125,8 +124,7 @@ bool negation_own(const struct negation *n, struct tensor_set *set, const struct
         void *at =
             pages_of(n, &parts[count - 1], set, bytes < HUGE ? tensors_page() : HUGE, &bytes);
         if (bytes && !own(at, bytes))
-            return refuse(message, message_size, "cannot copy %zu bytes of operands: %s", bytes,
-                          strerror(errno));
+            return refuse(message, "cannot copy %zu bytes of operands: %s", bytes, strerror(errno));
     }
     return true;
 }

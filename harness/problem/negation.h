@@ -27,7 +27,7 @@ void negation_close(struct negation *negation);
 /* Gives a set that is mapped read-only private copies of the pages that will change, which are read-only,
  * too, except while they are changed.  False fills message. */
 bool negation_own(const struct negation *negation, struct tensor_set *set,
-                  const struct attn_problem *problem, char *message, size_t message_size);
+                  const struct attn_problem *problem, struct message message);
 
 /* Chooses the negated columns again, by `random`; at least one changes. */
 void negation_turn(struct negation *negation, const struct tensor_set *set,

@@ -192,7 +192,7 @@ bool operands_file_load(const struct operands_file *file, struct tensor_set *set
     struct tensors_shape shape;
     *set = (struct tensor_set){0};
     if (!operands_file_shape(file, p, &shape) ||
-        !tensors_alloc_shape(set, p, &shape, layout, file->message, file->message_size))
+        !tensors_alloc_shape(set, p, &shape, layout, file->message))
         return false;
     const bool read = read_operands(file, set, p);
     if (!read)
@@ -204,29 +204,29 @@ bool operands_file_load(const struct operands_file *file, struct tensor_set *set
 
 /* Opens the file that an input names; to be closed even if this fails. */
 static bool open_input(const struct input *input, char path[CASES_PATH], struct operands_file *file,
-                       char *message, size_t message_size)
+                       struct message message)
 {
-    *file = (struct operands_file){NULL, path, input->prefix, message, message_size};
-    if (cases_find_file(input->path, path, message, message_size))
-        file->file = safetensors_open(path, message, message_size);
+    *file = (struct operands_file){NULL, path, input->prefix, message};
+    if (cases_find_file(input->path, path, message))
+        file->file = safetensors_open(path, message);
     return file->file;
 }
 
-bool operands_file_opens(const struct input *input, char *message, size_t message_size)
+bool operands_file_opens(const struct input *input, struct message message)
 {
     char path[CASES_PATH];
     struct operands_file file = {0};
-    const bool ok = !*input->path || open_input(input, path, &file, message, message_size);
+    const bool ok = !*input->path || open_input(input, path, &file, message);
     safetensors_close(file.file);
     return ok;
 }
 
 bool operands_file_shape_of(const struct problem_case *c, struct tensors_shape *shape,
-                            char *message, size_t message_size)
+                            struct message message)
 {
     char path[CASES_PATH];
     struct operands_file file;
-    const bool ok = open_input(&c->input, path, &file, message, message_size) &&
+    const bool ok = open_input(&c->input, path, &file, message) &&
                     operands_file_shape(&file, &c->problem, shape);
     safetensors_close(file.file);
     return ok;
@@ -249,12 +249,12 @@ static bool read_mask(const struct operands_file *file, struct tensor_set *set,
     return copy(file, &view, &source);
 }
 
-bool operands_file_fill(struct tensor_set *set, const struct problem_case *c, char *message,
-                        size_t message_size)
+bool operands_file_fill(struct tensor_set *set, const struct problem_case *c,
+                        struct message message)
 {
     char path[CASES_PATH];
     struct operands_file file;
-    const bool ok = open_input(&c->input, path, &file, message, message_size) &&
+    const bool ok = open_input(&c->input, path, &file, message) &&
                     (c->input.mask_file ? read_mask : read_operands)(&file, set, &c->problem);
     safetensors_close(file.file);
     return ok;

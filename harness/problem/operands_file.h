@@ -14,13 +14,11 @@ struct operands_file {
     struct safetensors *file;
     const char *path; /* for messages */
     const char *prefix;
-    char *message;
-    size_t message_size;
+    struct message message;
 };
 
 /* Refuses something in the file, and is false, for the caller to return. */
-#define operands_refuse(of, ...) \
-    refuse_file((of)->message, (of)->message_size, (of)->path, __VA_ARGS__)
+#define operands_refuse(of, ...) refuse_file((of)->message, (of)->path, __VA_ARGS__)
 
 /* The sizes of the file's operands for a problem.  False fills message with the tensor that is missing or has
  * a wrong type or shape. */
@@ -61,11 +59,11 @@ bool operands_complete(const struct operands_file *file, const char *text,
 bool operands_file_has_more(const struct attn_problem *problem);
 
 /* Whether the file that an input names, if it names one, is there and is a safetensors file. */
-bool operands_file_opens(const struct input *input, char *message, size_t message_size);
+bool operands_file_opens(const struct input *input, struct message message);
 
 bool operands_file_shape_of(const struct problem_case *c, struct tensors_shape *shape,
-                            char *message, size_t message_size);
+                            struct message message);
 
 /* Reads all operands, or the mask of the clause alone. */
-bool operands_file_fill(struct tensor_set *set, const struct problem_case *c, char *message,
-                        size_t message_size);
+bool operands_file_fill(struct tensor_set *set, const struct problem_case *c,
+                        struct message message);

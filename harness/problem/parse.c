@@ -35,8 +35,7 @@ static bool unknown_key(struct reading *r, struct piece name)
     for (size_t i = 0; i < KEY_COUNT; i++)
         scan_offer(&choice, parse_keys[i].help.name);
     r->error->position = (size_t)(name.at - r->text);
-    return scan_refuse(&choice, "unknown key", "keys are", r->error->message,
-                       sizeof r->error->message);
+    return scan_refuse(&choice, "unknown key", "keys are", MESSAGE(r->error->message));
 }
 
 /* Records that `by` sets `key`; false: it is set already. */

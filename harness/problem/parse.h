@@ -93,7 +93,7 @@ struct parse_error {
 
 /* Fills an error, and is false, for the caller to return. */
 #define parse_refuse(error, at, ...) \
-    ((error)->position = (at), refuse((error)->message, sizeof(error)->message, __VA_ARGS__))
+    ((error)->position = (at), refuse(MESSAGE((error)->message), __VA_ARGS__))
 
 /* Parses a problem, which is valid (attn_problem_valid) if this returns true, else unchanged. */
 bool parse_problem(const char *text, struct attn_problem *problem, struct parse_error *error);
@@ -105,8 +105,8 @@ bool parse_problem_of_file(const char *text, struct attn_problem *problem,
 
 /* Whether `found`, the problem of a file's tensors, agrees with such a text in sizes and in options that are
  * tensors; false fills message, as in "s=5, but sq=4". */
-bool parse_agrees_with_file(const char *text, const struct attn_problem *found, char *message,
-                            size_t message_size);
+bool parse_agrees_with_file(const char *text, const struct attn_problem *found,
+                            struct message message);
 
 /* Sets the values of a text's keys, which must be valid, in a problem, which may become invalid. */
 void parse_change(const char *text, struct attn_problem *problem);

@@ -34,8 +34,7 @@ static const struct entry *find(struct piece name, struct parse_error *error)
             return &clauses[n];
         scan_offer(&choice, clauses[n].clause->name);
     }
-    scan_refuse_message(&choice, "unknown clause", "clauses are", error->message,
-                        sizeof error->message);
+    scan_refuse_message(&choice, "unknown clause", "clauses are", MESSAGE(error->message));
     return NULL;
 }
 

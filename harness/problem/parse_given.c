@@ -10,7 +10,7 @@
 /* Whether `found` has the value that `item`, key=value, gives to a key. */
 static bool value_agrees(struct piece item, const struct parse_key *key,
                          const struct attn_problem *given, const struct attn_problem *found,
-                         char *message, size_t message_size)
+                         struct message message)
 {
     char wanted[PARSE_VALUE], there[PARSE_VALUE];
     assert(key->kind); /* not a shorthand */
@@ -20,10 +20,9 @@ static bool value_agrees(struct piece item, const struct parse_key *key,
         return true;
     if (key == &parse_keys[KEY_KV_DTYPE] && attn_dtype_scaled(given->kv_dtype) &&
         !attn_dtype_scaled(found->kv_dtype)) /* other types are converted */
-        return refuse(message, message_size, "%.*s, but k is not %s", (int)item.length, item.at,
+        return refuse(message, "%.*s, but k is not %s", (int)item.length, item.at,
                       attn_dtype_name(given->kv_dtype));
-    return refuse(message, message_size, "%.*s, but %s=%s", (int)item.length, item.at,
-                  key->help.name, there);
+    return refuse(message, "%.*s, but %s=%s", (int)item.length, item.at, key->help.name, there);
 }
 
 /* The key of `item`, a key=value of a text that has been parsed. */
@@ -36,8 +35,8 @@ static enum parse_key_id key_of(struct piece item)
     return id;
 }
 
-bool parse_agrees_with_file(const char *text, const struct attn_problem *found, char *message,
-                            size_t message_size)
+bool parse_agrees_with_file(const char *text, const struct attn_problem *found,
+                            struct message message)
 {
     struct attn_problem given;
     struct parse_error error;
@@ -50,7 +49,7 @@ bool parse_agrees_with_file(const char *text, const struct attn_problem *found, 
         for (size_t i = 0; agree && i < (parse_keys[id].kind ? 1 : 2); i++) {
             const enum parse_key_id target = parse_keys[id].kind ? id : parse_keys[id].sets[i];
             agree = !parse_keys[target].of_file ||
-                    value_agrees(item, &parse_keys[target], &given, found, message, message_size);
+                    value_agrees(item, &parse_keys[target], &given, found, message);
         }
     }
     return agree;

@@ -30,8 +30,7 @@ static bool unknown_kind(struct piece name, struct parse_error *error)
     for (size_t i = 0; i < KINDS; i++)
         scan_offer(&choice, kinds[i].name);
     error->position = 0;
-    return scan_refuse(&choice, "unknown input", "inputs are", error->message,
-                       sizeof error->message);
+    return scan_refuse(&choice, "unknown input", "inputs are", MESSAGE(error->message));
 }
 
 /* Parses PATH:PREFIX, separated by the last colon. */

@@ -15,7 +15,6 @@
 #include <jansson.h>
 
 #include "base/named_pipe.h"
-#include "base/message.h"
 
 #define PREFIX_BYTES 8
 #define HEADER_LIMIT 100000000 /* bytes, as the reference implementation has it */
@@ -33,11 +32,10 @@ struct reader {
     struct safetensors *file;
     int fd;
     const char *path;
-    char *message;
-    size_t message_size;
+    struct message message;
 };
 
-#define fail(r, ...) refuse_file((r)->message, (r)->message_size, (r)->path, __VA_ARGS__)
+#define fail(r, ...) refuse_file((r)->message, (r)->path, __VA_ARGS__)
 
 /* ---- one tensor ---------------------------------------------------------------------------- */
 
@@ -223,10 +221,10 @@ static bool map_file(const struct reader *r)
     return true;
 }
 
-struct safetensors *safetensors_open(const char *path, char *message, size_t message_size)
+struct safetensors *safetensors_open(const char *path, struct message message)
 {
     struct safetensors *file = calloc(1, sizeof *file);
-    struct reader r = {file, -1, path, message, message_size};
+    struct reader r = {file, -1, path, message};
     bool ok = file || fail(&r, "out of memory");
     if (ok && named_pipe_is(path))
         ok = fail(&r, NAMED_PIPE_REFUSAL);

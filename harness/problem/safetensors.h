@@ -9,6 +9,7 @@
 #pragma once
 
 #include "attention.h"
+#include "base/message.h"
 
 #define SAFETENSORS_RANK 8         /* dimensions at most */
 #define SAFETENSORS_SHAPE_TEXT 256 /* bytes of safetensors_print_shape() */
@@ -26,7 +27,7 @@ struct safetensor {
 struct safetensors;
 
 /* Maps a file and verifies all of it.  NULL fills message, one line. */
-struct safetensors *safetensors_open(const char *path, char *message, size_t message_size);
+struct safetensors *safetensors_open(const char *path, struct message message);
 void safetensors_close(struct safetensors *file);
 
 /* Tensors in the order of their data; the one called PREFIXNAME, NULL: there is none. */
@@ -57,10 +58,10 @@ char *safetensors_header(const struct safetensor *tensors, size_t count, size_t 
 /* Writes a file of dense tensors, by dtype, not `format`: to another file, which is renamed, so that path
  * never holds an incomplete file; directly if path is no regular file (a pipe, /dev/full). */
 bool safetensors_write(const char *path, const struct safetensor *tensors, size_t count,
-                       char *message, size_t message_size);
+                       struct message message);
 
 /* Whether safetensors_write() could write there; changes nothing.  False fills message. */
-bool safetensors_writable(const char *path, char *message, size_t message_size);
+bool safetensors_writable(const char *path, struct message message);
 
 /* ---- element types of the format; for safetensors*.c only -------------------------------------- */
 

@@ -148,7 +148,7 @@ static bool replace_behind(const char *path, const struct contents *contents)
 }
 
 bool safetensors_write(const char *path, const struct safetensor *tensors, size_t count,
-                       char *message, size_t message_size)
+                       struct message message)
 {
     size_t bytes = 0;
     char *header = safetensors_header(tensors, count, 0, &bytes);
@@ -165,12 +165,12 @@ bool safetensors_write(const char *path, const struct safetensor *tensors, size_
         ok = replace_behind(path, &contents);
     }
     if (!ok)
-        snprintf(message, message_size, "cannot write %s: %s", path, strerror(errno));
+        message_print(message, "cannot write %s: %s", path, strerror(errno));
     free(header);
     return ok;
 }
 
-bool safetensors_writable(const char *path, char *message, size_t message_size)
+bool safetensors_writable(const char *path, struct message message)
 {
     struct stat status;
     bool ok;
@@ -185,6 +185,6 @@ bool safetensors_writable(const char *path, char *message, size_t message_size)
         ok = replace_behind(path, NULL);
     }
     if (!ok)
-        snprintf(message, message_size, "cannot write %s: %s", path, strerror(errno));
+        message_print(message, "cannot write %s: %s", path, strerror(errno));
     return ok;
 }

@@ -48,7 +48,7 @@ static size_t add_item(const char *item, struct selected *selected, size_t *coun
     return matches;
 }
 
-static void unknown_kernel(struct piece item, char *message, size_t size)
+static void unknown_kernel(struct piece item, struct message message)
 {
     const char *names[SELECT_MAX];
     const size_t count = catalogue_names(names, SELECT_MAX);
@@ -58,19 +58,19 @@ static void unknown_kernel(struct piece item, char *message, size_t size)
     char quoted[SCAN_QUOTED];
     for (size_t i = 0; i < count; i++) {
         if (piece_is(given, names[i])) {
-            snprintf(message, size, "kernel %s has no variant %s", names[i],
-                     scan_quote(item, quoted));
+            message_print(message, "kernel %s has no variant %s", names[i],
+                          scan_quote(item, quoted));
             return;
         }
         scan_offer(&choice, names[i]);
     }
     for (size_t i = 0; catalogue_groups[i].name; i++)
         scan_offer(&choice, catalogue_groups[i].name);
-    scan_refuse_message(&choice, "no kernel or group", "there are", message, size);
+    scan_refuse_message(&choice, "no kernel or group", "there are", message);
 }
 
 bool select_kernels(const char *list, struct selected selected[SELECT_MAX], size_t *count,
-                    char *message, size_t message_size)
+                    struct message message)
 {
     char text[128];
     struct piece rest = piece_of(list ? list : "all"), item;
@@ -78,7 +78,7 @@ bool select_kernels(const char *list, struct selected selected[SELECT_MAX], size
     while (piece_next(&rest, &item)) {
         const bool known = piece_copy(item, text, sizeof text) && add_item(text, selected, count);
         if (!known && catalogue_is_complete()) {
-            unknown_kernel(item, message, message_size);
+            unknown_kernel(item, message);
             return false;
         }
     }
@@ -87,7 +87,7 @@ bool select_kernels(const char *list, struct selected selected[SELECT_MAX], size
 
 /* ---- instruction sets ------------------------------------------------------------------------ */
 
-bool select_isa(struct piece name, enum attn_isa *isa, char *message, size_t message_size)
+bool select_isa(struct piece name, enum attn_isa *isa, struct message message)
 {
     struct scan_choice choice = {.given = name};
     char text[64];
@@ -95,17 +95,17 @@ bool select_isa(struct piece name, enum attn_isa *isa, char *message, size_t mes
         return true;
     for (int i = 0; i < ATTN_ISA_COUNT; i++)
         scan_offer(&choice, attn_isa_name((enum attn_isa)i));
-    return scan_refuse(&choice, "no instruction set", "there are", message, message_size);
+    return scan_refuse(&choice, "no instruction set", "there are", message);
 }
 
-bool select_isas(const char *list, unsigned *isas, char *message, size_t message_size)
+bool select_isas(const char *list, unsigned *isas, struct message message)
 {
     struct piece rest = piece_of(list && strcmp(list, "best") != 0 ? list : ""), item;
     enum attn_isa isa;
     *isas = 0;
     while (piece_next(&rest, &item)) {
         const bool all = piece_is(item, "all");
-        if (!all && !select_isa(item, &isa, message, message_size))
+        if (!all && !select_isa(item, &isa, message))
             return false;
         *isas = all ? ALL_ISAS : *isas | 1u << isa;
     }
@@ -181,18 +181,18 @@ static bool taken_in_another_type(const char *name, const struct attn_problem *p
 }
 
 bool select_refusal(const struct attn_kernel *kernel, const struct attn_problem *problem,
-                    char *message, size_t message_size)
+                    struct message message)
 {
     const char *why, *of_type = "";
     if (attn_supports(kernel, problem, &why))
         return false;
     if (!catalogue_named(kernel->name)) { /* a program's kernel gives its own reason */
-        snprintf(message, message_size, "%s", why);
+        message_print(message, "%s", why);
         return true;
     }
     const int typed = preferred(kernel->name, problem, OF_TYPE);
     if (preferred(kernel->name, problem, ABLE) >= 0) {
-        snprintf(message, message_size, "another variant takes %s", why);
+        message_print(message, "another variant takes %s", why);
         return true;
     }
     if (typed >= 0) {
@@ -200,7 +200,7 @@ bool select_refusal(const struct attn_kernel *kernel, const struct attn_problem 
         of_type =
             taken_in_another_type(kernel->name, problem) ? attn_dtype_name(problem->dtype) : "";
     }
-    snprintf(message, message_size, "no variant of it takes %s%s%s", why,
-             *of_type ? " with dtype=" : "", of_type);
+    message_print(message, "no variant of it takes %s%s%s", why, *of_type ? " with dtype=" : "",
+                  of_type);
     return true;
 }

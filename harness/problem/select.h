@@ -25,21 +25,21 @@ void select_add(struct selected selected[SELECT_MAX], size_t *count, const struc
  * the order of the catalogue, SELECT_BEST under this name.  False fills message, with the nearest name; while
  * the catalogue is incomplete, unknown names are skipped. */
 bool select_kernels(const char *list, struct selected selected[SELECT_MAX], size_t *count,
-                    char *message, size_t message_size);
+                    struct message message);
 
 /* Applies --blas: replaces kernel gemm by the kernels of the named libraries; NULL: nothing.  False fills
  * message: an unknown library, or gemm is not selected. */
 bool select_blas(const char *list, struct selected selected[SELECT_MAX], size_t *count,
-                 char *message, size_t message_size);
+                 struct message message);
 
 /* Name number `index` that --blas takes; NULL past the last one. */
 const char *select_blas_name(size_t index);
 
 /* Parses the name of an instruction set; false fills message. */
-bool select_isa(struct piece name, enum attn_isa *isa, char *message, size_t message_size);
+bool select_isa(struct piece name, enum attn_isa *isa, struct message message);
 
 /* Parses --isa into bits 1u << isa; 0: the one that this host prefers, for each kernel and problem. */
-bool select_isas(const char *list, unsigned *isas, char *message, size_t message_size);
+bool select_isas(const char *list, unsigned *isas, struct message message);
 
 /* Variants to run for a problem, bits 1u << isa: those in `isas`; if that is 0, of the variants that this
  * host can run and that support the problem the preferred one (attn_isa_preference).  If none does, the one
@@ -52,4 +52,4 @@ unsigned select_variants(const struct selected *selected, unsigned isas,
  * variants of the kernel take, or that none takes; for a variant that is not in the catalogue, its own
  * reason. */
 bool select_refusal(const struct attn_kernel *kernel, const struct attn_problem *problem,
-                    char *message, size_t message_size);
+                    struct message message);

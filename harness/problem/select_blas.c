@@ -20,36 +20,36 @@ const char *select_blas_name(size_t index)
 }
 
 /* The index of a library; COUNT fills message. */
-static size_t find(struct piece name, char *message, size_t size)
+static size_t find(struct piece name, struct message message)
 {
     struct scan_choice choice = {.given = name};
     for (size_t i = 0; i < COUNT; i++) {
         if (i == 0 && piece_is(name, "openblas") &&
             strncmp(attn_blas_description(), "OpenBLAS", 8) != 0) {
-            snprintf(message, size, "--blas: this program is linked with %s, not with OpenBLAS",
-                     attn_blas_description());
+            message_print(message, "--blas: this program is linked with %s, not with OpenBLAS",
+                          attn_blas_description());
             return COUNT;
         }
         if (piece_is(name, libraries[i].library)) {
             if (catalogue_named(libraries[i].kernel))
                 return i;
-            snprintf(message, size, "--blas: kernel %s is not built for this processor",
-                     libraries[i].kernel);
+            message_print(message, "--blas: kernel %s is not built for this processor",
+                          libraries[i].kernel);
             return COUNT;
         }
         scan_offer(&choice, libraries[i].library);
     }
-    scan_refuse_message(&choice, "no CBLAS library", "there are", message, size);
+    scan_refuse_message(&choice, "no CBLAS library", "there are", message);
     return COUNT;
 }
 
 /* Parses a comma-separated list of libraries into bits; 0 fills message. */
-static unsigned parse(const char *list, char *message, size_t size)
+static unsigned parse(const char *list, struct message message)
 {
     struct piece rest = piece_of(list), item;
     unsigned set = 0;
     while (piece_next(&rest, &item)) {
-        const size_t i = find(item, message, size);
+        const size_t i = find(item, message);
         if (i == COUNT)
             return 0;
         set |= 1u << i;
@@ -58,12 +58,12 @@ static unsigned parse(const char *list, char *message, size_t size)
 }
 
 bool select_blas(const char *list, struct selected selected[SELECT_MAX], size_t *count,
-                 char *message, size_t message_size)
+                 struct message message)
 {
     struct selected chosen[SELECT_MAX];
     size_t n = 0;
     bool asked = false;
-    const unsigned set = list ? parse(list, message, message_size) : 0;
+    const unsigned set = list ? parse(list, message) : 0;
     if (!set)
         return !list;
     for (size_t k = 0; k < *count; k++) {
@@ -79,9 +79,8 @@ bool select_blas(const char *list, struct selected selected[SELECT_MAX], size_t 
             select_add(chosen, &n, &selected[k]);
     }
     if (!asked)
-        snprintf(message, message_size,
-                 "--blas chooses libraries for kernel gemm, which is not "
-                 "among the kernels");
+        message_print(message, "--blas chooses libraries for kernel gemm, which is not "
+                               "among the kernels");
     memcpy(selected, chosen, n * sizeof *chosen);
     *count = n;
     return asked;

@@ -10,7 +10,6 @@
 #include <sys/mman.h>
 #include <xxhash.h>
 
-#include "base/message.h"
 #include "system/fault.h"
 #include "system/machine.h"
 #include "tensors_view.h"
@@ -46,12 +45,12 @@ static void *map_areas(const struct tensors_view *views, size_t count,
 /* Maps the views' memory and points their tensors into it. */
 static bool map_views(const struct tensors_view *views, size_t count,
                       const struct tensors_layout *layout, void **mapping, size_t *mapping_bytes,
-                      char *message, size_t message_size)
+                      struct message message)
 {
     char *at = map_areas(views, count, layout, mapping_bytes);
     if (at == MAP_FAILED) {
-        snprintf(message, message_size, "cannot map %zu bytes for operands: %s", *mapping_bytes,
-                 strerror(errno));
+        message_print(message, "cannot map %zu bytes for operands: %s", *mapping_bytes,
+                      strerror(errno));
         *mapping = NULL;
         return false;
     }
@@ -64,8 +63,8 @@ static bool map_views(const struct tensors_view *views, size_t count,
                                 [TENSORS_GUARD_FRONT] = 0,
                                 [TENSORS_GUARD_BACK] = area - extent};
         if (mprotect(at, area, PROT_READ | PROT_WRITE) != 0)
-            return refuse(message, message_size, "cannot allocate %zu bytes for %s: %s", area,
-                          views[n].name, strerror(errno));
+            return refuse(message, "cannot allocate %zu bytes for %s: %s", area, views[n].name,
+                          strerror(errno));
         if (layout->guard != TENSORS_TIMING) /* timing places pages itself */
             machine_populate(at, area);
         tensors_point(&views[n], at + front[layout->guard], layout->row_padding);
@@ -75,12 +74,11 @@ static bool map_views(const struct tensors_view *views, size_t count,
 }
 
 bool tensors_alloc_results(struct tensor_set *set, const struct attn_problem *problem,
-                           char *message, size_t message_size)
+                           struct message message)
 {
     struct tensors_view views[TENSORS_RESULTS];
     const size_t count = tensors_results(&set->tensors, problem, &set->shape, views);
-    if (!map_views(views, count, &set->layout, &set->mapping[1], &set->mapping_bytes[1], message,
-                   message_size))
+    if (!map_views(views, count, &set->layout, &set->mapping[1], &set->mapping_bytes[1], message))
         return false;
     tensors_poison(set, problem);
     return true;
@@ -90,16 +88,15 @@ bool tensors_alloc_results(struct tensor_set *set, const struct attn_problem *pr
 
 bool tensors_alloc_shape(struct tensor_set *set, const struct attn_problem *problem,
                          const struct tensors_shape *shape, const struct tensors_layout *layout,
-                         char *message, size_t message_size)
+                         struct message message)
 {
     assert(layout->shift % 64 == 0);
     *set = (struct tensor_set){
         .tensors.size = sizeof set->tensors, .shape = *shape, .layout = *layout};
     struct tensors_view views[TENSORS_OPERANDS];
     const size_t count = tensors_operands(&set->tensors, problem, shape, views);
-    if (!map_views(views, count, layout, &set->mapping[0], &set->mapping_bytes[0], message,
-                   message_size) ||
-        !tensors_alloc_results(set, problem, message, message_size)) {
+    if (!map_views(views, count, layout, &set->mapping[0], &set->mapping_bytes[0], message) ||
+        !tensors_alloc_results(set, problem, message)) {
         tensors_free(set);
         return false;
     }

@@ -64,15 +64,15 @@ struct tensor_set {
  * int8 has arbitrary bytes there, and NaN as scales.
  */
 bool tensors_fill(struct tensor_set *set, const struct problem_case *c, uint64_t stream,
-                  char *message, size_t message_size);
+                  struct message message);
 
 /* Takes the checksums; needed after filling operands in other ways. */
 void tensors_seal(struct tensor_set *set, const struct attn_problem *problem);
 
 /* The sizes of a case's operands.  False fills message: memory runs out, too many rows, or an error in the
  * input's file. */
-bool tensors_shape_of(const struct problem_case *c, struct tensors_shape *shape, char *message,
-                      size_t message_size);
+bool tensors_shape_of(const struct problem_case *c, struct tensors_shape *shape,
+                      struct message message);
 
 /* The largest sizes of any case of a problem, with all dimensions of biases, masks and scales; at least the
  * rows and pages of `tensors`, if that is not NULL, as a file may have unused ones. */
@@ -85,22 +85,21 @@ double tensors_case_bytes(const struct problem_case *c);
 /* Allocates a set in process memory: padding poisoned, elements zero, results poisoned. */
 bool tensors_alloc_shape(struct tensor_set *set, const struct attn_problem *problem,
                          const struct tensors_shape *shape, const struct tensors_layout *layout,
-                         char *message, size_t message_size);
+                         struct message message);
 
 /* The same for a case; also fills lengths, tables, masks, biases and scales, as in stream 0, unless they come
  * from a file; q, k and v are zero.  tensors_alloc(): with input=normal. */
 bool tensors_alloc_case(struct tensor_set *set, const struct problem_case *c,
-                        const struct tensors_layout *layout, char *message, size_t message_size);
+                        const struct tensors_layout *layout, struct message message);
 bool tensors_alloc(struct tensor_set *set, const struct attn_problem *problem,
-                   const struct tensors_layout *layout, char *message, size_t message_size);
+                   const struct tensors_layout *layout, struct message message);
 void tensors_free(struct tensor_set *set);
 
 #define TENSORS_FILE_SETS 4096 /* most sets in a file */
 
 /* Fills the empty memory file `fd` with `sets` filled sets, in the preparing worker: filling uses all
  * threads, and the parent must not start any. */
-bool tensors_fill_file(const struct problem_case *c, size_t sets, int fd, char *message,
-                       size_t message_size);
+bool tensors_fill_file(const struct problem_case *c, size_t sets, int fd, struct message message);
 
 /* Bytes of such a file; SIZE_MAX: they overflow. */
 size_t tensors_file_bytes(const struct attn_problem *problem, const struct tensors_shape *shape,
@@ -116,14 +115,14 @@ struct tensors_file {
     void *mapping; /* NULL: none */
     size_t bytes;
 };
-bool tensors_file_hold(struct tensors_file *file, int fd, char *message, size_t message_size);
+bool tensors_file_hold(struct tensors_file *file, int fd, struct message message);
 void tensors_file_move(const struct tensors_file *file, size_t shift);
 void tensors_file_release(struct tensors_file *file);
 
 /* Maps set number `index` of such a file for reading; its operands must be at this shift.  `huge`: at an
  * address that allows huge pages. */
 bool tensors_map(struct tensor_set *set, const struct attn_problem *problem, int fd, size_t index,
-                 size_t shift, bool huge, char *message, size_t message_size);
+                 size_t shift, bool huge, struct message message);
 
 /* A row of results: query i of head h in sequence b.  It is row `row` of q, o, lse and weights of that
  * sequence and head. */

@@ -90,12 +90,12 @@ static size_t size_of(int fd)
     return any ? (size_t)status.st_size : 0;
 }
 
-static struct file_header *map_header(int fd, int access, char *message, size_t message_size)
+static struct file_header *map_header(int fd, int access, struct message message)
 {
     struct file_header *header = mmap(NULL, sizeof *header, access, MAP_SHARED, fd, 0);
     if (header != MAP_FAILED)
         return header;
-    snprintf(message, message_size, "cannot map the memory file: %s", strerror(errno));
+    message_print(message, "cannot map the memory file: %s", strerror(errno));
     return NULL;
 }
 
@@ -117,7 +117,7 @@ static void *reserve_huge(size_t bytes, size_t offset)
 /* Maps the operands of set `index`, unchanged. */
 static bool map_operands(struct tensor_set *set, const struct attn_problem *problem,
                          const struct tensors_shape *shape, int fd, size_t index, int access,
-                         size_t shift, bool huge, char *message, size_t message_size)
+                         size_t shift, bool huge, struct message message)
 {
     *set = (struct tensor_set){
         .tensors.size = sizeof set->tensors, .shape = *shape, .layout.shift = shift};
@@ -127,22 +127,20 @@ static bool map_operands(struct tensor_set *set, const struct attn_problem *prob
     char *at =
         mmap(wanted, bytes, access, MAP_SHARED | (wanted ? MAP_FIXED : 0), fd, (off_t)offset);
     if (at == MAP_FAILED)
-        return refuse(message, message_size, "cannot map %zu bytes of operands: %s", bytes,
-                      strerror(errno));
+        return refuse(message, "cannot map %zu bytes of operands: %s", bytes, strerror(errno));
     set->mapping[0] = at;
     set->mapping_bytes[0] = bytes;
     place_operands(set, problem, at, shift);
     return true;
 }
 
-static bool fill_set(struct file_header *header, int fd, size_t index, char *message,
-                     size_t message_size)
+static bool fill_set(struct file_header *header, int fd, size_t index, struct message message)
 {
     struct tensor_set set;
     if (!map_operands(&set, &header->c.problem, &header->shape, fd, index, PROT_READ | PROT_WRITE,
-                      0, false, message, message_size))
+                      0, false, message))
         return false;
-    const bool ok = tensors_fill(&set, &header->c, index, message, message_size);
+    const bool ok = tensors_fill(&set, &header->c, index, message);
     memcpy(header->set[index].checksum, set.checksum, sizeof set.checksum);
     if (ok && index == 0)
         header->work = attn_work(&header->c.problem, &set.tensors);
@@ -150,21 +148,20 @@ static bool fill_set(struct file_header *header, int fd, size_t index, char *mes
     return ok;
 }
 
-bool tensors_fill_file(const struct problem_case *c, size_t sets, int fd, char *message,
-                       size_t message_size)
+bool tensors_fill_file(const struct problem_case *c, size_t sets, int fd, struct message message)
 {
     struct tensors_shape shape;
-    if (!tensors_shape_of(c, &shape, message, message_size))
+    if (!tensors_shape_of(c, &shape, message))
         return false;
     const size_t bytes = tensors_file_bytes(&c->problem, &shape, sets);
     if (sets > TENSORS_FILE_SETS || bytes > PTRDIFF_MAX)
-        return refuse(message, message_size, "%zu sets of operands are too many", sets);
+        return refuse(message, "%zu sets of operands are too many", sets);
     /* Reserves pages, so that lack of memory is an error now, not SIGBUS later. */
     const int error = posix_fallocate(fd, 0, (off_t)bytes);
     if (error)
-        return refuse(message, message_size, "cannot allocate %zu bytes for operands: %s", bytes,
+        return refuse(message, "cannot allocate %zu bytes for operands: %s", bytes,
                       strerror(error));
-    struct file_header *header = map_header(fd, PROT_READ | PROT_WRITE, message, message_size);
+    struct file_header *header = map_header(fd, PROT_READ | PROT_WRITE, message);
     if (!header)
         return false;
     header->c = *c;
@@ -172,7 +169,7 @@ bool tensors_fill_file(const struct problem_case *c, size_t sets, int fd, char *
     header->sets = sets;
     bool ok = true;
     for (size_t n = 0; ok && n < sets; n++)
-        ok = fill_set(header, fd, n, message, message_size);
+        ok = fill_set(header, fd, n, message);
     munmap(header, sizeof *header);
     return ok;
 }
@@ -180,8 +177,7 @@ bool tensors_fill_file(const struct problem_case *c, size_t sets, int fd, char *
 bool tensors_file_work(int fd, struct attn_work *work)
 {
     char message[128];
-    struct file_header *header =
-        size_of(fd) ? map_header(fd, PROT_READ, message, sizeof message) : NULL;
+    struct file_header *header = size_of(fd) ? map_header(fd, PROT_READ, MESSAGE(message)) : NULL;
     if (!header)
         return false;
     *work = header->work;
@@ -191,13 +187,13 @@ bool tensors_file_work(int fd, struct attn_work *work)
 
 /* ---- moving ---------------------------------------------------------------------------------- */
 
-bool tensors_file_hold(struct tensors_file *file, int fd, char *message, size_t message_size)
+bool tensors_file_hold(struct tensors_file *file, int fd, struct message message)
 {
     *file = (struct tensors_file){.bytes = size_of(fd)};
     file->mapping = mmap(NULL, file->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (file->mapping != MAP_FAILED)
         return true;
-    snprintf(message, message_size, "cannot map the operands: %s", strerror(errno));
+    message_print(message, "cannot map the operands: %s", strerror(errno));
     file->mapping = NULL;
     return false;
 }
@@ -231,36 +227,36 @@ void tensors_file_release(struct tensors_file *file)
 
 /* Maps the header if the file has the set of the problem; else NULL. */
 static struct file_header *find_set(const struct attn_problem *problem, int fd, size_t index,
-                                    char *message, size_t message_size)
+                                    struct message message)
 {
     struct file_header *header = NULL;
     const size_t bytes = size_of(fd);
-    if (bytes && !(header = map_header(fd, PROT_READ, message, message_size)))
+    if (bytes && !(header = map_header(fd, PROT_READ, message)))
         return NULL;
     if (bytes && bytes >= tensors_file_bytes(problem, &header->shape, index + 1))
         return header;
-    snprintf(message, message_size, "the memory file does not hold set %zu of this problem", index);
+    message_print(message, "the memory file does not hold set %zu of this problem", index);
     if (header)
         munmap(header, sizeof *header);
     return NULL;
 }
 
 bool tensors_map(struct tensor_set *set, const struct attn_problem *problem, int fd, size_t index,
-                 size_t shift, bool huge, char *message, size_t message_size)
+                 size_t shift, bool huge, struct message message)
 {
     *set = (struct tensor_set){0};
-    struct file_header *header = find_set(problem, fd, index, message, message_size);
+    struct file_header *header = find_set(problem, fd, index, message);
     if (!header)
         return false;
     const struct file_set *state = &header->set[index];
     bool ok = state->shift == shift;
     if (ok)
-        ok = map_operands(set, problem, &header->shape, fd, index, PROT_READ, shift, huge, message,
-                          message_size) &&
-             tensors_alloc_results(set, problem, message, message_size);
+        ok = map_operands(set, problem, &header->shape, fd, index, PROT_READ, shift, huge,
+                          message) &&
+             tensors_alloc_results(set, problem, message);
     else
-        snprintf(message, message_size, "the operands lie at a shift of %zu bytes, not %zu",
-                 state->shift, shift);
+        message_print(message, "the operands lie at a shift of %zu bytes, not %zu", state->shift,
+                      shift);
     memcpy(set->checksum, state->checksum, sizeof set->checksum);
     set->work = header->work;
     munmap(header, sizeof *header);

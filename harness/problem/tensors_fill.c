@@ -45,11 +45,11 @@ static double stream_factor(uint64_t stream)
 }
 
 static bool fill_needle(struct tensor_set *set, const struct problem_case *c, uint64_t key,
-                        char *message, size_t message_size)
+                        struct message message)
 {
     const size_t needle = c->input.needle;
     if (needle >= c->problem.kv_len)
-        return refuse(message, message_size, "input=needle:%zu: there are only %zu keys", needle,
+        return refuse(message, "input=needle:%zu: there are only %zu keys", needle,
                       c->problem.kv_len);
     patterns_scores(set, &c->problem, key, needle_score, &needle, NOISE);
     patterns_one_hot(set, &c->problem, is_needle, &needle);
@@ -65,19 +65,19 @@ static bool same_shape(const struct tensors_shape *a, const struct tensors_shape
 /* Fills all operands except q, k and v, and poisons memory beyond the ends of sequences; nothing for a
  * file. */
 static bool fill_others(struct tensor_set *set, const struct problem_case *c, uint64_t stream,
-                        char *message, size_t message_size)
+                        struct message message)
 {
     const uint64_t poison = random_key(c->input.seed ^ STREAM_POISON, stream);
-    if (!tensors_fill_tables(set, c, stream, message, message_size) ||
-        !tensors_poison_tails(set, &c->problem, poison, message, message_size))
+    if (!tensors_fill_tables(set, c, stream, message) ||
+        !tensors_poison_tails(set, &c->problem, poison, message))
         return false;
     tensors_fill_masks(set, c, stream);
-    return !c->input.mask_file || operands_file_fill(set, c, message, message_size);
+    return !c->input.mask_file || operands_file_fill(set, c, message);
 }
 
 /* Fills Q, K and V by the kind of input. */
 static bool fill_kind(struct tensor_set *set, const struct problem_case *c,
-                      const uint64_t key[STREAMS], char *message, size_t message_size)
+                      const uint64_t key[STREAMS], struct message message)
 {
     const struct attn_problem *p = &c->problem;
     switch (c->input.kind) {
@@ -90,7 +90,7 @@ static bool fill_kind(struct tensor_set *set, const struct problem_case *c,
             patterns_uniform(set, p, n, key[n]);
         return true;
     case INPUT_NEEDLE:
-        return fill_needle(set, c, key[STREAM_SCORES], message, message_size);
+        return fill_needle(set, c, key[STREAM_SCORES], message);
     case INPUT_NEGATIVE:
     case INPUT_SINK:
         patterns_scores(set, p, key[STREAM_SCORES],
@@ -108,23 +108,23 @@ static bool fill_kind(struct tensor_set *set, const struct problem_case *c,
     case INPUT_FILE:
         break;
     }
-    return operands_file_fill(set, c, message, message_size);
+    return operands_file_fill(set, c, message);
 }
 
 bool tensors_fill(struct tensor_set *set, const struct problem_case *c, uint64_t stream,
-                  char *message, size_t message_size)
+                  struct message message)
 {
     uint64_t key[STREAMS];
     struct tensors_shape shape;
     for (uint64_t n = 0; n < STREAMS; n++)
         key[n] = random_key(c->input.seed, stream * STREAMS + n);
-    if (!tensors_shape_of(c, &shape, message, message_size))
+    if (!tensors_shape_of(c, &shape, message))
         return false;
     if (!same_shape(&set->shape, &shape))
-        return refuse(message, message_size, "the operands were made for another input");
-    if (c->input.kind != INPUT_FILE && !fill_others(set, c, stream, message, message_size))
+        return refuse(message, "the operands were made for another input");
+    if (c->input.kind != INPUT_FILE && !fill_others(set, c, stream, message))
         return false;
-    if (!fill_kind(set, c, key, message, message_size))
+    if (!fill_kind(set, c, key, message))
         return false;
     if (stream && (c->input.kind == INPUT_FILE || c->input.kind == INPUT_NEEDLE))
         patterns_scale_v(set, &c->problem, stream_factor(stream));
@@ -135,16 +135,16 @@ bool tensors_fill(struct tensor_set *set, const struct problem_case *c, uint64_t
 /* ---- a set of a case's operands in process memory -------------------------------------------- */
 
 bool tensors_alloc_case(struct tensor_set *set, const struct problem_case *c,
-                        const struct tensors_layout *layout, char *message, size_t message_size)
+                        const struct tensors_layout *layout, struct message message)
 {
     struct tensors_shape shape;
     *set = (struct tensor_set){0};
-    if (!tensors_shape_of(c, &shape, message, message_size) ||
-        !tensors_alloc_shape(set, &c->problem, &shape, layout, message, message_size))
+    if (!tensors_shape_of(c, &shape, message) ||
+        !tensors_alloc_shape(set, &c->problem, &shape, layout, message))
         return false;
     if (c->input.kind == INPUT_FILE)
         return true;
-    if (!fill_others(set, c, 0, message, message_size)) {
+    if (!fill_others(set, c, 0, message)) {
         tensors_free(set);
         return false;
     }
@@ -153,8 +153,8 @@ bool tensors_alloc_case(struct tensor_set *set, const struct problem_case *c,
 }
 
 bool tensors_alloc(struct tensor_set *set, const struct attn_problem *problem,
-                   const struct tensors_layout *layout, char *message, size_t message_size)
+                   const struct tensors_layout *layout, struct message message)
 {
     const struct problem_case c = {.problem = *problem, .input = {.kind = INPUT_NORMAL, .seed = 1}};
-    return tensors_alloc_case(set, &c, layout, message, message_size);
+    return tensors_alloc_case(set, &c, layout, message);
 }

@@ -91,22 +91,21 @@ static void shape_scales(const struct problem_case *c, struct tensors_shape *sha
     }
 }
 
-bool tensors_shape_of(const struct problem_case *c, struct tensors_shape *shape, char *message,
-                      size_t message_size)
+bool tensors_shape_of(const struct problem_case *c, struct tensors_shape *shape,
+                      struct message message)
 {
     const bool counted = c->problem.options & (ATTN_OPTION_PACKED | ATTN_OPTION_PAGED);
     struct lengths lengths = {0};
     *shape = (struct tensors_shape){0};
     if (c->input.kind == INPUT_FILE && operands_file_has_more(&c->problem))
-        return operands_file_shape_of(c, shape, message, message_size);
+        return operands_file_shape_of(c, shape, message);
     if (counted && !lengths_of(c, &lengths))
-        return refuse(message, message_size, "no memory for the lengths of %zu sequences",
-                      c->problem.batch);
+        return refuse(message, "no memory for the lengths of %zu sequences", c->problem.batch);
     if (counted)
         shape_rows(c, &lengths, shape);
     lengths_free(&lengths);
     if (shape->q_rows > INT32_MAX || shape->kv_rows > INT32_MAX || shape->pages > INT32_MAX)
-        return refuse(message, message_size,
+        return refuse(message,
                       "%zu queries, %zu keys and %zu pages are more than 32-bit offsets can count",
                       shape->q_rows, shape->kv_rows, shape->pages);
     shape_masks(c, shape);

@@ -59,7 +59,7 @@ static bool set_table(struct tensor_set *set, const struct problem_case *c, uint
 }
 
 bool tensors_fill_tables(struct tensor_set *set, const struct problem_case *c, uint64_t stream,
-                         char *message, size_t message_size)
+                         struct message message)
 {
     const struct attn_problem *p = &c->problem;
     const struct attn_tensors *t = &set->tensors;
@@ -77,7 +77,7 @@ bool tensors_fill_tables(struct tensor_set *set, const struct problem_case *c, u
         memory = set_table(set, c, random_key(c->input.seed, stream));
     lengths_free(&lengths);
     if (!memory)
-        snprintf(message, message_size, "no memory for tables of %zu sequences", p->batch);
+        message_print(message, "no memory for tables of %zu sequences", p->batch);
     return memory;
 }
 
@@ -165,13 +165,13 @@ static void poison_scales(struct tensor_set *set, const struct attn_problem *p)
 }
 
 bool tensors_poison_tails(struct tensor_set *set, const struct attn_problem *p, uint64_t key,
-                          char *message, size_t message_size)
+                          struct message message)
 {
     const unsigned cached = ATTN_OPTION_RAGGED | ATTN_OPTION_PAGED;
     if (!(p->options & cached))
         return true;
     if (!poison_keys(set, p, key))
-        return refuse(message, message_size, "no memory for %zu pages", set->shape.pages);
+        return refuse(message, "no memory for %zu pages", set->shape.pages);
     if (attn_dtype_scaled(p->kv_dtype))
         poison_scales(set, p);
     return true;

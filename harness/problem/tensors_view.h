@@ -81,13 +81,13 @@ void tensors_poison_whole(const struct tensors_view *view);
 
 /* Fill operands other than q, k and v by the input of a case, unless that is a file. */
 bool tensors_fill_tables(struct tensor_set *set, const struct problem_case *c, uint64_t stream,
-                         char *message, size_t message_size);
+                         struct message message);
 void tensors_fill_masks(struct tensor_set *set, const struct problem_case *c, uint64_t stream);
 
 /* Fills K, V and scales beyond the ends of sequences, and pages that no table names, with NaN. */
 bool tensors_poison_tails(struct tensor_set *set, const struct attn_problem *problem, uint64_t key,
-                          char *message, size_t message_size);
+                          struct message message);
 
 /* Maps and poisons the results of a set. */
 bool tensors_alloc_results(struct tensor_set *set, const struct attn_problem *problem,
-                           char *message, size_t message_size);
+                           struct message message);

@@ -32,11 +32,10 @@ struct reader {
     FILE *file;
     size_t line;            /* counted from 1 */
     size_t column[COLUMNS]; /* counted from 0 */
-    char *message;
-    size_t message_size;
+    struct message message;
 };
 
-#define fail(r, ...) refuse_file((r)->message, (r)->message_size, (r)->path, __VA_ARGS__)
+#define fail(r, ...) refuse_file((r)->message, (r)->path, __VA_ARGS__)
 
 bool trace_is(struct piece text)
 {
@@ -134,16 +133,16 @@ static bool split_count(struct piece *path, uint64_t *count, const char **why)
     return *count;
 }
 
-bool trace_read(struct piece text, struct input *input, char *message, size_t message_size)
+bool trace_read(struct piece text, struct input *input, struct message message)
 {
     struct piece file = text;
     const bool replies = !piece_skip(&file, words[PROMPT]) && piece_skip(&file, words[REPLY]);
     char path[4096], quoted[SCAN_QUOTED];
     const char *why = "is no path";
     uint64_t count;
-    struct reader r = {.path = path, .message = message, .message_size = message_size};
+    struct reader r = {.path = path, .message = message};
     if (!split_count(&file, &count, &why) || !piece_copy(file, path, sizeof path))
-        return refuse(message, message_size, "--batch %s %s", scan_quote(text, quoted), why);
+        return refuse(message, "--batch %s %s", scan_quote(text, quoted), why);
     if (named_pipe_is(path))
         return fail(&r, NAMED_PIPE_REFUSAL);
     if (!(r.file = fopen(path, "r")))

@@ -18,7 +18,6 @@
 #include "base/members.h"
 #include "base/alloc.h"
 #include "base/printable.h"
-#include "base/message.h"
 #include "fields.h"
 #include "system/lines.h"
 
@@ -78,8 +77,7 @@ static bool flush(int fd)
     return fdatasync(fd) == 0 || errno == EINVAL || errno == EROFS;
 }
 
-bool journal_write(struct journal *journal, json_t *line, bool to_disk, char *message,
-                   size_t message_size)
+bool journal_write(struct journal *journal, json_t *line, bool to_disk, struct message message)
 {
     bool written = false;
     char *text = line ? json_dumps(line, DUMP_FLAGS) : NULL;
@@ -92,7 +90,7 @@ bool journal_write(struct journal *journal, json_t *line, bool to_disk, char *me
             journal->length += (off_t)length + 1;
     }
     if (!written) {
-        snprintf(message, message_size, "%s: %s", journal->path, strerror(errno));
+        message_print(message, "%s: %s", journal->path, strerror(errno));
         if (journal->regular && ftruncate(journal->fd, journal->length) != 0)
             journal->regular = false; /* the incomplete line stays; --resume cuts it off */
     }
@@ -103,42 +101,40 @@ bool journal_write(struct journal *journal, json_t *line, bool to_disk, char *me
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-static struct journal *fail(struct journal *journal, const char *why, char *message,
-                            size_t message_size)
+static struct journal *fail(struct journal *journal, const char *why, struct message message)
 {
-    snprintf(message, message_size, "%s: %s", journal->path, why);
+    message_print(message, "%s: %s", journal->path, why);
     journal_close(journal);
     return NULL;
 }
 
 /* Opens a file that no other session writes to; NULL fills message. */
-static struct journal *open_file(const char *path, int flags, char *message, size_t message_size)
+static struct journal *open_file(const char *path, int flags, struct message message)
 {
     struct stat status;
     struct journal *journal = calloc(1, sizeof *journal);
     const bool standard = strcmp(path, "-") == 0;
     if (!journal || !(journal->path = strdup(standard ? "standard output" : path))) {
-        snprintf(message, message_size, "%s: out of memory", path);
+        message_print(message, "%s: out of memory", path);
         free(journal);
         return NULL;
     }
-    *message = 0;
+    *message.text = 0;
     journal->found = json_pack("{s:{}, s:{}, s:{}}", "cell", "check", "launch");
     journal->fd = standard ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
                            : open(path, flags | O_APPEND | O_CLOEXEC, 0666);
     if (journal->fd < 0 || fstat(journal->fd, &status) != 0)
-        return fail(journal, strerror(errno), message, message_size);
+        return fail(journal, strerror(errno), message);
     journal->regular = S_ISREG(status.st_mode) && !standard;
     journal->length = status.st_size;
     if (journal->regular && flock(journal->fd, LOCK_EX | LOCK_NB) != 0)
-        return fail(journal, "another session is writing to it", message, message_size);
+        return fail(journal, "another session is writing to it", message);
     return journal;
 }
 
-struct journal *journal_create(const char *path, enum journal_over over, char *message,
-                               size_t message_size)
+struct journal *journal_create(const char *path, enum journal_over over, struct message message)
 {
-    struct journal *journal = open_file(path, O_WRONLY | O_CREAT, message, message_size);
+    struct journal *journal = open_file(path, O_WRONLY | O_CREAT, message);
     if (!journal || !journal->regular || !journal->length)
         return journal;
     if (over != JOURNAL_REPLACE)
@@ -146,9 +142,9 @@ struct journal *journal_create(const char *path, enum journal_over over, char *m
                     over == JOURNAL_RESUMABLE
                         ? "exists; go on with it by --resume, or replace it by --force"
                         : "exists; replace it by --force, or name another file",
-                    message, message_size);
+                    message);
     if (ftruncate(journal->fd, 0) != 0)
-        return fail(journal, strerror(errno), message, message_size);
+        return fail(journal, strerror(errno), message);
     journal->length = 0;
     return journal;
 }
@@ -214,7 +210,7 @@ static size_t merge_lines(struct journal *journal, const char *text, size_t leng
 }
 
 /* Truncates the file to whole lines and reads them; returns an error, NULL if there is none. */
-static const char *read_back(struct journal *journal, char *note, size_t note_size)
+static const char *read_back(struct journal *journal, struct message note)
 {
     static char why[80];
     const size_t size = (size_t)journal->length;
@@ -236,18 +232,18 @@ static const char *read_back(struct journal *journal, char *note, size_t note_si
     if (length < size) {
         if (ftruncate(journal->fd, (off_t)length) != 0)
             return strerror(errno);
-        snprintf(note, note_size, "%s: cut off an unfinished line of %zu bytes", journal->path,
-                 size - length);
+        message_print(note, "%s: cut off an unfinished line of %zu bytes", journal->path,
+                      size - length);
     }
     journal->length = (off_t)length;
     return NULL;
 }
 
-struct journal *journal_resume(const char *path, char *message, size_t message_size)
+struct journal *journal_resume(const char *path, struct message message)
 {
-    struct journal *journal = open_file(path, O_RDWR, message, message_size);
-    const char *wrong = journal ? read_back(journal, message, message_size) : NULL;
-    return wrong ? fail(journal, wrong, message, message_size) : journal;
+    struct journal *journal = open_file(path, O_RDWR, message);
+    const char *wrong = journal ? read_back(journal, message) : NULL;
+    return wrong ? fail(journal, wrong, message) : journal;
 }
 
 const json_t *journal_session(const struct journal *journal)

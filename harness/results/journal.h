@@ -12,6 +12,8 @@
 
 #include <jansson.h>
 
+#include "base/message.h"
+
 #define JOURNAL_SCHEMA "attnbench.results/1"
 
 struct journal;
@@ -22,14 +24,12 @@ enum journal_over { JOURNAL_RESUMABLE, JOURNAL_ONCE, JOURNAL_REPLACE };
 
 /* Open a new file ("-": standard output), or one to resume, whose unfinished last line is cut off and
  * reported in message, else empty.  NULL fills message. */
-struct journal *journal_create(const char *path, enum journal_over over, char *message,
-                               size_t message_size);
-struct journal *journal_resume(const char *path, char *message, size_t message_size);
+struct journal *journal_create(const char *path, enum journal_over over, struct message message);
+struct journal *journal_resume(const char *path, struct message message);
 
 /* Appends a line, which is stolen.  `to_disk` waits until this and all earlier lines are on disk.  False on a
  * full disk or an I/O error; the file still ends in a whole line. */
-bool journal_write(struct journal *journal, json_t *line, bool to_disk, char *message,
-                   size_t message_size);
+bool journal_write(struct journal *journal, json_t *line, bool to_disk, struct message message);
 
 /* From a resumed file: its last session line; the last row of a cell ("cell"), or its "check" or the array of its
  * launches ("launch") since the build last changed.  NULL if there is none. */

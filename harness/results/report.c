@@ -1,7 +1,6 @@
 /*
  * report: the tables of a session.
  */
-#include "base/message.h"
 #include "base/alloc.h"
 #include "report.h"
 
@@ -58,11 +57,11 @@ void report_flush(void)
         failed = errno ? errno : EIO;
 }
 
-bool report_close(char *message, size_t message_size)
+bool report_close(struct message message)
 {
     report_flush();
     if (failed)
-        snprintf(message, message_size, "cannot write to standard output: %s", strerror(failed));
+        message_print(message, "cannot write to standard output: %s", strerror(failed));
     return !failed;
 }
 

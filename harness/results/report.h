@@ -58,7 +58,7 @@ void report_legend_metrics(void);
 void report_legend_states(void);
 
 /* Whether everything was written; false fills message. */
-bool report_close(char *message, size_t message_size);
+bool report_close(struct message message);
 
 /* ---- experiments ----------------------------------------------------------------------------- */
 

@@ -6,7 +6,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "base/message.h"
 #include "fields.h"
 #include "report_rows.h"
 
@@ -25,25 +24,25 @@ const char *report_settings_verdict(enum verdict verdict)
     return names[verdict];
 }
 
-enum verdict report_settings_judge(double ratio, double lo, double hi, char *why, size_t size)
+enum verdict report_settings_judge(double ratio, double lo, double hi, struct message why)
 {
     const double limit = 1 + COUNTS;
     enum verdict verdict = VERDICT_UNCLEAR;
     if (!(lo <= hi)) {
-        snprintf(why, size, "too few launches for an interval");
+        message_print(why, "too few launches for an interval");
     } else if (lo > 1 && ratio > limit) {
         verdict = VERDICT_SLOWER;
-        snprintf(why, size, "at least %.1f %% more time", 100 * (lo - 1));
+        message_print(why, "at least %.1f %% more time", 100 * (lo - 1));
     } else if (hi < 1 && ratio < 1 / limit) {
         verdict = VERDICT_FASTER;
-        snprintf(why, size, "at least %.1f %% less time", 100 * (1 - hi));
+        message_print(why, "at least %.1f %% less time", 100 * (1 - hi));
     } else if (lo >= 1 / limit && hi <= limit) {
         verdict = VERDICT_SAME;
-        snprintf(why, size, "no difference of %.3g %%", 100 * COUNTS);
+        message_print(why, "no difference of %.3g %%", 100 * COUNTS);
     } else if (lo > 1 || hi < 1) {
-        snprintf(why, size, "differs, but may be less than %.3g %%", 100 * COUNTS);
+        message_print(why, "differs, but may be less than %.3g %%", 100 * COUNTS);
     } else {
-        snprintf(why, size, "the interval holds both no change and a change that counts");
+        message_print(why, "the interval holds both no change and a change that counts");
     }
     return verdict;
 }
@@ -94,7 +93,7 @@ void report_settings(const struct cell *cells, size_t count)
         }
         const struct stats_ratio ratio = report_row_ratio(&cells[i], new);
         const enum verdict verdict =
-            report_settings_judge(ratio.ratio, ratio.lo, ratio.hi, why, sizeof why);
+            report_settings_judge(ratio.ratio, ratio.lo, ratio.hi, MESSAGE(why));
         snprintf(text, sizeof text, "%s/%s on %d thread%s: %+.1f %%", cells[i].kernel_name,
                  attn_isa_name(cells[i].isa), cells[i].threads, cells[i].threads == 1 ? "" : "s",
                  100 * (ratio.ratio - 1));
@@ -115,7 +114,7 @@ void report_settings_verdicts(const struct cell *cells, size_t count)
         if (!new)
             continue;
         const struct stats_ratio ratio = report_row_ratio(&cells[i], new);
-        counts[report_settings_judge(ratio.ratio, ratio.lo, ratio.hi, why, sizeof why)]++;
+        counts[report_settings_judge(ratio.ratio, ratio.lo, ratio.hi, MESSAGE(why))]++;
         all++;
     }
     if (!all)

@@ -11,7 +11,7 @@ const char *report_settings_verdict(enum verdict verdict);
 
 /* The verdict on a ratio of times, new over base, and its 95 % interval (NaN: none), and the reason in words.
  * judge() of scripts/attntools/compare/comparison.py gives the same: tests/data/verdicts.txt. */
-enum verdict report_settings_judge(double ratio, double lo, double hi, char *why, size_t size);
+enum verdict report_settings_judge(double ratio, double lo, double hi, struct message why);
 
 /* The first cell whose setting differs from that of cells[0]; NULL if there is none. */
 const struct cell *report_settings_other(const struct cell *cells, size_t count);

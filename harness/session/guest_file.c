@@ -14,7 +14,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/message.h"
 #include "base/shell_words.h"
 
 /* ---- architecture: these fields are at the same offsets in 32-bit and 64-bit headers ---------- */
@@ -42,38 +41,36 @@ static const char *architecture(const Elf32_Ehdr *head, char text[48])
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
-bool guest_file_program(struct guest *guest, char *why, size_t why_size)
+bool guest_file_program(struct guest *guest, struct message why)
 {
     guest->program = access(guest->path, X_OK) == 0;
-    return guest->program || refuse(why, why_size, "a program, but not executable: chmod +x");
+    return guest->program || refuse(why, "a program, but not executable: chmod +x");
 }
 
 /* Reads kind and architecture, and the digest of the whole file. */
-static bool read_open(int fd, struct guest *guest, char *why, size_t size)
+static bool read_open(int fd, struct guest *guest, struct message why)
 {
     static const char method[] = "sha256:";
     Elf32_Ehdr head = {.e_type = ET_NONE};
     char there[48], here[48];
     struct stat status;
     if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
-        return refuse(why, size, "not a regular file");
+        return refuse(why, "not a regular file");
     if (!SHA256File(guest->path, guest->digest + sizeof method - 1))
-        return refuse(why, size, "cannot be read");
+        return refuse(why, "cannot be read");
     memcpy(guest->digest, method, sizeof method - 1);
     const ssize_t length = pread(fd, &head, sizeof head, 0);
     if (length >= 2 && memcmp(head.e_ident, "#!", 2) == 0)
-        return guest_file_program(guest, why, size);
+        return guest_file_program(guest, why);
     if (length < (ssize_t)offsetof(Elf32_Ehdr, e_version) ||
         memcmp(head.e_ident, ELFMAG, SELFMAG) != 0)
-        return refuse(why, size,
-                      "neither a shared object nor a program: it begins neither as "
-                      "an ELF file does nor with #!");
+        return refuse(why, "neither a shared object nor a program: it begins neither as "
+                           "an ELF file does nor with #!");
     if (head.e_machine != own.e_machine || head.e_ident[EI_CLASS] != own.e_ident[EI_CLASS] ||
         head.e_ident[EI_DATA] != own.e_ident[EI_DATA])
-        return refuse(why, size, "built for %s; this program is for %s", architecture(&head, there),
+        return refuse(why, "built for %s; this program is for %s", architecture(&head, there),
                       architecture(&own, here));
-    return head.e_type != ET_REL ||
-           refuse(why, size, "an object file, which must be linked: cc -shared");
+    return head.e_type != ET_REL || refuse(why, "an object file, which must be linked: cc -shared");
 }
 
 /* Makes the path absolute, as a kernel may change the working directory.  A name without a slash is a file in
@@ -103,13 +100,13 @@ void guest_file_name(const char *text, struct guest *guest)
         *guest->arguments = 0;
 }
 
-bool guest_file_read(struct guest *guest, char *why, size_t why_size)
+bool guest_file_read(struct guest *guest, struct message why)
 {
     const int fd = open(guest->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     snprintf(guest->digest, sizeof guest->digest, GUEST_UNREAD);
     if (fd < 0)
-        return refuse(why, why_size, "%s", errno == ENOENT ? "no such file" : strerror(errno));
-    const bool right = read_open(fd, guest, why, why_size);
+        return refuse(why, "%s", errno == ENOENT ? "no such file" : strerror(errno));
+    const bool right = read_open(fd, guest, why);
     close(fd);
     return right;
 }

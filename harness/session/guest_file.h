@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "base/message.h"
 #include "problem/catalogue.h"
 
 /* The digest of a file that cannot be read. */
@@ -14,8 +15,8 @@ void guest_file_name(const char *text, struct guest *guest);
 
 /* Fills guest->digest from guest->path, and sets guest->program if the file is a script.  False fills why:
  * the file is neither a shared object nor a program for this host; the digest is filled nevertheless. */
-bool guest_file_read(struct guest *guest, char *why, size_t why_size);
+bool guest_file_read(struct guest *guest, struct message why);
 
 /* Sets guest->program, for a file that dlopen() refuses as an executable.  False fills why: it cannot be
  * run. */
-bool guest_file_program(struct guest *guest, char *why, size_t why_size);
+bool guest_file_program(struct guest *guest, struct message why);

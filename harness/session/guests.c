@@ -83,27 +83,27 @@ static bool is_group(const char *name)
 }
 
 /* Whether a kernel's name is valid and not taken. */
-static bool name_is_right(const char *name, char *why, size_t size)
+static bool name_is_right(const char *name, struct message why)
 {
     if (!name || !scan_is_name(name, NAME_MOST))
         return refuse(
-            why, size,
+            why,
             "a kernel's name is lower case letters, digits and _, at most %d of them, not '%s'",
             NAME_MOST, name ? name : "");
     if (is_group(name))
-        return refuse(why, size, "kernel %s has the name of a group", name);
+        return refuse(why, "kernel %s has the name of a group", name);
     const struct attn_kernel *other = catalogue_named(name);
     const struct guest *guest = other ? catalogue_guest(other) : NULL;
-    return !other || refuse(why, size, "there is a kernel %s already, %s%s", name,
-                            guest ? "of " : "", guest ? guest->path : "in this program");
+    return !other || refuse(why, "there is a kernel %s already, %s%s", name, guest ? "of " : "",
+                            guest ? guest->path : "in this program");
 }
 
-static bool parse_kernel(const json_t *object, struct attn_kernel *kernel, char *why, size_t size)
+static bool parse_kernel(const json_t *object, struct attn_kernel *kernel, struct message why)
 {
     const char *name = json_string_value(json_object_get(object, "name"));
     const json_t *isa = json_object_get(object, "isa");
     char key[64];
-    if (!name_is_right(name, why, size))
+    if (!name_is_right(name, why))
         return false;
     *kernel = (struct attn_kernel){.size = sizeof *kernel,
                                    .name = name,
@@ -112,24 +112,23 @@ static bool parse_kernel(const json_t *object, struct attn_kernel *kernel, char 
     kernel->isa = attn_isa_preferred(); /* of a program that names none */
     const char *text = json_string_value(isa);
     if (isa && !(text && attn_isa_parse(text, &kernel->isa)))
-        return refuse(why, size, "kernel %s: no instruction set '%s'", name, text ? text : "");
-    if (!capabilities_parse(json_object_get(object, "caps"), &kernel->caps, key, sizeof key))
-        return refuse(why, size, "kernel %s: its capabilities have a wrong %s", name, key);
+        return refuse(why, "kernel %s: no instruction set '%s'", name, text ? text : "");
+    if (!capabilities_parse(json_object_get(object, "caps"), &kernel->caps, MESSAGE(key)))
+        return refuse(why, "kernel %s: its capabilities have a wrong %s", name, key);
     const json_t *start = json_object_get(object, "start_s");
     const double start_s = json_number_value(start);
     if (start && !(json_is_number(start) && start_s >= 0 && start_s <= START_S_MOST))
-        return refuse(why, size, "kernel %s: its start_s is no number from 0 to %g", name,
-                      START_S_MOST);
+        return refuse(why, "kernel %s: its start_s is no number from 0 to %g", name, START_S_MOST);
     return true;
 }
 
 /* Whether no variant comes twice. */
-static bool each_once(const struct attn_kernel *kernels, size_t count, char *why, size_t size)
+static bool each_once(const struct attn_kernel *kernels, size_t count, struct message why)
 {
     for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < i; k++)
             if (kernels[i].isa == kernels[k].isa && strcmp(kernels[i].name, kernels[k].name) == 0)
-                return refuse(why, size, "it has two kernels %s/%s", kernels[i].name,
+                return refuse(why, "it has two kernels %s/%s", kernels[i].name,
                               attn_isa_name(kernels[i].isa));
     return true;
 }
@@ -139,25 +138,25 @@ static bool each_once(const struct attn_kernel *kernels, size_t count, char *why
  *     [{"name":"mine", "isa":"avx512", "summary":TEXT, "source":TEXT, "caps":{...}}, ...]
  *
  * False fills why with what is wrong with one of them; then none is added. */
-static bool add_kernels(const struct guest *guest, json_t *list, char *why, size_t why_size)
+static bool add_kernels(const struct guest *guest, json_t *list, struct message why)
 {
     const size_t count = json_array_size(list);
     struct attn_kernel *kernels = calloc(count + 1, sizeof *kernels);
     const struct attn_kernel **pointers = calloc(count + 1, sizeof *pointers);
     bool right = kernels && pointers && count && count <= KERNELS_MOST;
     if (!right)
-        snprintf(why, why_size, "it names %zu kernels; 1 to %d make sense", count, KERNELS_MOST);
+        message_print(why, "it names %zu kernels; 1 to %d make sense", count, KERNELS_MOST);
     for (size_t i = 0; right && i < count; i++) {
-        right = parse_kernel(json_array_get(list, i), &kernels[i], why, why_size);
+        right = parse_kernel(json_array_get(list, i), &kernels[i], why);
         pointers[i] = &kernels[i];
     }
-    if (right && each_once(kernels, count, why, why_size)) {
+    if (right && each_once(kernels, count, why)) {
         kept = kept ? kept : json_array();
         if (json_array_append(kept, list) == 0) {
             catalogue_add(guest, pointers, count);
             return true;
         }
-        snprintf(why, why_size, "not enough memory to keep what it says");
+        message_print(why, "not enough memory to keep what it says");
     }
     free(kernels);
     free(pointers);
@@ -186,7 +185,7 @@ double guests_start_s(const struct cell *cell)
 static bool ask(struct guest *guest, double deadline_s)
 {
     char why[CELL_WHY];
-    if (!guest_file_read(guest, why, sizeof why)) {
+    if (!guest_file_read(guest, MESSAGE(why))) {
         refuse_guest(guest, CELL_UNAVAILABLE, why);
         return true;
     }
@@ -194,7 +193,7 @@ static bool ask(struct guest *guest, double deadline_s)
         *guest->digest = 0;
     struct launch launch = launch_describe("", ATTN_ISA_BASELINE, guest, deadline_s);
     if (json_is_true(json_object_get(launch.answer, "program")) && !guest->program &&
-        guest_file_program(guest, launch.why, sizeof launch.why)) {
+        guest_file_program(guest, MESSAGE(launch.why))) {
         launch_free(&launch);
         launch = launch_describe("", ATTN_ISA_BASELINE, guest, deadline_s);
     }
@@ -207,7 +206,7 @@ static bool ask(struct guest *guest, double deadline_s)
         refuse_guest(guest, launch.state, launch.why);
     else if (!guest->program && *guest->arguments)
         refuse_guest(guest, CELL_UNAVAILABLE, "a shared object, which takes no arguments");
-    else if (!add_kernels(guest, json_object_get(launch.answer, "kernels"), why, sizeof why))
+    else if (!add_kernels(guest, json_object_get(launch.answer, "kernels"), MESSAGE(why)))
         refuse_guest(guest, CELL_UNAVAILABLE, why);
     launch_free(&launch);
     return true;
@@ -249,7 +248,7 @@ static bool names_rivals(const char *list)
     size_t count;
     char message[512];
     return list && (piece_listed(list, "rivals") ||
-                    !select_kernels(list, selected, &count, message, sizeof message));
+                    !select_kernels(list, selected, &count, MESSAGE(message)));
 }
 
 bool guests_load(const char *const *paths, size_t count, const char *kernels, double timeout_s)

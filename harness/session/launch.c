@@ -139,7 +139,7 @@ static void explain(const struct process_outcome *outcome, double deadline_s, bo
 static void read_answer(const char *line, const char *token, struct launch *launch)
 {
     char message[256] = "";
-    launch->answer = protocol_answer(line, token, message, sizeof message);
+    launch->answer = protocol_answer(line, token, MESSAGE(message));
     launch->state = CELL_CRASHED;
     if (!launch->answer) {
         snprintf(launch->why, sizeof launch->why, "%s", message);

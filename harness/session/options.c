@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "problem/cases.h"
-#include "base/message.h"
 #include "problem/select.h"
 #include "base/table.h"
 
@@ -59,7 +58,7 @@ static bool add(const char **list, size_t *count, size_t most, const char *value
 
 /* Stores a pointer into argv, whose bytes may be any. */
 static bool store_text(struct options *o, const struct option *option, const char *text,
-                       char *message, size_t size)
+                       struct message message)
 {
     const bool may_be_empty = option->kind == OPTION_SETTING;
     const char *wrong = *text || may_be_empty ? NULL : "is empty";
@@ -72,21 +71,21 @@ static bool store_text(struct options *o, const struct option *option, const cha
              !add(o->plugins, &o->plugin_count, OPTIONS_MAX_PLUGINS, text))
         wrong = "is given too often";
     if (wrong)
-        snprintf(message, size, "--%s %s: '%s'", option->name, wrong, text);
+        message_print(message, "--%s %s: '%s'", option->name, wrong, text);
     return !wrong;
 }
 
 /* Stores one option's value; false fills message. */
 static bool store(struct options *options, const struct option *option, const char *text,
-                  char *message, size_t size)
+                  struct message message)
 {
     if (!text) /* a flag */
         return *(bool *)((char *)options + option->offset) = true;
     if (option->commands && option->kind <= OPTION_PLUGINS)
-        return store_text(options, option, text, message, size);
+        return store_text(options, option, text, message);
     if (option->commands)
-        return options_value_store(option, text, (char *)options + option->offset, message, size);
-    json_t *value = options_value_parse(option, text, message, size);
+        return options_value_store(option, text, (char *)options + option->offset, message);
+    json_t *value = options_value_parse(option, text, message);
     return value && json_object_set_new(options->values, option->name, value) == 0;
 }
 
@@ -121,18 +120,18 @@ static const char *option_for(const char *word)
 }
 
 /* Fills message: why the argument is no option of this command, and the nearest option. */
-static void unknown(const struct options *options, const char *argument, char *message, size_t size)
+static void unknown(const struct options *options, const char *argument, struct message message)
 {
     const struct options_command *command = &options_commands[options->command];
     const char *meant = option_for(argument);
     const struct option *option;
     if (options->subject && *argument != '-') {
-        snprintf(message, size, "%s takes one %s", command->name, command->subject);
+        message_print(message, "%s takes one %s", command->name, command->subject);
         return;
     }
     if (meant && options_named(options->command, options->own, piece_of(meant))) {
-        snprintf(message, size, "%s takes options only; did you mean --%s %s?", command->name,
-                 meant, argument);
+        message_print(message, "%s takes options only; did you mean --%s %s?", command->name, meant,
+                      argument);
         return;
     }
     const char *name = argument + (strncmp(argument, "--", 2) == 0 ? 2 : 0);
@@ -140,18 +139,18 @@ static void unknown(const struct options *options, const char *argument, char *m
     char advice[SCAN_ADVICE], quoted[SCAN_QUOTED];
     for (size_t i = 0; (option = options_of(options->command, options->own, i)); i++)
         scan_offer(&choice, option->name);
-    snprintf(message, size, "%s%s%s has no option %s; ", command->name, options->subject ? " " : "",
-             options->subject ? options->subject : "",
-             scan_quote(piece_from(argument, argument + strcspn(argument, "=")), quoted));
+    message_print(message, "%s%s%s has no option %s; ", command->name, options->subject ? " " : "",
+                  options->subject ? options->subject : "",
+                  scan_quote(piece_from(argument, argument + strcspn(argument, "=")), quoted));
     if (choice.nearest)
-        message_add(message, size, "did you mean --%s?", choice.nearest);
+        message_add(message.text, message.size, "did you mean --%s?", choice.nearest);
     else
-        message_add(message, size, "%s", scan_advice(&choice, "it has", advice));
+        message_add(message.text, message.size, "%s", scan_advice(&choice, "it has", advice));
 }
 
 /* Parses an argument, and the next one if that is its value; returns how many it used, 0 on an error. */
-static int parse_argument(struct options *options, int argc, const char *const *argv, char *message,
-                          size_t size)
+static int parse_argument(struct options *options, int argc, const char *const *argv,
+                          struct message message)
 {
     const char *name = options_is_help(argv[0])         ? "help"
                        : strncmp(argv[0], "--", 2) == 0 ? argv[0] + 2
@@ -160,17 +159,17 @@ static int parse_argument(struct options *options, int argc, const char *const *
     const struct option *option =
         options_named(options->command, options->own, (struct piece){name, length});
     if (!option) {
-        unknown(options, argv[0], message, size);
+        unknown(options, argv[0], message);
         return 0;
     }
     const bool joined = name[length] == '=';
     const char *value = joined ? name + length + 1 : option->form && argc > 1 ? argv[1] : NULL;
     if (!value != !option->form) {
-        snprintf(message, size, "--%s takes %s", option->name,
-                 option->form ? option->form : "no value");
+        message_print(message, "--%s takes %s", option->name,
+                      option->form ? option->form : "no value");
         return 0;
     }
-    if (!store(options, option, value, message, size))
+    if (!store(options, option, value, message))
         return 0;
     return value && !joined ? 2 : 1;
 }
@@ -182,24 +181,24 @@ static void store_standard(struct options *options)
     char message[256];
     for (size_t i = 0; (option = options_of(options->command, NULL, i)); i++)
         if (option->standard)
-            store(options, option, option->standard, message, sizeof message);
+            store(options, option, option->standard, MESSAGE(message));
 }
 
-bool options_apply(struct options *options, int argc, const char *const *argv, char *message,
-                   size_t message_size)
+bool options_apply(struct options *options, int argc, const char *const *argv,
+                   struct message message)
 {
     for (int i = 0, used; i < argc; i += used)
-        if ((used = parse_argument(options, argc - i, argv + i, message, message_size)) == 0)
+        if ((used = parse_argument(options, argc - i, argv + i, message)) == 0)
             return false;
     return true;
 }
 
-bool options_parse(struct options *options, int argc, const char *const *argv, char *message,
-                   size_t message_size)
+bool options_parse(struct options *options, int argc, const char *const *argv,
+                   struct message message)
 {
     int i = 1;
     if (!options_command(argv[0], &options->command))
-        return refuse(message, message_size, "no command '%s'", argv[0]);
+        return refuse(message, "no command '%s'", argv[0]);
     options->arguments = argv;
     options->argument_count = argc;
     store_standard(options);
@@ -207,7 +206,7 @@ bool options_parse(struct options *options, int argc, const char *const *argv, c
         options->values = json_object();
     if (options_commands[options->command].subject && argc > 1 && *argv[1] != '-')
         options->subject = argv[i++];
-    return options_apply(options, argc - i, argv + i, message, message_size);
+    return options_apply(options, argc - i, argv + i, message);
 }
 
 json_t *options_arguments(const struct options *options)

@@ -114,12 +114,12 @@ void options_free(struct options *options);
 
 /* Parses argv, which begins with the command's name, into options, which keep earlier values.  False fills
  * message with one line that names the argument. */
-bool options_parse(struct options *options, int argc, const char *const *argv, char *message,
-                   size_t message_size);
+bool options_parse(struct options *options, int argc, const char *const *argv,
+                   struct message message);
 
 /* Parses arguments without a command's name, and sets no defaults. */
-bool options_apply(struct options *options, int argc, const char *const *argv, char *message,
-                   size_t message_size);
+bool options_apply(struct options *options, int argc, const char *const *argv,
+                   struct message message);
 
 /* The arguments that were parsed, as an array of strings. */
 json_t *options_arguments(const struct options *options);
@@ -133,8 +133,7 @@ const struct option *options_named(enum command command, const struct option *ow
 
 /* The value that a text gives an option: an integer, a real number, an array or a string.  NULL fills message
  * with what the option takes. */
-json_t *options_value_parse(const struct option *option, const char *text, char *message,
-                            size_t message_size);
+json_t *options_value_parse(const struct option *option, const char *text, struct message message);
 
 /* The default values of a table's options, or those with --quick, as an object. */
 json_t *options_value_standard(const struct option *table, bool quick);
@@ -159,5 +158,5 @@ bool options_is_help(const char *argument);
 extern const struct option options_table[];
 
 /* Stores an option of kind SECONDS, COUNT or WORD in its field; false fills message. */
-bool options_value_store(const struct option *option, const char *text, void *field, char *message,
-                         size_t message_size);
+bool options_value_store(const struct option *option, const char *text, void *field,
+                         struct message message);

@@ -106,10 +106,10 @@ static json_t *list_value(const struct option *option, const char *text)
 /* ---- one value ------------------------------------------------------------------------------- */
 
 /* "cores, threads or none" for an option that takes one word; commas alone for a list. */
-static void say_words(const struct option *option, char *message, size_t size)
+static void say_words(const struct option *option, struct message message)
 {
     for (const char *const *word = option->words; *word; word++)
-        message_add(message, size, "%s %s",
+        message_add(message.text, message.size, "%s %s",
                     word == option->words                     ? ""
                     : word[1] || option->kind == OPTION_WORDS ? ","
                                                               : " or",
@@ -117,7 +117,7 @@ static void say_words(const struct option *option, char *message, size_t size)
 }
 
 /* What the option takes, for a message. */
-static void say(const struct option *option, const char *text, char *message, size_t size)
+static void say(const struct option *option, const char *text, struct message message)
 {
     static const char *const takes[] = {
         [OPTION_TEXT] = " a text of UTF-8",
@@ -129,18 +129,17 @@ static void say(const struct option *option, const char *text, char *message, si
         [OPTION_NUMBERS] = " numbers, ascending, comma separated,",
         [OPTION_WORDS] = " a comma list, each once, of",
     };
-    snprintf(message, size, "--%s takes%s", option->name, takes[option->kind]);
+    message_print(message, "--%s takes%s", option->name, takes[option->kind]);
     if (option->kind == OPTION_TEXT)
-        message_add(message, size, ", shorter than %d bytes", TEXT);
+        message_add(message.text, message.size, ", shorter than %d bytes", TEXT);
     else if (option->words)
-        say_words(option, message, size);
+        say_words(option, message);
     else if (option->kind != OPTION_SECONDS && option->hi < EXACT)
-        message_add(message, size, " from %g to %g", option->lo, option->hi);
-    message_add(message, size, ": '%.60s%s'", text, strlen(text) > 60 ? ".." : "");
+        message_add(message.text, message.size, " from %g to %g", option->lo, option->hi);
+    message_add(message.text, message.size, ": '%.60s%s'", text, strlen(text) > 60 ? ".." : "");
 }
 
-json_t *options_value_parse(const struct option *option, const char *text, char *message,
-                            size_t message_size)
+json_t *options_value_parse(const struct option *option, const char *text, struct message message)
 {
     char copy[TEXT];
     double x;
@@ -159,17 +158,17 @@ json_t *options_value_parse(const struct option *option, const char *text, char 
     else if (fits)
         value = list_value(option, copy);
     if (!value && alloc_failed())
-        snprintf(message, message_size, "out of memory");
+        message_print(message, "out of memory");
     else if (!value)
-        say(option, text, message, message_size);
+        say(option, text, message);
     return value;
 }
 
-bool options_value_store(const struct option *option, const char *text, void *field, char *message,
-                         size_t message_size)
+bool options_value_store(const struct option *option, const char *text, void *field,
+                         struct message message)
 {
     unsigned index;
-    json_t *value = options_value_parse(option, text, message, message_size);
+    json_t *value = options_value_parse(option, text, message);
     if (!value)
         return false;
     if (option->kind == OPTION_SECONDS)
@@ -188,8 +187,8 @@ json_t *options_value_standard(const struct option *table, bool quick)
     char message[256];
     json_t *all = json_object();
     for (const struct option *o = table; o->name; o++) {
-        json_t *value = options_value_parse(o, quick && o->quick ? o->quick : o->standard, message,
-                                            sizeof message);
+        json_t *value =
+            options_value_parse(o, quick && o->quick ? o->quick : o->standard, MESSAGE(message));
         assert(value && "a standard value is one");
         json_object_set_new(all, o->name, value);
     }

@@ -163,8 +163,7 @@ static void parse_files(json_t *line, struct protocol_request *r)
     }
 }
 
-bool protocol_parse(const char *text, struct protocol_request *request, char *message,
-                    size_t message_size)
+bool protocol_parse(const char *text, struct protocol_request *request, struct message message)
 {
     json_error_t error;
     const char *wrong = "JSON";
@@ -182,11 +181,11 @@ bool protocol_parse(const char *text, struct protocol_request *request, char *me
         json_decref(line);
     }
     if (wrong)
-        snprintf(message, message_size, "request whose \"%s\" is missing or wrong", wrong);
+        message_print(message, "request whose \"%s\" is missing or wrong", wrong);
     return !wrong;
 }
 
-json_t *protocol_answer(const char *text, const char *token, char *message, size_t message_size)
+json_t *protocol_answer(const char *text, const char *token, struct message message)
 {
     json_error_t error;
     enum cell_state state;
@@ -203,7 +202,7 @@ json_t *protocol_answer(const char *text, const char *token, char *message, size
     json_object_del(answer, "token");
     if (!wrong)
         return answer;
-    snprintf(message, message_size, "the worker's answer %s", wrong);
+    message_print(message, "the worker's answer %s", wrong);
     json_decref(answer);
     return NULL;
 }

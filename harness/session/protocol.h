@@ -108,11 +108,10 @@ void protocol_kernel(struct protocol_request *request, const char *name, enum at
 char *protocol_print(const struct protocol_request *request);
 
 /* Parses a request; false fills message with what is wrong. */
-bool protocol_parse(const char *line, struct protocol_request *request, char *message,
-                    size_t message_size);
+bool protocol_parse(const char *line, struct protocol_request *request, struct message message);
 
 /* The name of a depth in requests and rows, such as "full". */
 const char *protocol_depth_name(enum check_depth depth);
 
 /* Parses an answer and checks version, token and state; NULL fills message. */
-json_t *protocol_answer(const char *line, const char *token, char *message, size_t message_size);
+json_t *protocol_answer(const char *line, const char *token, struct message message);

@@ -26,7 +26,7 @@ bool record_create(struct record *record, const struct options *options, enum jo
 {
     if (options->output)
         record->journal = journal_create(options->output, options->force ? JOURNAL_REPLACE : over,
-                                         record->message, sizeof record->message);
+                                         MESSAGE(record->message));
     return record->journal || !options->output;
 }
 
@@ -67,8 +67,7 @@ bool record_write(struct record *record, json_t *line, bool to_disk)
     if (record->shown)
         progress_clear();
     if (record->journal)
-        return journal_write(record->journal, line, to_disk, record->message,
-                             sizeof record->message);
+        return journal_write(record->journal, line, to_disk, MESSAGE(record->message));
     const bool whole = line && !alloc_failed();
     if (!whole)
         snprintf(record->message, sizeof record->message, "out of memory");
@@ -121,7 +120,7 @@ json_t *record_end(struct record *record, enum session_end end, int *code)
 int record_close(struct record *record, int code)
 {
     char message[512];
-    if (!report_close(message, sizeof message)) {
+    if (!report_close(MESSAGE(message))) {
         progress_say("%s", message);
         code = code == EXIT_AS_ASKED ? EXIT_ENVIRONMENT : code;
     }

@@ -12,7 +12,7 @@
 #include "results/fields.h"
 
 bool resume_options(const struct journal *journal, struct options *options, json_t **command,
-                    char *message, size_t message_size)
+                    struct message message)
 {
     json_t *all = json_deep_copy(json_object_get(journal_session(journal), "command"));
     for (int i = 1; i < options->argument_count; i++)
@@ -25,21 +25,18 @@ bool resume_options(const struct journal *journal, struct options *options, json
     struct options merged;
     options_init(&merged);
     if (count)
-        snprintf(message, message_size, "%s: word %zu of its command is no text", options->resume,
-                 read + 1);
+        message_print(message, "%s: word %zu of its command is no text", options->resume, read + 1);
     else
-        snprintf(message, message_size, "%s names no command", options->resume);
-    const bool parsed =
-        read && read == count && options_parse(&merged, (int)count, texts, message, message_size);
+        message_print(message, "%s names no command", options->resume);
+    const bool parsed = read && read == count && options_parse(&merged, (int)count, texts, message);
     const bool same = parsed && merged.command == options->command;
     if (parsed && !same)
-        snprintf(message, message_size, "%s was written by attnbench %s", options->resume,
-                 texts[0]);
+        message_print(message, "%s was written by attnbench %s", options->resume, texts[0]);
     free(texts);
     merged.arguments = options->arguments;
     merged.argument_count = options->argument_count;
     if (!parsed)
-        printable_tidy(message, message_size);
+        printable_tidy(message.text, message.size);
     const json_t *settings = json_object_get(journal_session(journal), "settings");
     if (same && merged.seed == OPTIONS_NOT_GIVEN && merged.command == COMMAND_CHECK)
         merged.seed = /* drawn problems depend on it */
@@ -54,7 +51,7 @@ bool resume_options(const struct journal *journal, struct options *options, json
 }
 
 bool resume_same_machine(const struct journal *journal, const struct session *session,
-                         char *message, size_t message_size)
+                         struct message message)
 {
     json_t *here = machine_describe(session->machine);
     const json_t *there = json_object_get(journal_session(journal), "machine");
@@ -62,8 +59,8 @@ bool resume_same_machine(const struct journal *journal, const struct session *se
         json_equal(json_object_get(here, "fingerprint"), json_object_get(there, "fingerprint"));
     const char *cpu = member_text(there, "cpu");
     if (!same)
-        snprintf(message, message_size, "%s was begun on another machine (%s)",
-                 session->options->resume, *cpu ? cpu : "unknown");
+        message_print(message, "%s was begun on another machine (%s)", session->options->resume,
+                      *cpu ? cpu : "unknown");
     json_decref(here);
     return same;
 }

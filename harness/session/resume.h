@@ -9,11 +9,11 @@
 /* Parses the arguments of the file's session, then those given now, into options.  *command becomes the list
  * of both, owned by the caller; the options' strings point into it.  False fills message. */
 bool resume_options(const struct journal *journal, struct options *options, json_t **command,
-                    char *message, size_t message_size);
+                    struct message message);
 
 /* Whether the file was written on this machine; false fills message. */
 bool resume_same_machine(const struct journal *journal, const struct session *session,
-                         char *message, size_t message_size);
+                         struct message message);
 
 /* Fills the cells from the file, with their rows, or else their launches so far.  True: another build wrote
  * it, so that its launches do not count. */

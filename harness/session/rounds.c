@@ -82,14 +82,14 @@ static size_t reference_most(void)
 
 /* Freezes the files and puts read-only descriptors into the request.  From then on only this process can change
  * them: it shifts the operands and, if there is room, appends rows of the reference. */
-static bool lend(struct rounds *rounds, const int *filled, int *lent, char *message, size_t size)
+static bool lend(struct rounds *rounds, const int *filled, int *lent, struct message message)
 {
-    if (!tensors_file_hold(&rounds->operands, filled[PROTOCOL_OPERANDS], message, size))
+    if (!tensors_file_hold(&rounds->operands, filled[PROTOCOL_OPERANDS], message))
         return false;
     memory_log_open(&rounds->reference, filled[PROTOCOL_REFERENCE], reference_most());
     for (int i = PROTOCOL_OPERANDS; i <= PROTOCOL_REFERENCE; i++)
         if ((lent[i] = memory_file_freeze(filled[i])) < 0)
-            return refuse(message, size, "cannot lend operands: %s", strerror(errno));
+            return refuse(message, "cannot lend operands: %s", strerror(errno));
     return true;
 }
 
@@ -107,7 +107,7 @@ static struct launch prepare(struct rounds *rounds, struct protocol_request *req
     if (r.files[PROTOCOL_OPERANDS] >= 0 && r.files[PROTOCOL_REFERENCE] >= 0)
         launch = rounds_launch(rounds, &r, launch_deadline(&r.c.problem, 1));
     if (launch.state == CELL_OK && !launch.interrupted &&
-        !lend(rounds, r.files, request->files, launch.why, sizeof launch.why))
+        !lend(rounds, r.files, request->files, MESSAGE(launch.why)))
         launch.state = CELL_SKIPPED;
     for (int i = PROTOCOL_OPERANDS; i <= PROTOCOL_REFERENCE; i++)
         if (r.files[i] >= 0)

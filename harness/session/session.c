@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/message.h"
 #include "problem/batch_cases.h"
 #include "problem/draw.h"
 #include "problem/model_cases.h"
@@ -27,7 +26,7 @@ static const char *suites_of(const struct options *o)
 }
 
 /* Draws problems for a check that selects no others, or with --draw. */
-static bool draw_cases(struct session *session, char *message, size_t message_size)
+static bool draw_cases(struct session *session, struct message message)
 {
     const struct options *o = session->options;
     const bool selects = o->suite || o->problem_count || o->model || o->cases;
@@ -40,45 +39,41 @@ static bool draw_cases(struct session *session, char *message, size_t message_si
         const char *why;
         draw_case(&c, session->seed, n, DRAW_WORK);
         if (attn_problem_valid(&c.problem, &why) && !cases_append(&session->cases, &c, &why))
-            return refuse(message, message_size, "--draw: %s", why);
+            return refuse(message, "--draw: %s", why);
     }
     return true;
 }
 
-static bool plan_cases(struct session *session, char *message, size_t message_size)
+static bool plan_cases(struct session *session, struct message message)
 {
     const struct options *o = session->options;
     const bool batches = o->batch && o->problem_count && !o->model; /* of the problems */
     const struct model_asked asked = {o->model, o->prefill, o->decode, batches ? NULL : o->batch};
     const char *suites = suites_of(o);
     for (size_t i = 0; i < o->problem_count; i++)
-        if (!(batches ? batch_cases_add(&session->cases, o->problems[i], o->batch, message,
-                                        message_size)
-                      : cases_add_problem(&session->cases, o->problems[i], message, message_size)))
+        if (!(batches ? batch_cases_add(&session->cases, o->problems[i], o->batch, message)
+                      : cases_add_problem(&session->cases, o->problems[i], message)))
             return false;
-    if (!model_cases_add(&session->cases, &asked, message, message_size))
+    if (!model_cases_add(&session->cases, &asked, message))
         return false;
-    if (suites && !cases_load(&session->cases, suites, message, message_size))
+    if (suites && !cases_load(&session->cases, suites, message))
         return false;
-    if (o->cases && !cases_select(&session->cases, o->cases, message, message_size))
+    if (o->cases && !cases_select(&session->cases, o->cases, message))
         return false;
     session->first_drawn = session->cases.count;
-    return draw_cases(session, message, message_size);
+    return draw_cases(session, message);
 }
 
-int session_plan(struct session *session, const struct options *options, char *message,
-                 size_t message_size)
+int session_plan(struct session *session, const struct options *options, struct message message)
 {
     *session = (struct session){.options = options, .seed = options->seed};
     if (options->seed == OPTIONS_NOT_GIVEN)
         session->seed = (uint64_t)(clock_now() * 1e9) & INT64_MAX;
-    session->machine = machine_open(NULL, message, message_size);
+    session->machine = machine_open(NULL, message);
     if (!session->machine)
         return EXIT_ENVIRONMENT;
-    if (!session_settings_parse(session, message, message_size) ||
-        !session_threads_parse(session, message, message_size) ||
-        !plan_cases(session, message, message_size) ||
-        !session_cells_plan(session, message, message_size))
+    if (!session_settings_parse(session, message) || !session_threads_parse(session, message) ||
+        !plan_cases(session, message) || !session_cells_plan(session, message))
         return alloc_failed() ? EXIT_ENVIRONMENT : EXIT_USAGE;
     session->limited = options->seconds > 0 || !options->launches;
     session->seconds = options->seconds > 0 ? options->seconds

@@ -42,12 +42,11 @@ struct session {
 
 /* Loads cases, selects kernels, lists the cells, and ends those that cannot run.  Returns EXIT_AS_ASKED, or
  * another code and fills message. */
-int session_plan(struct session *session, const struct options *options, char *message,
-                 size_t message_size);
+int session_plan(struct session *session, const struct options *options, struct message message);
 /* Steps of session_plan(), each in a file of its name. */
-bool session_settings_parse(struct session *session, char *message, size_t message_size);
-bool session_threads_parse(struct session *session, char *message, size_t message_size);
-bool session_cells_plan(struct session *session, char *message, size_t message_size);
+bool session_settings_parse(struct session *session, struct message message);
+bool session_threads_parse(struct session *session, struct message message);
+bool session_cells_plan(struct session *session, struct message message);
 void session_free(struct session *session);
 
 /* Whether the case was drawn at random. */

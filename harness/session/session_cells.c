@@ -36,15 +36,14 @@ static void refuse_unbuilt(struct cell *cell)
 }
 
 /* Whether each of a cell's threads can be bound; cells of fewer threads may still run. */
-static bool has_places(const struct session *session, const struct cell *cell, char *why,
-                       size_t size)
+static bool has_places(const struct session *session, const struct cell *cell, struct message why)
 {
     if (cell->setting.placement == PLACEMENT_NONE)
         return true;
     int *cpus = alloc_zeroed((size_t)cell->threads, sizeof *cpus);
-    snprintf(why, size, "out of memory");
-    const bool has = cpus && machine_places(session->machine, cell->setting.placement,
-                                            cell->threads, cpus, why, size);
+    message_print(why, "out of memory");
+    const bool has =
+        cpus && machine_places(session->machine, cell->setting.placement, cell->threads, cpus, why);
     free(cpus);
     return has;
 }
@@ -59,13 +58,13 @@ static void refuse_variant(const struct session *session, struct cell *cell, boo
         refuse_unbuilt(cell);
     } else if (!attn_isa_available(cell->isa)) {
         cell_end(cell, CELL_UNAVAILABLE, "this host lacks %s", attn_isa_needs(cell->isa));
-    } else if (select_refusal(cell->kernel, &cell->c->problem, why, sizeof why)) {
+    } else if (select_refusal(cell->kernel, &cell->c->problem, MESSAGE(why))) {
         cell_end(cell, CELL_UNSUPPORTED, "%s", why);
     } else if (session->options->invariant && cell->kernel->caps.varies) {
         cell_end(cell, CELL_UNSUPPORTED, "results vary, as the kernel says");
     } else if (cell->threads > 1 && !cell->kernel->caps.parallel && !one_thread_asked) {
         cell_end(cell, CELL_UNSUPPORTED, "runs on one thread only");
-    } else if (!has_places(session, cell, why, sizeof why)) {
+    } else if (!has_places(session, cell, MESSAGE(why))) {
         cell_end(cell, CELL_SKIPPED, "%s", why);
     } else if (cold_sets > TENSORS_FILE_SETS) {
         cell_end(cell, CELL_UNSUPPORTED, "too small for --cold: takes %zu sets of operands",
@@ -162,14 +161,14 @@ static void add_refused(struct session *session, const struct problem_case *c)
     }
 }
 
-bool session_cells_plan(struct session *session, char *message, size_t message_size)
+bool session_cells_plan(struct session *session, struct message message)
 {
     struct selected kernels[SELECT_MAX];
     size_t count;
     unsigned isas;
-    if (!select_kernels(session->options->kernel, kernels, &count, message, message_size) ||
-        !select_blas(session->options->blas, kernels, &count, message, message_size) ||
-        !select_isas(session->options->isa, &isas, message, message_size))
+    if (!select_kernels(session->options->kernel, kernels, &count, message) ||
+        !select_blas(session->options->blas, kernels, &count, message) ||
+        !select_isas(session->options->isa, &isas, message))
         return false;
     const size_t variants =
         count * session->thread_counts * ATTN_ISA_COUNT * session->setting_count;
@@ -183,7 +182,7 @@ bool session_cells_plan(struct session *session, char *message, size_t message_s
         add_refused(session, c);
     }
     if (!session->cells)
-        snprintf(message, message_size, "out of memory");
+        message_print(message, "out of memory");
     return session->cells;
 }
 

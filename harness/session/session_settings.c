@@ -46,7 +46,7 @@ static size_t gather_variables(struct shell_words *words, size_t *kept)
 }
 
 /* Whether all words are allowed options; message names one that is not. */
-static bool are_settable(const char *const *word, size_t count, char *message, size_t size)
+static bool are_settable(const char *const *word, size_t count, struct message message)
 {
     for (size_t at = 0; at < count; at++) {
         size_t k = 0;
@@ -57,10 +57,10 @@ static bool are_settable(const char *const *word, size_t count, char *message, s
             continue;
         }
         if (*word[at] != '-' && strchr(word[at], '='))
-            return refuse(message, size, "%.60s follows an option; variables come first", word[at]);
-        snprintf(message, size, "%.60s is none of NAME=VALUE", word[at]);
+            return refuse(message, "%.60s follows an option; variables come first", word[at]);
+        message_print(message, "%.60s is none of NAME=VALUE", word[at]);
         for (k = 0; k < SETTABLE; k++)
-            message_add(message, size, ", %s", settable[k].name);
+            message_add(message.text, message.size, ", %s", settable[k].name);
         return false;
     }
     return true;
@@ -68,11 +68,11 @@ static bool are_settable(const char *const *word, size_t count, char *message, s
 
 /* Parses options on top of the session's own. */
 static bool parse_options(const struct options *session, const struct shell_words *words,
-                          size_t first, struct setting *setting, char *message, size_t size)
+                          size_t first, struct setting *setting, struct message message)
 {
     struct options own = *session;
-    if (!are_settable(words->word + first, words->count - first, message, size) ||
-        !options_apply(&own, (int)(words->count - first), words->word + first, message, size))
+    if (!are_settable(words->word + first, words->count - first, message) ||
+        !options_apply(&own, (int)(words->count - first), words->word + first, message))
         return false;
     own.setting.name = setting->name;
     *setting = own.setting;
@@ -80,69 +80,64 @@ static bool parse_options(const struct options *session, const struct shell_word
 }
 
 /* Stores the variables' text, which must be valid UTF-8 for JSON. */
-static bool store_variables(struct session_words *from, struct setting *setting, char *message,
-                            size_t size)
+static bool store_variables(struct session_words *from, struct setting *setting,
+                            struct message message)
 {
     if (!shell_words_join(&from->words, 0, from->environment, sizeof from->environment))
-        return refuse(message, size, "variables of more than %zu bytes",
-                      sizeof from->environment - 1);
+        return refuse(message, "variables of more than %zu bytes", sizeof from->environment - 1);
     json_t *text = json_string(from->environment);
     json_decref(text);
     setting->environment = from->environment;
     setting->variables = from->words.word;
-    return text || refuse(message, size, "variables that are no UTF-8");
+    return text || refuse(message, "variables that are no UTF-8");
 }
 
 /* Parses variables, and options on top of the session's own; with session NULL there may be no options. */
 static bool read_text(const struct options *session, const char *text, struct session_words *from,
-                      struct setting *setting, char *message, size_t size)
+                      struct setting *setting, struct message message)
 {
     struct shell_words *words = &from->words;
     size_t kept;
     if (!shell_words_split(text, words))
-        return refuse(message, size, "a quote is not closed, or there are too many words");
+        return refuse(message, "a quote is not closed, or there are too many words");
     const size_t taken = gather_variables(words, &kept);
     if (!session && taken < words->count)
-        return refuse(message, size, "%.60s is no NAME=VALUE", words->word[taken]);
-    if (session && !parse_options(session, words, taken, setting, message, size))
+        return refuse(message, "%.60s is no NAME=VALUE", words->word[taken]);
+    if (session && !parse_options(session, words, taken, setting, message))
         return false;
     words->word[kept] = NULL;
     words->count = kept;
-    return !kept || store_variables(from, setting, message, size);
+    return !kept || store_variables(from, setting, message);
 }
 
 /* Parses the text of an option; messages begin with its name. */
 static bool read_option(const char *name, const char *text, const struct options *options,
-                        struct session_words *from, struct setting *setting, char *message,
-                        size_t size)
+                        struct session_words *from, struct setting *setting, struct message message)
 {
     char why[256];
-    return !text || read_text(options, text, from, setting, why, sizeof why) ||
-           refuse(message, size, "--%s: %s", name, why);
+    return !text || read_text(options, text, from, setting, MESSAGE(why)) ||
+           refuse(message, "--%s: %s", name, why);
 }
 
-bool session_settings_parse(struct session *session, char *message, size_t message_size)
+bool session_settings_parse(struct session *session, struct message message)
 {
     const struct options *o = session->options;
     struct setting *base = &session->settings[0], *new = &session->settings[1];
     *base = o->setting;
     session->setting_count = 1;
     if (!o->base_options && !o->new_options)
-        return read_option("environment", o->environment, NULL, &session->words[0], base, message,
-                           message_size);
+        return read_option("environment", o->environment, NULL, &session->words[0], base, message);
     if (o->environment)
-        return refuse(message, message_size,
+        return refuse(message,
                       "--environment is a part of a setting here: say it in --base-options and "
                       "--new-options");
     *new = *base;
     base->name = "base";
     new->name = "new";
     session->setting_count = SESSION_MAX_SETTINGS;
-    if (!read_option("base-options", o->base_options, o, &session->words[0], base, message,
-                     message_size) ||
-        !read_option("new-options", o->new_options, o, &session->words[1], new, message,
-                     message_size))
+    if (!read_option("base-options", o->base_options, o, &session->words[0], base, message) ||
+        !read_option("new-options", o->new_options, o, &session->words[1], new, message))
         return false;
     return !setting_equal(base, new) ||
-           refuse(message, message_size, "--base-options and --new-options are the same setting");
+           refuse(message, "--base-options and --new-options are the same setting");
 }

@@ -49,8 +49,7 @@ static int room(const struct session *session)
 }
 
 /* Adds the numbers of a list's item, which may be a sweep.  False fills message. */
-static bool read_item(struct piece item, int all, int *items, size_t *count, char *message,
-                      size_t size)
+static bool read_item(struct piece item, int all, int *items, size_t *count, struct message message)
 {
     char text[TEXT], value[SWEEP_VALUE], quoted[SCAN_QUOTED];
     struct piece whole = {text, 0}, at = item;
@@ -67,16 +66,15 @@ static bool read_item(struct piece item, int all, int *items, size_t *count, cha
         why = read && !n ? "is less than 1" : why;
         read = read && n;
         if (read && !add(items, count, (int)n))
-            return refuse(message, size, "--threads takes at most %d numbers",
-                          SESSION_MAX_THREAD_COUNTS);
+            return refuse(message, "--threads takes at most %d numbers", SESSION_MAX_THREAD_COUNTS);
     }
     if (!read)
-        snprintf(message, size, "--threads takes numbers, ranges of them or all: %s %s",
-                 scan_quote(at, quoted), why ? why : "is none");
+        message_print(message, "--threads takes numbers, ranges of them or all: %s %s",
+                      scan_quote(at, quoted), why ? why : "is none");
     return read;
 }
 
-bool session_threads_parse(struct session *session, char *message, size_t message_size)
+bool session_threads_parse(struct session *session, struct message message)
 {
     const char *list = session->options->threads ? session->options->threads : "1,all";
     const int all = room(session);
@@ -84,6 +82,6 @@ bool session_threads_parse(struct session *session, char *message, size_t messag
     bool read = true;
     for (bool more = true; read && more;)
         read = read_item(piece_split(&rest, ",", &more), all, session->threads,
-                         &session->thread_counts, message, message_size);
+                         &session->thread_counts, message);
     return read;
 }

@@ -142,41 +142,40 @@ static double sum_of_threads(const struct counters *counters, int counter)
     return sum;
 }
 
-static void explain_events(int error, char *why, size_t size)
+static void explain_events(int error, struct message why)
 {
     switch (error) {
     case 0:
-        snprintf(why, size, "hardware events were never scheduled");
+        message_print(why, "hardware events were never scheduled");
         break;
     case ENOENT:
     case ENODEV:
     case EOPNOTSUPP:
-        snprintf(why, size, "no hardware events: this (virtual) machine has no counters for them");
+        message_print(why, "no hardware events: this (virtual) machine has no counters for them");
         break;
     case EACCES:
     case EPERM:
-        snprintf(why, size,
-                 "no hardware events: not permitted "
-                 "(kernel.perf_event_paranoid above 2, or a container's seccomp)");
+        message_print(why, "no hardware events: not permitted "
+                           "(kernel.perf_event_paranoid above 2, or a container's seccomp)");
         break;
     default:
-        snprintf(why, size, "no hardware events: %s", strerror(error));
+        message_print(why, "no hardware events: %s", strerror(error));
     }
 }
 
 void counters_read(const struct counters *counters, struct counter_values *values)
 {
     bool all = true;
-    char *why = values->why;
+    const struct message why = MESSAGE(values->why);
     *values = (struct counter_values){.energy_j = counters->energy_j};
     for (int c = 0; c < COUNTER_COUNT; c++) {
         values->value[c] = sum_of_threads(counters, c);
         all = all && !isnan(values->value[c]);
     }
     if (!all)
-        explain_events(counters->error, why, sizeof values->why);
+        explain_events(counters->error, why);
     if (isnan(values->energy_j))
-        message_add(why, sizeof values->why,
+        message_add(why.text, why.size,
                     "%sno energy: no package under /sys/class/powercap can be read",
                     all ? "" : "; ");
 }

@@ -31,7 +31,7 @@ static bool load(hwloc_topology_t topology, const char *xml)
     return hwloc_topology_load(topology) == 0 && (xml || restrict_to_allowed(topology));
 }
 
-struct machine *machine_open(const char *topology_xml, char *message, size_t message_size)
+struct machine *machine_open(const char *topology_xml, struct message message)
 {
     struct machine *machine = calloc(1, sizeof *machine);
     /* Switches off hwloc's plug-ins, which look for graphics cards, OpenCL and PCI devices: they cost each worker
@@ -45,10 +45,10 @@ struct machine *machine_open(const char *topology_xml, char *message, size_t mes
         hwloc_topology_destroy(machine->topology);
     }
     free(machine);
-    snprintf(message, message_size, "hwloc cannot %s%s",
-             topology_xml ? "read the topology that was handed over"
-                          : "discover the topology of this machine",
-             access("/proc/self", R_OK) == 0 ? "" : "; /proc cannot be read");
+    message_print(message, "hwloc cannot %s%s",
+                  topology_xml ? "read the topology that was handed over"
+                               : "discover the topology of this machine",
+                  access("/proc/self", R_OK) == 0 ? "" : "; /proc cannot be read");
     return NULL;
 }
 

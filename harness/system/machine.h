@@ -15,12 +15,14 @@
 
 #include <jansson.h>
 
+#include "base/message.h"
+
 struct machine; /* the topology, restricted to the CPUs this process may use */
 
 /* ---- topology ------------------------------------------------------------------------------ */
 
 /* Discovers the machine by hwloc, or reads a parent's machine_export() if that is not NULL. */
-struct machine *machine_open(const char *topology_xml, char *message, size_t message_size);
+struct machine *machine_open(const char *topology_xml, struct message message);
 void machine_close(struct machine *machine);
 
 /* The topology as XML for workers; free() it. */
@@ -72,18 +74,18 @@ int machine_room(const struct machine *machine, enum placement placement);
 /* The operating system's number of the CPU for each of threads 0..threads-1.  False fills message: the
  * placement has fewer places than threads, or is PLACEMENT_NONE. */
 bool machine_places(const struct machine *machine, enum placement placement, int threads, int *cpus,
-                    char *message, size_t message_size);
+                    struct message message);
 
 /* Binds OpenMP threads 0..threads-1 of this process and reads the bindings back.  False: a thread is
  * elsewhere.  Call it again after a parallel region of another size: the runtime may have replaced threads by
  * new ones, which inherit the binding of thread 0. */
-bool machine_bind(struct machine *machine, enum placement placement, int threads, char *message,
-                  size_t message_size);
+bool machine_bind(struct machine *machine, enum placement placement, int threads,
+                  struct message message);
 
 /* The same for process number `share` of several with `threads` threads each: each gets neighbouring places,
  * with PLACEMENT_NUMA on one node.  If places run out, shares begin with the first place again. */
 bool machine_bind_share(struct machine *machine, enum placement placement, int share, int threads,
-                        char *message, size_t message_size);
+                        struct message message);
 
 /* The CPU of each bound thread, as read back; NULL: none is bound. */
 const int *machine_bound(const struct machine *machine);
@@ -103,14 +105,13 @@ enum memory_policy { MEMORY_FIRST_TOUCH, MEMORY_INTERLEAVE, MEMORY_BIND };
 extern const char *const machine_memories[]; /* their names; the last is NULL */
 
 /* Sets the policy of all pages that this process touches from now on; after machine_bind(). */
-bool machine_memory_set(const struct machine *machine, enum memory_policy policy, char *message,
-                        size_t message_size);
+bool machine_memory_set(const struct machine *machine, enum memory_policy policy,
+                        struct message message);
 
 /* Moves the pages of [data, data + bytes), which another process may have filled, to the nodes of the policy;
  * first-touch: an equal share to each thread's node. */
 bool machine_memory_place(const struct machine *machine, void *data, size_t bytes,
-                          enum memory_policy policy, int threads, char *message,
-                          size_t message_size);
+                          enum memory_policy policy, int threads, struct message message);
 
 /* Whether the system reports all touched pages on these nodes. */
 bool machine_memory_holds(const struct machine *machine, void *data, size_t bytes,

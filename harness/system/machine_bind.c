@@ -76,7 +76,7 @@ int machine_room(const struct machine *machine, enum placement placement)
 }
 
 bool machine_places(const struct machine *machine, enum placement placement, int threads, int *cpus,
-                    char *message, size_t message_size)
+                    struct message message)
 {
     hwloc_topology_t topology = machine->topology;
     int found = 0;
@@ -94,8 +94,8 @@ bool machine_places(const struct machine *machine, enum placement placement, int
         break;
     }
     if (found < threads)
-        snprintf(message, message_size, "placement %s has %d places here, %d threads requested",
-                 machine_placements[placement], found, threads);
+        message_print(message, "placement %s has %d places here, %d threads requested",
+                      machine_placements[placement], found, threads);
     return found == threads;
 }
 
@@ -132,8 +132,7 @@ static void wait_for_team(int *arrived)
 }
 
 /* Binds each thread to its CPU; the machine becomes the owner of the array. */
-static bool bind_to(struct machine *machine, int *cpus, int threads, char *message,
-                    size_t message_size)
+static bool bind_to(struct machine *machine, int *cpus, int threads, struct message message)
 {
     int landed = 0, arrived = 0;
 #pragma omp parallel num_threads(threads) reduction(+ : landed)
@@ -144,8 +143,8 @@ static bool bind_to(struct machine *machine, int *cpus, int threads, char *messa
     machine->cpus = cpus;
     machine->bound = threads;
     if (landed < threads)
-        snprintf(message, message_size, "%d of %d threads are not on the CPU they were bound to",
-                 threads - landed, threads);
+        message_print(message, "%d of %d threads are not on the CPU they were bound to",
+                      threads - landed, threads);
     return landed == threads;
 }
 
@@ -168,13 +167,12 @@ static int share_of_node(hwloc_topology_t topology, int share, int threads, int 
 
 /* CPUs of share number `share` of all places, from the first place on again if there are too few. */
 static bool share_of_all(const struct machine *machine, enum placement placement, int share,
-                         int threads, int *cpus, char *message, size_t message_size)
+                         int threads, int *cpus, struct message message)
 {
     const int there = machine_room(machine, placement);
     const int places = there > threads ? there : threads;
     int *all = calloc((size_t)places, sizeof *all);
-    const bool found =
-        all && machine_places(machine, placement, places, all, message, message_size);
+    const bool found = all && machine_places(machine, placement, places, all, message);
     for (int t = 0; found && t < threads; t++)
         cpus[t] = all[(share * threads + t) % places];
     free(all);
@@ -183,17 +181,17 @@ static bool share_of_all(const struct machine *machine, enum placement placement
 
 /* CPUs for a process alone, share -1, or for one of several. */
 static bool find_places(const struct machine *machine, enum placement placement, int share,
-                        int threads, int *cpus, char *message, size_t message_size)
+                        int threads, int *cpus, struct message message)
 {
     if (share < 0)
-        return machine_places(machine, placement, threads, cpus, message, message_size);
+        return machine_places(machine, placement, threads, cpus, message);
     return (placement == PLACEMENT_NUMA &&
             share_of_node(machine->topology, share, threads, cpus) == threads) ||
-           share_of_all(machine, placement, share, threads, cpus, message, message_size);
+           share_of_all(machine, placement, share, threads, cpus, message);
 }
 
 bool machine_bind_share(struct machine *machine, enum placement placement, int share, int threads,
-                        char *message, size_t message_size)
+                        struct message message)
 {
     free(machine->cpus);
     machine->cpus = NULL;
@@ -202,17 +200,17 @@ bool machine_bind_share(struct machine *machine, enum placement placement, int s
     if (placement == PLACEMENT_NONE)
         return true;
     int *cpus = calloc((size_t)threads, sizeof *cpus);
-    snprintf(message, message_size, "out of memory");
-    if (cpus && find_places(machine, placement, share, threads, cpus, message, message_size))
-        return bind_to(machine, cpus, threads, message, message_size);
+    message_print(message, "out of memory");
+    if (cpus && find_places(machine, placement, share, threads, cpus, message))
+        return bind_to(machine, cpus, threads, message);
     free(cpus);
     return false;
 }
 
-bool machine_bind(struct machine *machine, enum placement placement, int threads, char *message,
-                  size_t message_size)
+bool machine_bind(struct machine *machine, enum placement placement, int threads,
+                  struct message message)
 {
-    return machine_bind_share(machine, placement, -1, threads, message, message_size);
+    return machine_bind_share(machine, placement, -1, threads, message);
 }
 
 const int *machine_bound(const struct machine *machine)

@@ -36,8 +36,8 @@ static const hwloc_membind_policy_t hwloc_policies[] = {
     [MEMORY_BIND] = HWLOC_MEMBIND_BIND,
 };
 
-bool machine_memory_set(const struct machine *machine, enum memory_policy policy, char *message,
-                        size_t message_size)
+bool machine_memory_set(const struct machine *machine, enum memory_policy policy,
+                        struct message message)
 {
     hwloc_const_nodeset_t all = hwloc_topology_get_topology_nodeset(machine->topology);
     hwloc_nodeset_t nodes =
@@ -46,8 +46,7 @@ bool machine_memory_set(const struct machine *machine, enum memory_policy policy
                                                 HWLOC_MEMBIND_BYNODESET) == 0;
     hwloc_bitmap_free(nodes);
     if (!set)
-        snprintf(message, message_size, "the system refuses memory policy %s",
-                 machine_memories[policy]);
+        message_print(message, "the system refuses memory policy %s", machine_memories[policy]);
     return set;
 }
 
@@ -113,13 +112,12 @@ static bool each_part(const struct machine *machine, void *data, size_t bytes,
 }
 
 bool machine_memory_place(const struct machine *machine, void *data, size_t bytes,
-                          enum memory_policy policy, int threads, char *message,
-                          size_t message_size)
+                          enum memory_policy policy, int threads, struct message message)
 {
     const bool placed = each_part(machine, data, bytes, policy, threads, move);
     if (!placed)
-        snprintf(message, message_size, "the system refuses to place memory by %s",
-                 machine_memories[policy]);
+        message_print(message, "the system refuses to place memory by %s",
+                      machine_memories[policy]);
     return placed;
 }
 

@@ -214,38 +214,38 @@ static enum process_end finish_unanswered(struct process *child, enum process_en
     return end == PROCESS_EXITED && child->signalled ? PROCESS_SIGNALLED : end;
 }
 
-static void explain(enum process_end end, int status, double deadline_s, char *why, size_t size)
+static void explain(enum process_end end, int status, double deadline_s, struct message why)
 {
     switch (end) {
     case PROCESS_ANSWERED:
         break;
     case PROCESS_EXITED:
-        snprintf(why, size, "ended (exit status %d)", status);
+        message_print(why, "ended (exit status %d)", status);
         break;
     case PROCESS_SIGNALLED:
     case PROCESS_ENDED_BADLY:
-        snprintf(why, size, "was killed by %s", process_signal_name(status));
+        message_print(why, "was killed by %s", process_signal_name(status));
         break;
     case PROCESS_ENDLESS:
-        snprintf(why, size, "answers without an end");
+        message_print(why, "answers without an end");
         break;
     case PROCESS_TIMEOUT:
-        snprintf(why, size, "gave no answer within %.3g s", deadline_s);
+        message_print(why, "gave no answer within %.3g s", deadline_s);
         break;
     case PROCESS_INTERRUPTED:
-        snprintf(why, size, "was interrupted");
+        message_print(why, "was interrupted");
         break;
     case PROCESS_NOT_STARTED:
-        snprintf(why, size, "cannot be started: %s", strerror(status));
+        message_print(why, "cannot be started: %s", strerror(status));
         break;
     case PROCESS_LOST:
-        snprintf(why, size, "cannot be talked to: %s", strerror(status));
+        message_print(why, "cannot be talked to: %s", strerror(status));
         break;
     }
 }
 
 enum process_end process_ask(struct process *child, const char *request, double deadline_s,
-                             const char **answer, char *why, size_t why_size)
+                             const char **answer, struct message why)
 {
     enum process_end end = PROCESS_NOT_STARTED;
     if (child && child->pid > 0) {
@@ -255,10 +255,10 @@ enum process_end process_ask(struct process *child, const char *request, double 
             end = finish_unanswered(child, end);
         sigprocmask(SIG_SETMASK, &before, NULL);
     } else if (child && !*child->failure) {
-        snprintf(why, why_size, "is not there any more");
+        message_print(why, "is not there any more");
         return PROCESS_EXITED;
     }
-    explain(end, child ? child->status : ENOMEM, deadline_s, why, why_size);
+    explain(end, child ? child->status : ENOMEM, deadline_s, why);
     return end;
 }
 
@@ -275,7 +275,7 @@ struct process_outcome process_run(const struct process_spec *spec, const char *
     struct process *child = process_open(spec);
     const unsigned long long started = orphans_started(process_pid(child));
     struct process_outcome outcome = {
-        .end = process_ask(child, request, deadline_s, &answer, why, sizeof why)};
+        .end = process_ask(child, request, deadline_s, &answer, MESSAGE(why))};
     if (outcome.end == PROCESS_ANSWERED) {
         finish(child, PATIENCE_S);
         if (child->by_itself && child->signalled)

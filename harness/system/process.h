@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "base/message.h"
 #include "limits.h"
 
 #define PROCESS_REQUEST_FD 3
@@ -60,7 +61,7 @@ struct process *process_open(const struct process_spec *spec);
  * is ended, and why says how it ended ("was killed by SIGABRT").  Time that the child waits for a CPU does
  * not count towards the deadline. */
 enum process_end process_ask(struct process *child, const char *request, double deadline_s,
-                             const char **answer, char *why, size_t why_size);
+                             const char **answer, struct message why);
 
 /* Stops every thread of the child until the next request. */
 void process_stop(struct process *child);

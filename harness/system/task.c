@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/message.h"
 #include "machine_private.h"
 
 #define CPUS 8192 /* most of any machine */
@@ -57,11 +56,11 @@ static DIR *threads_of(pid_t pid)
     return opendir(path);
 }
 
-bool task_cpus_within(pid_t pid, const int *cpus, size_t cpu_count, char *why, size_t why_size)
+bool task_cpus_within(pid_t pid, const int *cpus, size_t cpu_count, struct message why)
 {
     struct allowed allowed;
     DIR *threads = threads_of(pid);
-    bool within = threads || refuse(why, why_size, "its threads cannot be listed");
+    bool within = threads || refuse(why, "its threads cannot be listed");
     for (pid_t thread; (thread = task_next(threads));) {
         if (!within || !read_allowed(thread, &allowed))
             continue; /* the thread has ended meanwhile */
@@ -69,8 +68,7 @@ bool task_cpus_within(pid_t pid, const int *cpus, size_t cpu_count, char *why, s
             CPU_CLR_S((size_t)cpus[i], sizeof allowed, allowed.part);
         for (int cpu = 0; within && cpu < CPUS; cpu++)
             within = !CPU_ISSET_S((size_t)cpu, sizeof allowed, allowed.part) ||
-                     refuse(why, why_size,
-                            "a thread may run on CPU %d, which is not one of the team's", cpu);
+                     refuse(why, "a thread may run on CPU %d, which is not one of the team's", cpu);
     }
     return within;
 }

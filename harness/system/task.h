@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "base/message.h"
+
 /* The next of the processes or threads that a folder of /proc lists; 0 at its end, where it is closed, or if it is
  * NULL. */
 pid_t task_next(DIR *folder);
@@ -16,7 +18,7 @@ pid_t task_next(DIR *folder);
 size_t task_cpus_own(int *cpus, size_t capacity);
 
 /* Whether every thread of the process may run on these CPUs only; false fills why. */
-bool task_cpus_within(pid_t pid, const int *cpus, size_t cpu_count, char *why, size_t why_size);
+bool task_cpus_within(pid_t pid, const int *cpus, size_t cpu_count, struct message why);
 
 /* Seconds that a process's first thread (pid 0: the calling thread) was ready to run without a CPU; 0:
  * unknown. */

@@ -19,10 +19,10 @@ struct backend {
 
     /* Whether the request's kernel or library is available; for a plug-in, adds "kernels" to the answer.
      * False fills state and why. */
-    bool (*describe)(struct worker *worker, enum cell_state *state, char *why, size_t why_size);
+    bool (*describe)(struct worker *worker, enum cell_state *state, struct message why);
 
     /* The kernel that the request names, with its code; NULL fills why. */
-    const struct attn_kernel *(*open)(struct worker *worker, char *why, size_t why_size);
+    const struct attn_kernel *(*open)(struct worker *worker, struct message why);
     void (*close)(void);
 
     /* ---- a measurement ---- */

@@ -15,26 +15,26 @@ static struct tensor_set *operands;
 
 /* ---- the kernel ------------------------------------------------------------------------------ */
 
-static bool describe(struct worker *worker, enum cell_state *state, char *why, size_t why_size)
+static bool describe(struct worker *worker, enum cell_state *state, struct message why)
 {
     const struct protocol_request *r = &worker->request;
     const struct attn_kernel *kernel = catalogue_find(r->kernel, r->isa);
     const char *missing = "there is no such kernel";
     *state = CELL_UNAVAILABLE;
     if (*r->plugin)
-        return plugin_describe(r->plugin, worker->answer, why, why_size);
+        return plugin_describe(r->plugin, worker->answer, why);
     if (kernel && attn_load(kernel, &missing))
         return true;
-    return refuse(why, why_size, "%s", missing);
+    return refuse(why, "%s", missing);
 }
 
-static const struct attn_kernel *open_kernel(struct worker *worker, char *why, size_t why_size)
+static const struct attn_kernel *open_kernel(struct worker *worker, struct message why)
 {
     const struct protocol_request *r = &worker->request;
     const struct attn_kernel *kernel = catalogue_find(r->kernel, r->isa);
     if (*r->plugin)
-        return plugin_load(r, why, why_size);
-    snprintf(why, why_size, "no kernel %s/%s", r->kernel, attn_isa_name(r->isa));
+        return plugin_load(r, why);
+    message_print(why, "no kernel %s/%s", r->kernel, attn_isa_name(r->isa));
     return kernel;
 }
 

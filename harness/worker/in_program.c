@@ -93,12 +93,12 @@ static void close_program(void)
     self.description = NULL;
 }
 
-static const struct attn_kernel *open_program(struct worker *worker, char *why, size_t why_size)
+static const struct attn_kernel *open_program(struct worker *worker, struct message why)
 {
     const struct protocol_request *r = &worker->request;
     char wrong[128] = "";
     enum cell_state state;
-    json_t *kernels = program_request_describe(r, &state, why, why_size);
+    json_t *kernels = program_request_describe(r, &state, why);
     if (!kernels)
         return NULL;
     const json_t *kernel = find(kernels, r->kernel, r->isa);
@@ -114,9 +114,9 @@ static const struct attn_kernel *open_program(struct worker *worker, char *why, 
                               .prepare = prepare,
                               .execute = execute};
     if (!kernel)
-        snprintf(why, why_size, "%s no longer has %s", r->plugin, r->kernel);
-    else if (!capabilities_parse(json_object_get(kernel, "caps"), &k->caps, wrong, sizeof wrong))
-        snprintf(why, why_size, "%s describes %s with a wrong %s", r->plugin, r->kernel, wrong);
+        message_print(why, "%s no longer has %s", r->plugin, r->kernel);
+    else if (!capabilities_parse(json_object_get(kernel, "caps"), &k->caps, MESSAGE(wrong)))
+        message_print(why, "%s describes %s with a wrong %s", r->plugin, r->kernel, wrong);
     else {
         self.ceilings = json_is_true(json_object_get(kernel, "ceilings"));
         if (r->c.problem.dtype == ATTN_F32)
@@ -127,9 +127,9 @@ static const struct attn_kernel *open_program(struct worker *worker, char *why, 
     return NULL;
 }
 
-static bool describe(struct worker *worker, enum cell_state *state, char *why, size_t why_size)
+static bool describe(struct worker *worker, enum cell_state *state, struct message why)
 {
-    json_t *kernels = program_request_describe(&worker->request, state, why, why_size);
+    json_t *kernels = program_request_describe(&worker->request, state, why);
     if (kernels)
         json_object_set_new(worker->answer, "kernels", kernels);
     return kernels;

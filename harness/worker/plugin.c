@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/message.h"
 #include "worker.h"
 #include "problem/capabilities.h"
 #include "problem/catalogue.h"
@@ -25,33 +24,30 @@
 #define KERNEL_LEAST (offsetof(struct attn_kernel, caps) + CAPS_LEAST)
 #define MOST ((size_t)65536) /* bytes of a struct; a larger size is garbage */
 
-static bool sensible(size_t size, size_t least, const char *of, size_t number, char *why,
-                     size_t why_size)
+static bool sensible(size_t size, size_t least, const char *of, size_t number, struct message why)
 {
     if (size >= least && size <= MOST)
         return true;
-    return refuse(why, why_size,
-                  "kernel %zu says that its struct %s has %zu bytes; %zu to %zu make sense", number,
-                  of, size, least, MOST);
+    return refuse(why, "kernel %zu says that its struct %s has %zu bytes; %zu to %zu make sense",
+                  number, of, size, least, MOST);
 }
 
 /* Whether name, instruction set, data type of computation, bound factor and execute are valid. */
-static bool complete(const struct attn_kernel *kernel, size_t number, char *why, size_t why_size)
+static bool complete(const struct attn_kernel *kernel, size_t number, struct message why)
 {
     if (!kernel->name)
-        snprintf(why, why_size, "kernel %zu has no name", number);
+        message_print(why, "kernel %zu has no name", number);
     else if ((unsigned)kernel->isa >= ATTN_ISA_COUNT)
-        snprintf(why, why_size, "kernel %s is for instruction set %u; 0 to %d are known",
-                 kernel->name, (unsigned)kernel->isa, ATTN_ISA_COUNT - 1);
+        message_print(why, "kernel %s is for instruction set %u; 0 to %d are known", kernel->name,
+                      (unsigned)kernel->isa, ATTN_ISA_COUNT - 1);
     else if ((unsigned)kernel->caps.compute >= ATTN_DTYPE_COUNT)
-        snprintf(why, why_size, "kernel %s computes in data type %u; 0 to %d are known",
-                 kernel->name, (unsigned)kernel->caps.compute, ATTN_DTYPE_COUNT - 1);
+        message_print(why, "kernel %s computes in data type %u; 0 to %d are known", kernel->name,
+                      (unsigned)kernel->caps.compute, ATTN_DTYPE_COUNT - 1);
     else if (!(kernel->caps.bound_factor >= 0 && isfinite(kernel->caps.bound_factor)))
-        snprintf(why, why_size, "kernel %s has a bound_factor of %g", kernel->name,
-                 kernel->caps.bound_factor);
+        message_print(why, "kernel %s has a bound_factor of %g", kernel->name,
+                      kernel->caps.bound_factor);
     else if (!kernel->execute)
-        snprintf(why, why_size, "kernel %s/%s has no execute", kernel->name,
-                 attn_isa_name(kernel->isa));
+        message_print(why, "kernel %s/%s has no execute", kernel->name, attn_isa_name(kernel->isa));
     else
         return true;
     return false;
@@ -63,13 +59,13 @@ static size_t smaller(size_t a, size_t b)
 }
 
 bool plugin_copy(const struct attn_kernel *theirs, size_t number, struct attn_kernel *ours,
-                 char *why, size_t why_size)
+                 struct message why)
 {
     const size_t before = offsetof(struct attn_kernel, caps);
     if (!theirs)
-        return refuse(why, why_size, "kernel %zu is NULL", number);
-    if (!sensible(theirs->size, KERNEL_LEAST, "attn_kernel", number, why, why_size) ||
-        !sensible(theirs->caps.size, CAPS_LEAST, "attn_caps", number, why, why_size))
+        return refuse(why, "kernel %zu is NULL", number);
+    if (!sensible(theirs->size, KERNEL_LEAST, "attn_kernel", number, why) ||
+        !sensible(theirs->caps.size, CAPS_LEAST, "attn_caps", number, why))
         return false;
     const size_t caps = smaller(theirs->caps.size, theirs->size - before);
     memset(ours, 0, sizeof *ours);
@@ -77,62 +73,61 @@ bool plugin_copy(const struct attn_kernel *theirs, size_t number, struct attn_ke
     memcpy(&ours->caps, &theirs->caps, smaller(caps, sizeof ours->caps));
     ours->size = sizeof *ours;
     ours->caps.size = sizeof ours->caps;
-    return complete(ours, number, why, why_size);
+    return complete(ours, number, why);
 }
 
 /* ---- the shared object ----------------------------------------------------------------------- */
 
 /* Loads a file; its path has a slash, so that dlopen() does not search for it. */
-static void *load(const char *path, char *why, size_t why_size)
+static void *load(const char *path, struct message why)
 {
     char whole[PATH_MAX];
     worker_stage("loading the plug-in");
     aftermath_settle();
     void *object = dlopen(realpath(path, whole) ? whole : path, RTLD_NOW | RTLD_LOCAL);
     if (!object)
-        snprintf(why, why_size, "%s", dlerror());
+        message_print(why, "%s", dlerror());
     return object;
 }
 
 /* Loads a shared object and copies its kernels into structs of this program's size.  Returns how many; 0
  * fills why. Called once per process: the array is static. */
-static size_t open_plugin(const char *path, const struct attn_kernel **kernels, char *why,
-                          size_t why_size)
+static size_t open_plugin(const char *path, const struct attn_kernel **kernels, struct message why)
 {
     static struct attn_kernel copies[PLUGIN_KERNELS];
     attn_plugin_entry *entry;
     size_t count = 0;
-    void *object = load(path, why, why_size);
+    void *object = load(path, why);
     if (!object)
         return 0;
     void *symbol = dlsym(object, ATTN_PLUGIN_ENTRY);
     memcpy(&entry, &symbol,
            sizeof entry); /* ISO C has no cast from a data pointer to a function's */
     if (!symbol) {
-        snprintf(why, why_size,
-                 "it does not export " ATTN_PLUGIN_ENTRY "() (which C++ declares extern \"C\")");
+        message_print(why, "it does not export " ATTN_PLUGIN_ENTRY
+                           "() (which C++ declares extern \"C\")");
         return 0;
     }
     worker_stage("asking the plug-in for its kernels");
     const struct attn_kernel *const *theirs = entry(&count);
     aftermath_settle();
     if (!theirs || !count || count > PLUGIN_KERNELS) {
-        snprintf(why, why_size, ATTN_PLUGIN_ENTRY "() gives %zu kernels; 1 to %d make sense",
-                 theirs ? count : 0, PLUGIN_KERNELS);
+        message_print(why, ATTN_PLUGIN_ENTRY "() gives %zu kernels; 1 to %d make sense",
+                      theirs ? count : 0, PLUGIN_KERNELS);
         return 0;
     }
     for (size_t i = 0; i < count; i++)
-        if (!plugin_copy(theirs[i], i, &copies[i], why, why_size))
+        if (!plugin_copy(theirs[i], i, &copies[i], why))
             return 0;
     *kernels = copies;
     return count;
 }
 
-const struct attn_kernel *plugin_load(const struct protocol_request *r, char *why, size_t why_size)
+const struct attn_kernel *plugin_load(const struct protocol_request *r, struct message why)
 {
     static const struct attn_kernel *variants[PLUGIN_KERNELS];
     const struct attn_kernel *kernels;
-    const size_t count = open_plugin(r->plugin, &kernels, why, why_size);
+    const size_t count = open_plugin(r->plugin, &kernels, why);
     for (size_t i = 0; i < count; i++)
         variants[i] = &kernels[i];
     catalogue_add(NULL, variants, count); /* so that variants find their siblings */
@@ -140,8 +135,7 @@ const struct attn_kernel *plugin_load(const struct protocol_request *r, char *wh
         if (kernels[i].isa == r->isa && strcmp(kernels[i].name, r->kernel) == 0)
             return &kernels[i];
     if (count)
-        snprintf(why, why_size, "the plug-in no longer has %s/%s", r->kernel,
-                 attn_isa_name(r->isa));
+        message_print(why, "the plug-in no longer has %s/%s", r->kernel, attn_isa_name(r->isa));
     return NULL;
 }
 
@@ -174,12 +168,13 @@ static json_t *kernel_json(const struct attn_kernel *kernel)
     return object;
 }
 
-bool plugin_describe(const char *path, json_t *answer, char *why, size_t why_size)
+bool plugin_describe(const char *path, json_t *answer, struct message why)
 {
     const struct attn_kernel *kernels;
-    const size_t count = open_plugin(path, &kernels, why, why_size);
+    const size_t count = open_plugin(path, &kernels, why);
     json_t *list = json_array();
-    if (!count && strstr(why, "cannot dynamically load")) /* glibc's message for an executable */
+    if (!count &&
+        strstr(why.text, "cannot dynamically load")) /* glibc's message for an executable */
         json_object_set_new(answer, "program", json_true());
     for (size_t i = 0; i < count; i++)
         json_array_append_new(list, kernel_json(&kernels[i]));

@@ -158,7 +158,7 @@ static void judge(size_t calls)
 {
     char why[256];
     size_t set = 0;
-    for (int n = 0; !audit_holds(&self.audit, why, sizeof why); n++) {
+    for (int n = 0; !audit_holds(&self.audit, MESSAGE(why)); n++) {
         if (n == AGAIN)
             worker_abandon(self.worker, CELL_IMPLAUSIBLE, "%s", why);
         const size_t longer = calls_when_busy(calls);
@@ -214,7 +214,7 @@ static double single(size_t set, struct check_result *checked, double *copy_s)
 
 /* Whether AUDIT_MORE times as many calls take longer, by the shortest of some pairs of requests.  On a busy
  * machine pairs go on for LOOKED_S, even if some have shown it.  *few_s: the time of the fewer calls. */
-static bool time_grows(size_t calls, double *few_s, char *why, size_t why_size)
+static bool time_grows(size_t calls, double *few_s, struct message why)
 {
     const double start = clock_now(), waited = waited_s();
     double many_s = *few_s = INFINITY, passed = 0;
@@ -222,7 +222,7 @@ static bool time_grows(size_t calls, double *few_s, char *why, size_t why_size)
     for (int n = 0; n < PAIRS || (passed < LOOKED_S && (!grows || is_busy(waited, passed))); n++) {
         *few_s = fmin(*few_s, measure(0, calls).program_s);
         many_s = fmin(many_s, measure(0, AUDIT_MORE * calls).program_s);
-        grows = audit_grows(*few_s, many_s, why, why_size);
+        grows = audit_grows(*few_s, many_s, why);
         passed = clock_now() - start;
     }
     return grows;
@@ -237,7 +237,7 @@ static void judge_growth(size_t calls, double per_call_s)
     char why[256];
     double few_s;
     const size_t asked = calls;
-    for (; !time_grows(calls, &few_s, why, sizeof why); calls /= FEWER)
+    for (; !time_grows(calls, &few_s, MESSAGE(why)); calls /= FEWER)
         if (few_s < SHORTEST_S || calls / FEWER <= self.count)
             worker_abandon(self.worker, CELL_IMPLAUSIBLE, "%s", why);
     if (calls < asked && few_s > DIFFERS * per_call_s * (double)calls)
@@ -259,8 +259,7 @@ void program_clock_judge(size_t calls, double per_call_s, struct check_result *c
     for (size_t n = 0; n < SINGLES || (!agrees && has_patience(start, waited)); n++) {
         least = fmin(least, single(n % self.count, checked, &copy_s));
         least_copy = fmin(least_copy, copy_s);
-        agrees =
-            audit_agrees(per_call_s, least - self.least_trip_s - 3 * least_copy, why, sizeof why);
+        agrees = audit_agrees(per_call_s, least - self.least_trip_s - 3 * least_copy, MESSAGE(why));
         if (agrees && least > LONGEST_S)
             break;
     }

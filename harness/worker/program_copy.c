@@ -9,7 +9,6 @@
 
 #include "base/clock.h"
 #include "base/members.h"
-#include "base/message.h"
 #include "session/launch.h"
 #include "system/task.h"
 
@@ -44,8 +43,8 @@ static void find_cpus(struct worker *worker, struct program_copy *copy)
         copy->cpu_count = task_cpus_own(copy->cpus, PROGRAM_CPUS);
     else if (copy->cpu_count > PROGRAM_CPUS)
         worker_abandon(worker, CELL_SKIPPED, "more than %d threads", PROGRAM_CPUS);
-    else if (!machine_places(worker->machine, placement, copy->threads, copy->cpus, message,
-                             sizeof message))
+    else if (!machine_places(worker->machine, placement, copy->threads, copy->cpus,
+                             MESSAGE(message)))
         worker_abandon(worker, CELL_SKIPPED, "%s", message);
 }
 
@@ -58,7 +57,7 @@ static void start_copy(struct worker *worker, struct program_copy *copy, int thr
     copy->threads = threads;
     find_cpus(worker, copy);
     program_request_environment(copy, r->setting.placement != PLACEMENT_NONE, &environment);
-    if (!(copy->file = exchange_open(why, sizeof why)))
+    if (!(copy->file = exchange_open(MESSAGE(why))))
         worker_abandon(worker, CELL_SKIPPED, "%s", why);
     const int file = exchange_file(copy->file);
     const struct process_spec spec = {.program = r->plugin,
@@ -95,18 +94,17 @@ static struct program_copy *copy_for(struct worker *worker, int threads)
 void program_copy_stays(struct worker *worker, const struct program_copy *copy)
 {
     char why[256];
-    if (!task_cpus_within(process_pid(copy->process), copy->cpus, copy->cpu_count, why, sizeof why))
+    if (!task_cpus_within(process_pid(copy->process), copy->cpus, copy->cpu_count, MESSAGE(why)))
         worker_give_up(worker, CELL_FAILED, "the program does not stay on its CPUs: %s", why);
 }
 
 /* Whether the program's answer states the requested threads and CPUs; false fills why. */
-static bool runs_as_asked(const struct program_copy *copy, const json_t *answer, char *why,
-                          size_t why_size)
+static bool runs_as_asked(const struct program_copy *copy, const json_t *answer, struct message why)
 {
     const json_int_t runs = json_integer_value(json_object_get(answer, "threads"));
     const json_t *cpus = json_object_get(answer, "cpus");
     if (runs != copy->threads)
-        return refuse(why, why_size, "was asked for %d thread%s, runs %lld", copy->threads,
+        return refuse(why, "was asked for %d thread%s, runs %lld", copy->threads,
                       copy->threads > 1 ? "s" : "", (long long)runs);
     for (size_t i = 0; i < json_array_size(cpus); i++) {
         const json_int_t cpu = json_integer_value(json_array_get(cpus, i));
@@ -114,10 +112,9 @@ static bool runs_as_asked(const struct program_copy *copy, const json_t *answer,
         while (known < copy->cpu_count && copy->cpus[known] != cpu)
             known++;
         if (known == copy->cpu_count)
-            return refuse(why, why_size, "runs on CPU %lld, which is not one of the team's",
-                          (long long)cpu);
+            return refuse(why, "runs on CPU %lld, which is not one of the team's", (long long)cpu);
     }
-    snprintf(why, why_size, "does not say on which CPUs it runs");
+    message_print(why, "does not say on which CPUs it runs");
     return json_array_size(cpus) > 0;
 }
 
@@ -134,17 +131,17 @@ static void prepare(struct worker *worker, struct program_copy *copy,
     copy->prepared[0] = copy->refusal[0] = 0;
     copy->extras.count = 0;
     copy->changed = true;
-    if ((timed && !tensors_shape_of(&r->c, &shape, message, sizeof message)) ||
-        !exchange_arrange(copy->file, problem, &shape, sets, timed ? r->shift : 0, message,
-                          sizeof message))
+    if ((timed && !tensors_shape_of(&r->c, &shape, MESSAGE(message))) ||
+        !exchange_arrange(copy->file, problem, &shape, sets, timed ? r->shift : 0,
+                          MESSAGE(message)))
         worker_abandon(worker, CELL_SKIPPED, "%s", message);
     const double start = clock_now();
     json_t *answer =
         program_request_demand(worker, copy, program_request_prepare(r, copy, problem, text, sets),
-                               PREPARE_S, copy->refusal, sizeof copy->refusal);
+                               PREPARE_S, MESSAGE(copy->refusal));
     copy->prepare_s = clock_now() - start;
     snprintf(copy->library, sizeof copy->library, "%s", member_text(answer, "library"));
-    const bool right = !answer || runs_as_asked(copy, answer, message, sizeof message);
+    const bool right = !answer || runs_as_asked(copy, answer, MESSAGE(message));
     json_decref(answer);
     if (!right)
         worker_give_up(worker, CELL_FAILED, "the program %s", message);
@@ -185,7 +182,8 @@ void program_copy_execute(struct worker *worker, struct program_copy *copy, size
     json_t *request = call(copy, "execute");
     json_object_set_new(request, "set", json_integer((json_int_t)slot));
     json_decref(program_request_demand(worker, copy, request,
-                                       launch_deadline(&worker->request.c.problem, 1), NULL, 0));
+                                       launch_deadline(&worker->request.c.problem, 1),
+                                       (struct message){0}));
 }
 
 struct program_time program_copy_measure(struct worker *worker, struct program_copy *copy,
@@ -197,7 +195,8 @@ struct program_time program_copy_measure(struct worker *worker, struct program_c
     json_object_set_new(request, "first", json_integer((json_int_t)first));
     const double start = clock_now();
     json_t *answer = program_request_demand(
-        worker, copy, request, launch_deadline(&worker->request.c.problem, (double)calls), NULL, 0);
+        worker, copy, request, launch_deadline(&worker->request.c.problem, (double)calls),
+        (struct message){0});
     time.wall_s = clock_now() - start;
     const json_t *seconds = json_object_get(answer, "seconds");
     time.program_s = json_is_number(seconds) ? json_number_value(seconds) : -1;
@@ -240,7 +239,7 @@ struct program_ceilings program_copy_ceilings(struct worker *worker, struct prog
     json_object_set_new(request, "seconds", json_real(seconds));
     json_object_set_new(request, "bytes", json_real(bytes));
     json_t *answer = program_request_demand(
-        worker, copy, request, launch_deadline(&worker->request.c.problem, 0), NULL, 0);
+        worker, copy, request, launch_deadline(&worker->request.c.problem, 0), (struct message){0});
     ceilings.fma_gflops = rate_of(worker, answer, "fma_gflops");
     if (bytes > 0) {
         ceilings.fma_host_gflops = rate_of(worker, answer, "fma_host_gflops");

@@ -67,12 +67,12 @@ const char *const *program_request_arguments(const struct protocol_request *requ
 /* Sends a request, which is freed, to a copy and returns its answer.  A state other than "ok" ends the
  * launch, but "unsupported" returns NULL with the reason in `refusal` if that is not NULL. */
 json_t *program_request_demand(struct worker *worker, struct program_copy *copy, json_t *request,
-                               double deadline_s, char *refusal, size_t refusal_size);
+                               double deadline_s, struct message refusal);
 
 /* Starts a program and asks for its kernels: "kernels" of its answer, a new reference; NULL fills why and
  * state. */
 json_t *program_request_describe(const struct protocol_request *request, enum cell_state *state,
-                                 char *why, size_t why_size);
+                                 struct message why);
 
 /* ---- additional numbers (program_extras.c) ------------------------------------------------------ */
 

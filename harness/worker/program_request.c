@@ -66,7 +66,7 @@ json_t *program_request_prepare(const struct protocol_request *r, const struct p
 
 /* Parses an answer and its state: CELL_OK, CELL_UNSUPPORTED, CELL_UNAVAILABLE or CELL_FAILED.  NULL fills
  * why: the line is no answer. */
-static json_t *parse_answer(const char *line, enum cell_state *state, char *why, size_t why_size)
+static json_t *parse_answer(const char *line, enum cell_state *state, struct message why)
 {
     static const enum cell_state known[] = {CELL_OK, CELL_UNSUPPORTED, CELL_UNAVAILABLE,
                                             CELL_FAILED};
@@ -81,10 +81,10 @@ static json_t *parse_answer(const char *line, enum cell_state *state, char *why,
             return answer;
         }
     *state = CELL_CRASHED;
-    snprintf(why, why_size, "answers %.60s%s, which %s", line, strlen(line) > 60 ? "..." : "",
-             !answer    ? "is not JSON"
-             : !version ? "is not of protocol 1"
-                        : "has no state");
+    message_print(why, "answers %.60s%s, which %s", line, strlen(line) > 60 ? "..." : "",
+                  !answer    ? "is not JSON"
+                  : !version ? "is not of protocol 1"
+                             : "has no state");
     json_decref(answer);
     return NULL;
 }
@@ -93,26 +93,26 @@ static json_t *parse_answer(const char *line, enum cell_state *state, char *why,
 
 /* The answer to a request, which is freed; NULL fills why and *state. */
 static json_t *ask(struct process *process, json_t *request, double deadline_s,
-                   enum cell_state *state, char *why, size_t why_size)
+                   enum cell_state *state, struct message why)
 {
     const char *line;
     char *text = json_dumps(request, JSON_COMPACT);
     const enum process_end end =
-        text ? process_ask(process, text, deadline_s, &line, why, why_size) : PROCESS_LOST;
+        text ? process_ask(process, text, deadline_s, &line, why) : PROCESS_LOST;
     free(text);
     json_decref(request);
     *state = end == PROCESS_TIMEOUT       ? CELL_TIMEOUT
              : end == PROCESS_NOT_STARTED ? CELL_UNAVAILABLE
                                           : CELL_CRASHED;
-    return end == PROCESS_ANSWERED ? parse_answer(line, state, why, why_size) : NULL;
+    return end == PROCESS_ANSWERED ? parse_answer(line, state, why) : NULL;
 }
 
 json_t *program_request_demand(struct worker *worker, struct program_copy *copy, json_t *request,
-                               double deadline_s, char *refusal, size_t refusal_size)
+                               double deadline_s, struct message refusal)
 {
     char why[320];
     enum cell_state state;
-    json_t *answer = ask(copy->process, request, deadline_s, &state, why, sizeof why);
+    json_t *answer = ask(copy->process, request, deadline_s, &state, MESSAGE(why));
     if (!answer)
         worker_give_up(worker, state, "the program %s", why);
     if (state == CELL_OK)
@@ -120,8 +120,8 @@ json_t *program_request_demand(struct worker *worker, struct program_copy *copy,
     const char *reason = member_text(answer, "why");
     snprintf(why, sizeof why, "%s", *reason ? reason : "gives no reason");
     json_decref(answer);
-    if (state == CELL_UNSUPPORTED && refusal) {
-        snprintf(refusal, refusal_size, "%s", why);
+    if (state == CELL_UNSUPPORTED && refusal.text) {
+        message_print(refusal, "%s", why);
         return NULL;
     }
     if (state == CELL_UNAVAILABLE || state == CELL_UNSUPPORTED)
@@ -136,14 +136,14 @@ const char *const *program_request_arguments(const struct protocol_request *r)
 }
 
 json_t *program_request_describe(const struct protocol_request *request, enum cell_state *state,
-                                 char *why, size_t why_size)
+                                 struct message why)
 {
     const struct process_spec spec = {.program = request->plugin,
                                       .arguments = program_request_arguments(request)};
     struct process *process = process_open(&spec);
     char reason[320] = "describes no kernels";
     json_t *answer =
-        ask(process, program_request_plain("describe"), DESCRIBE_S, state, reason, sizeof reason);
+        ask(process, program_request_plain("describe"), DESCRIBE_S, state, MESSAGE(reason));
     json_t *list = json_object_get(answer, "kernels");
     json_t *kernels = json_is_array(list) ? json_incref(list) : NULL;
     if (answer) {
@@ -153,7 +153,7 @@ json_t *program_request_describe(const struct protocol_request *request, enum ce
         *state = CELL_UNAVAILABLE;
     }
     if (!kernels)
-        snprintf(why, why_size, "the program %s", reason);
+        message_print(why, "the program %s", reason);
     json_decref(answer);
     process_close(process);
     return kernels;

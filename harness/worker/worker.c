@@ -42,10 +42,10 @@ static bool open_machine(struct worker *worker)
     char message[256] = "";
     char *topology = read_topology(worker->request.files[PROTOCOL_TOPOLOGY]);
     worker_stage("binding threads");
-    worker->machine = machine_open(topology, message, sizeof message);
+    worker->machine = machine_open(topology, MESSAGE(message));
     free(topology);
     if (worker->machine && machine_bind(worker->machine, worker->request.setting.placement,
-                                        worker->request.team, message, sizeof message))
+                                        worker->request.team, MESSAGE(message)))
         return true;
     worker_end(worker, CELL_SKIPPED, "%s", message);
     return false;
@@ -72,7 +72,7 @@ static void prepare(struct worker *worker)
     struct attn_work work;
     const double start = clock_now();
     worker_stage("filling operands");
-    if (!tensors_fill_file(&r->c, r->sets, r->files[PROTOCOL_OPERANDS], message, sizeof message)) {
+    if (!tensors_fill_file(&r->c, r->sets, r->files[PROTOCOL_OPERANDS], MESSAGE(message))) {
         worker_end(worker, CELL_SKIPPED, "operands: %s", message);
         return;
     }
@@ -82,7 +82,7 @@ static void prepare(struct worker *worker)
             json_pack("{s:f, s:f}", "useful_flops", work.flops, "compulsory_bytes", work.bytes));
     worker_stage("computing the reference");
     if (r->files[PROTOCOL_REFERENCE] >= 0 &&
-        !stored_reference_create(&r->c, r->files[PROTOCOL_REFERENCE], message, sizeof message))
+        !stored_reference_create(&r->c, r->files[PROTOCOL_REFERENCE], MESSAGE(message)))
         worker_end(worker, CELL_SKIPPED, "reference: %s", message);
     json_object_set_new(worker->answer, "filled_s", number_json(clock_now() - start));
 }
@@ -112,7 +112,7 @@ static void describe(struct worker *worker)
 {
     char why[CELL_WHY] = "";
     enum cell_state state;
-    if (!worker->backend->describe(worker, &state, why, sizeof why))
+    if (!worker->backend->describe(worker, &state, MESSAGE(why)))
         worker_end(worker, state, "%s", why);
 }
 
@@ -141,7 +141,7 @@ static bool same_file(struct worker *worker)
     if (!*r->digest)
         return true;
     snprintf(now.path, sizeof now.path, "%s", r->plugin);
-    guest_file_read(&now, why, sizeof why);
+    guest_file_read(&now, MESSAGE(why));
     if (strcmp(now.digest, r->digest) == 0)
         return true;
     worker_end(worker, CELL_SKIPPED, "%s has changed since the session began", r->plugin);
@@ -167,7 +167,7 @@ static bool load_kernel(struct worker *worker)
     const bool foreign = *r->plugin && worker->backend->here;
     if (foreign)
         aftermath_begin(1);
-    worker->kernel = worker->backend->open(worker, why, sizeof why);
+    worker->kernel = worker->backend->open(worker, MESSAGE(why));
     if (foreign && !aftermath_end(1, left)) {
         worker_end(worker, CELL_FAILED, "loading the plug-in %s", left);
         return false;
@@ -224,7 +224,7 @@ int worker_main(void)
     static char line[REQUEST_MAX];
     static struct worker worker;
     char message[256] = "nothing";
-    if (!read_request(line) || !protocol_parse(line, &worker.request, message, sizeof message)) {
+    if (!read_request(line) || !protocol_parse(line, &worker.request, MESSAGE(message))) {
         fprintf(stderr, "attnbench worker: expected a request on descriptor %d, got %s\n",
                 PROCESS_REQUEST_FD, message);
         return 2;

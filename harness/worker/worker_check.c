@@ -22,8 +22,8 @@ static void leave_output(struct worker *worker, size_t slot)
     if (!worker_plan_open(worker, &plan))
         return;
     worker_stage("computing the output to compare");
-    if (tensors_map(&set, &r->c.problem, r->files[PROTOCOL_OPERANDS], 0, r->shift, false, message,
-                    sizeof message)) {
+    if (tensors_map(&set, &r->c.problem, r->files[PROTOCOL_OPERANDS], 0, r->shift, false,
+                    MESSAGE(message))) {
         attn_execute(&plan.plan, &set.tensors);
         if (!outputs_store(r->files[PROTOCOL_OUTPUTS], slot, &r->c.problem, &set.tensors))
             worker_end(worker, CELL_SKIPPED, "cannot store the output to compare");
@@ -61,12 +61,12 @@ static json_t *verdict(const struct worker *worker, const struct counts *counts,
 
 /* CELL_OK if the kernel takes the problem on so many threads.  The check watches the prepare of its own plan,
  * so a plan is made here only for a library or a program, which may refuse only then. */
-static enum cell_state takes(const struct worker *worker, int threads, char *why, size_t size)
+static enum cell_state takes(const struct worker *worker, int threads, struct message why)
 {
     struct worker_plan plan;
     if (worker->backend->here && !worker->kernel->library)
-        return worker_plan_takes(worker, why, size);
-    const enum cell_state state = worker_plan_make(worker, threads, &plan, why, size);
+        return worker_plan_takes(worker, why);
+    const enum cell_state state = worker_plan_make(worker, threads, &plan, why);
     if (state == CELL_OK)
         worker_plan_close(&plan);
     return state;
@@ -79,7 +79,7 @@ static void supported_counts(const struct worker *worker, struct counts *counts,
     char why[320];
     for (size_t k = 0; k < r->count; k++) {
         const int threads = r->counts[k].threads;
-        const enum cell_state state = takes(worker, threads, why, sizeof why);
+        const enum cell_state state = takes(worker, threads, MESSAGE(why));
         if (state != CELL_OK) {
             json_array_append_new(
                 verdicts, json_pack("{s:s, s:s}", "state", cell_state_name(state), "why", why));

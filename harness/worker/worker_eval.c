@@ -60,8 +60,7 @@ static void write_results(struct worker *worker, const struct tensor_set *set,
         tensors_results(&set->tensors, &worker->request.c.problem, &set->shape, views);
     for (size_t n = 0; n < count; n++)
         copied = copy_result(&views[n], rows, &out[n]) && copied;
-    if (!copied ||
-        !safetensors_write(worker->request.path_out, out, count, message, sizeof message))
+    if (!copied || !safetensors_write(worker->request.path_out, out, count, MESSAGE(message)))
         worker_end(worker, CELL_SKIPPED, "%s", message);
     for (size_t n = 0; n < count; n++)
         free((void *)out[n].data);
@@ -96,8 +95,8 @@ void worker_eval(struct worker *worker)
     if (!worker_plan_open(worker, &plan))
         return;
     worker_stage("reading the input");
-    const struct operands_file file = {safetensors_open(r->path_in, message, sizeof message),
-                                       r->path_in, r->c.input.prefix, message, sizeof message};
+    const struct operands_file file = {safetensors_open(r->path_in, MESSAGE(message)), r->path_in,
+                                       r->c.input.prefix, MESSAGE(message)};
     if (file.file && read_operands(&file, &r->c.problem, &set, &rows)) {
         worker_stage("computing");
         attn_execute(&plan.plan, &set.tensors);

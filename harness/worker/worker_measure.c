@@ -103,7 +103,7 @@ static struct tensor_set *map_sets(struct worker *worker)
     worker_stage("mapping operands");
     for (size_t i = 0; i < r->sets; i++)
         if (!sets || !tensors_map(&sets[i], &r->c.problem, r->files[PROTOCOL_OPERANDS], i, r->shift,
-                                  r->setting.huge_pages, message, sizeof message)) {
+                                  r->setting.huge_pages, MESSAGE(message))) {
             worker_end(worker, CELL_SKIPPED, "%s", message);
             for (; sets && i > 0; i--)
                 tensors_free(&sets[i - 1]);
@@ -185,7 +185,7 @@ static bool verifier_open(struct verifier *verifier, struct worker *worker, stru
                                      .call = call_once,
                                      .call_context = verifier,
                                      .result = {.ok = true}};
-    if (timed_open(&verifier->timed) && timed_own(&verifier->timed, message, sizeof message))
+    if (timed_open(&verifier->timed) && timed_own(&verifier->timed, MESSAGE(message)))
         return true;
     worker_end(worker, CELL_SKIPPED, "%s", message);
     return false;

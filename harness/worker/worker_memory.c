@@ -17,7 +17,7 @@ bool worker_memory_policy(struct worker *worker)
         return false;
     }
     if (how->memory == MEMORY_FIRST_TOUCH ||
-        machine_memory_set(worker->machine, how->memory, message, sizeof message))
+        machine_memory_set(worker->machine, how->memory, MESSAGE(message)))
         return true;
     worker_end(worker, CELL_SKIPPED, "%s", message);
     return false;
@@ -32,13 +32,12 @@ static void ask_for_huge(void *data, size_t bytes)
 }
 
 /* Moves one mapping of a set; false fills message. */
-static bool place(struct worker *worker, void *data, size_t bytes, char *message, size_t size)
+static bool place(struct worker *worker, void *data, size_t bytes, struct message message)
 {
     const struct setting *how = &worker->request.setting;
     const int threads = worker->request.threads;
     const bool moves = how->memory != MEMORY_FIRST_TOUCH || machine_numa_nodes(worker->machine) > 1;
-    if (moves &&
-        !machine_memory_place(worker->machine, data, bytes, how->memory, threads, message, size))
+    if (moves && !machine_memory_place(worker->machine, data, bytes, how->memory, threads, message))
         return false;
     if (how->huge_pages)
         ask_for_huge(data, bytes);
@@ -57,7 +56,7 @@ bool worker_memory_place(struct worker *worker, const struct worker_plan *plan,
     for (size_t i = 0; i < 2 * r->sets; i++) {
         void *data = sets[i / 2].mapping[i % 2];
         const size_t bytes = sets[i / 2].mapping_bytes[i % 2];
-        if (!place(worker, data, bytes, message, sizeof message)) {
+        if (!place(worker, data, bytes, MESSAGE(message))) {
             worker_end(worker, CELL_SKIPPED, "%s", message);
             return false;
         }

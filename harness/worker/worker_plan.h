@@ -14,12 +14,12 @@ struct worker_plan {
 };
 
 /* CELL_OK if the kernel's capabilities include the problem; else fills why. */
-enum cell_state worker_plan_takes(const struct worker *worker, char *why, size_t why_size);
+enum cell_state worker_plan_takes(const struct worker *worker, struct message why);
 
 /* Makes a plan for so many threads; a library or a program may refuse the problem only then.  CELL_OK: the
  * caller closes the plan; else fills why. */
 enum cell_state worker_plan_make(const struct worker *worker, int threads, struct worker_plan *plan,
-                                 char *why, size_t why_size);
+                                 struct message why);
 
 /* Makes a plan for the request's threads; false: worker_end() was called. */
 bool worker_plan_open(struct worker *worker, struct worker_plan *plan);

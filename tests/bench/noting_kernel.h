@@ -80,7 +80,7 @@ static inline int set_up(void **state)
     if (!attn_plan_init(&fixture.plan, &kernel, &problem, 1, NULL, 0, &why))
         return 1;
     for (int i = 0; i < SETS; i++)
-        if (!tensors_alloc(&fixture.sets[i], &problem, &layout, message, sizeof message))
+        if (!tensors_alloc(&fixture.sets[i], &problem, &layout, MESSAGE(message)))
             return 1;
     memset(&seen, 0, sizeof seen);
     *state = &fixture;

@@ -34,7 +34,7 @@ TEST(sums_are_accounted_for)
     };
     for (size_t n = 0; n < sizeof table / sizeof *table; n++) {
         char why[256] = "";
-        if (audit_holds(&table[n].sums, why, sizeof why) != table[n].holds)
+        if (audit_holds(&table[n].sums, MESSAGE(why)) != table[n].holds)
             fail_msg("sums %zu: %s", n, why);
         if (!strstr(why, table[n].why))
             fail_msg("sums %zu: \"%s\" lacks \"%s\"", n, why, table[n].why);
@@ -52,7 +52,7 @@ TEST(single_calls_bound_many)
     };
     for (size_t n = 0; n < sizeof table / sizeof *table; n++) {
         char why[256] = "";
-        assert_int_equal(audit_agrees(table[n].per_call_s, table[n].single_s, why, sizeof why),
+        assert_int_equal(audit_agrees(table[n].per_call_s, table[n].single_s, MESSAGE(why)),
                          table[n].agrees);
         assert_int_equal(*why == 0, table[n].agrees);
     }
@@ -71,7 +71,7 @@ TEST(more_calls_take_longer)
     };
     for (size_t n = 0; n < sizeof table / sizeof *table; n++) {
         char why[256] = "";
-        assert_int_equal(audit_grows(table[n].few_s, table[n].many_s, why, sizeof why),
+        assert_int_equal(audit_grows(table[n].few_s, table[n].many_s, MESSAGE(why)),
                          table[n].grows);
         assert_int_equal(*why == 0, table[n].grows);
     }

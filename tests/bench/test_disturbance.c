@@ -13,7 +13,7 @@ static void disturbance_is_what_happened_in_between(void **state)
 {
     struct fixture *f = *state;
     char message[256];
-    struct machine *machine = machine_open(NULL, message, sizeof message);
+    struct machine *machine = machine_open(NULL, MESSAGE(message));
     assert_non_null(machine);
     const struct bench_options options = {
         .sample_s = 1e-6, .budget_s = 60, .max_samples = 4, .probe_s = 1e-3, .machine = machine};
@@ -122,11 +122,11 @@ static void a_lost_binding_is_a_migration(void **state)
 {
     struct fixture *f = *state;
     char message[256];
-    struct machine *machine = machine_open(NULL, message, sizeof message);
+    struct machine *machine = machine_open(NULL, MESSAGE(message));
     assert_non_null(machine);
     if (machine_threads(machine) < 2)
         skip();
-    assert_true(machine_bind(machine, PLACEMENT_CORES, 1, message, sizeof message));
+    assert_true(machine_bind(machine, PLACEMENT_CORES, 1, MESSAGE(message)));
     struct bench_options options = {
         .sample_s = 1e-6, .budget_s = 60, .max_samples = 2, .machine = machine};
     struct bench_result result;
@@ -143,7 +143,7 @@ static void a_lost_binding_is_a_migration(void **state)
 TEST(cold_sets_outgrow_the_caches)
 {
     char message[256];
-    struct machine *machine = machine_open(NULL, message, sizeof message);
+    struct machine *machine = machine_open(NULL, MESSAGE(message));
     assert_non_null(machine);
     const double cache = (double)machine_last_level_bytes(machine);
     for (double bytes = 1000; bytes < 1e12; bytes *= 10) {
@@ -171,7 +171,7 @@ TEST(cold_mode_is_probed)
     problem.kv_len = 100;
     assert_true(attn_plan_init(&plan, &kernel, &problem, 1, NULL, 0, &why));
     for (int i = 0; i < 2; i++)
-        assert_true(tensors_alloc(&sets[i], &problem, &layout, message, sizeof message));
+        assert_true(tensors_alloc(&sets[i], &problem, &layout, MESSAGE(message)));
     for (int cold = 0; cold <= 1; cold++) {
         options.cold = cold;
         assert_true(bench_run(&plan, sets, 2, &options, &result));

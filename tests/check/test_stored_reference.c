@@ -36,7 +36,7 @@ static int stored_rows_of(const struct problem_case *c)
 {
     char message[256];
     const int fd = file_of(0);
-    if (!stored_reference_create(c, fd, message, sizeof message))
+    if (!stored_reference_create(c, fd, MESSAGE(message)))
         fail_msg("%s", message);
     return fd;
 }

@@ -53,8 +53,8 @@ static int set_up(void **state)
                              .result = {.ok = true}};
     assert_true(attn_plan_init(&f.plan, &f.kernel, &f.c.problem, 1, NULL, 0, &why));
     for (size_t n = 0; n < SETS; n++) {
-        assert_true(tensors_alloc(&f.sets[n], &f.c.problem, &layout, message, sizeof message));
-        assert_true(tensors_fill(&f.sets[n], &f.c, n, message, sizeof message));
+        assert_true(tensors_alloc(&f.sets[n], &f.c.problem, &layout, MESSAGE(message)));
+        assert_true(tensors_fill(&f.sets[n], &f.c, n, MESSAGE(message)));
         attn_execute(&f.plan, &f.sets[n].tensors);
     }
     assert_true(timed_open(&f.timed));

@@ -20,12 +20,13 @@ void require(bool kept, const char *promise)
     abort();
 }
 
-void require_message(const char *message, size_t size)
+void require_message(struct message message)
 {
-    const size_t length = strnlen(message, size);
-    require(length > 0 && length < size, "a message has words and an end");
+    const size_t length = strnlen(message.text, message.size);
+    require(length > 0 && length < message.size, "a message has words and an end");
     for (size_t i = 0; i < length; i++)
-        require(message[i] >= ' ' && message[i] <= '~', "a message is one printable line");
+        require(message.text[i] >= ' ' && message.text[i] <= '~',
+                "a message is one printable line");
 }
 
 char *fuzz_text(const uint8_t *bytes, size_t size)

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/message.h"
+
 /* libFuzzer calls it with each input; returns 0. */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
@@ -20,7 +22,7 @@ extern size_t fuzz_accepted;
 void require(bool kept, const char *promise);
 
 /* Whether a message is one line of printable text. */
-void require_message(const char *message, size_t size);
+void require_message(const struct message message);
 
 /* The bytes as a text of its own, free() it. */
 char *fuzz_text(const uint8_t *bytes, size_t size);

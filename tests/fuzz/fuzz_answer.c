@@ -14,7 +14,7 @@ static void finish(json_t *answer)
 {
     char line[1024], message[256] = "";
     struct case_list cases = {0};
-    require(cases_add_problem(&cases, "h=1,s=8,d=4", message, sizeof message), "the case");
+    require(cases_add_problem(&cases, "h=1,s=8,d=4", MESSAGE(message)), "the case");
     const struct launches_setting setting = {.wall_s = 1};
     struct cell cell;
     cell_init(&cell, &cases.items[0], "naive", ATTN_ISA_BASELINE);
@@ -32,11 +32,11 @@ static void finish(json_t *answer)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     char message[256] = "", key[64], *text = fuzz_text(bytes, size);
-    json_t *answer = protocol_answer(text, "token", message, sizeof message);
+    json_t *answer = protocol_answer(text, "token", MESSAGE(message));
     if (!answer)
-        require_message(message, sizeof message);
+        require_message(MESSAGE(message));
     struct attn_caps caps;
-    capabilities_parse(json_object_get(answer, "caps"), &caps, key, sizeof key);
+    capabilities_parse(json_object_get(answer, "caps"), &caps, MESSAGE(key));
     if (answer)
         finish(answer);
     json_decref(answer);

@@ -15,7 +15,7 @@ static void read_problem(const char *text)
     char once[PARSE_TEXT], twice[PARSE_TEXT];
     const char *why;
     if (!parse_problem(text, &problem, &error)) {
-        require_message(error.message, sizeof error.message);
+        require_message(MESSAGE(error.message));
         require(error.position <= strlen(text), "a position lies in the text");
         return;
     }
@@ -34,7 +34,7 @@ static void read_input(const char *text)
     struct parse_error error = {.position = SIZE_MAX};
     char once[PARSE_TEXT];
     if (!parse_input(text, &input, &error)) {
-        require_message(error.message, sizeof error.message);
+        require_message(MESSAGE(error.message));
         require(error.position <= strlen(text), "a position lies in the text");
         return;
     }

@@ -9,8 +9,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     static struct protocol_request request, again;
     char message[256] = "", *text = fuzz_text(bytes, size);
-    if (!protocol_parse(text, &request, message, sizeof message)) {
-        require_message(message, sizeof message);
+    if (!protocol_parse(text, &request, MESSAGE(message))) {
+        require_message(MESSAGE(message));
         free(text);
         return 0;
     }
@@ -18,8 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     require(request.threads >= 1 && request.team >= request.threads, "threads");
     char *once = protocol_print(&request);
     if (once) { /* not a text that is no JSON */
-        require(protocol_parse(once, &again, message, sizeof message),
-                "what is printed is accepted");
+        require(protocol_parse(once, &again, MESSAGE(message)), "what is printed is accepted");
         require(strcmp(request.token, again.token) == 0, "the token stays");
         require(strcmp(request.kernel, again.kernel) == 0, "the kernel stays");
     }

@@ -13,7 +13,7 @@ static void resume(const struct journal *journal)
 {
     char message[512] = "";
     struct case_list cases = {0};
-    require(cases_add_problem(&cases, "h=1,s=8,d=4", message, sizeof message), "the seeds' case");
+    require(cases_add_problem(&cases, "h=1,s=8,d=4", MESSAGE(message)), "the seeds' case");
     struct cell cells[2];
     static const char *const kernels[] = {"naive", "online"};
     for (size_t i = 0; i < 2; i++) {
@@ -36,14 +36,14 @@ static void resume(const struct journal *journal)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     char message[1024] = "";
-    struct journal *journal = journal_resume(fuzz_file(bytes, size), message, sizeof message);
+    struct journal *journal = journal_resume(fuzz_file(bytes, size), MESSAGE(message));
     if (!journal) {
-        require_message(message, sizeof message);
+        require_message(MESSAGE(message));
         return 0;
     }
     struct options options = {.command = COMMAND_RUN, .resume = "results.jsonl"};
     json_t *command = NULL;
-    if (!resume_options(journal, &options, &command, message, sizeof message)) {
+    if (!resume_options(journal, &options, &command, MESSAGE(message))) {
         char line[sizeof message];
         printable_line(message, line, sizeof line);
         require(*message && strcmp(line, message) == 0, "a message is a line fit for a terminal");

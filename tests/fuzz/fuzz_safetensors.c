@@ -28,10 +28,10 @@ static void read_file(const uint8_t *bytes, size_t size)
 {
     char message[256] = "";
     const char *path = fuzz_file(bytes, size);
-    struct safetensors *file = safetensors_open(path, message, sizeof message);
+    struct safetensors *file = safetensors_open(path, MESSAGE(message));
     size_t tensors = 0;
     if (!file) {
-        require_message(message, sizeof message);
+        require_message(MESSAGE(message));
         require(strncmp(message, path, strlen(path)) == 0, "a message names the file");
         return;
     }

@@ -9,16 +9,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     char message[512] = "", *text = fuzz_text(bytes, size);
     struct case_list list = {0};
-    if (!cases_load(&list, fuzz_file(bytes, size), message, sizeof message))
-        require_message(message, sizeof message);
-    if (!cases_add_problem(&list, text, message, sizeof message))
-        require_message(message, sizeof message);
+    if (!cases_load(&list, fuzz_file(bytes, size), MESSAGE(message)))
+        require_message(MESSAGE(message));
+    if (!cases_add_problem(&list, text, MESSAGE(message)))
+        require_message(MESSAGE(message));
     for (size_t i = 0; i < list.count; i++) {
-        require_message(list.items[i].name, sizeof list.items[i].name);
+        require_message(MESSAGE(list.items[i].name));
         require(cases_find(&list, list.items[i].name) == i, "a case is found by its name");
     }
-    if (!cases_select(&list, text, message, sizeof message))
-        require_message(message, sizeof message);
+    if (!cases_select(&list, text, MESSAGE(message)))
+        require_message(MESSAGE(message));
     cases_free(&list);
     free(text);
     return 0;

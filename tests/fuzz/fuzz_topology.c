@@ -53,15 +53,14 @@ static void ask(struct machine *machine, int threads)
     require(machine_cores(machine) >= 1, "a machine has cores");
     require(machine_threads(machine) >= machine_cores(machine), "and no fewer threads");
     for (int placement = PLACEMENT_CORES; placement <= PLACEMENT_NONE; placement++) {
-        if (!machine_places(machine, (enum placement)placement, threads, cpus, message,
-                            sizeof message))
+        if (!machine_places(machine, (enum placement)placement, threads, cpus, MESSAGE(message)))
             require(placement == PLACEMENT_NONE || *message, "a refusal has a reason");
     }
     require((machine_last_level(machine) == 0) == (machine_last_level_bytes(machine) == 0),
             "the last level has a size");
     json_decref(machine_describe(machine));
     char *xml = machine_export(machine);
-    struct machine *again = machine_open(xml, message, sizeof message);
+    struct machine *again = machine_open(xml, MESSAGE(message));
     require(again, "what is handed over is read");
     require(machine_cores(again) == machine_cores(machine), "with as many cores");
     require(machine_threads(again) == machine_threads(machine), "and threads");
@@ -76,7 +75,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         return 0;
     describe(bytes, text);
     char *xml = made_up(text);
-    struct machine *machine = xml ? machine_open(xml, message, sizeof message) : NULL;
+    struct machine *machine = xml ? machine_open(xml, MESSAGE(message)) : NULL;
     if (machine)
         ask(machine, 1 + bytes[7] % CPUS);
     machine_close(machine);

@@ -32,8 +32,8 @@ static inline struct judged *open_judged(const char *problem)
         fail_msg("%s: %s", problem, error.message);
     t->c.input.seed = 1;
     const struct tensors_layout layout = {.guard = TENSORS_GUARD_BACK};
-    assert_true(tensors_alloc(&t->set, &t->c.problem, &layout, message, sizeof message));
-    assert_true(tensors_fill(&t->set, &t->c, 0, message, sizeof message));
+    assert_true(tensors_alloc(&t->set, &t->c.problem, &layout, MESSAGE(message)));
+    assert_true(tensors_fill(&t->set, &t->c, 0, MESSAGE(message)));
     t->workspace = malloc(attn_reference_workspace(&t->c.problem));
     t->row = (struct attn_reference_row){
         .size = sizeof t->row,

@@ -18,7 +18,7 @@ static void bits_are_the_sequences_own(void **state)
     char message[256];
     if (tested->caps.varies)
         skip();
-    assert_true(cases_load(&list, "invariance", message, sizeof message));
+    assert_true(cases_load(&list, "invariance", MESSAGE(message)));
     for (size_t i = 0; i < list.count; i++) {
         if (!tested_computes(tested, &list.items[i].problem, THREADS))
             continue;

@@ -142,7 +142,7 @@ static void a_layer_of_minilm(void **state)
     static float y[LEN * WIDE];
     char message[256];
     struct safetensors *file =
-        safetensors_open(TEST_DATA "/minilm-preamble.safetensors", message, sizeof message);
+        safetensors_open(TEST_DATA "/minilm-preamble.safetensors", MESSAGE(message));
     assert_non_null(file);
     float *x[] = {load(file, "layer1.x", LEN * MODEL),   load(file, "layer1.wq", MODEL * WIDE),
                   load(file, "layer1.wk", MODEL * WIDE), load(file, "layer1.wv", MODEL * WIDE),

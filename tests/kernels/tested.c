@@ -78,8 +78,8 @@ struct operands operands_open(const struct attn_problem *problem, size_t row_pad
     const struct problem_case c = {.problem = *problem, .input.seed = 1};
     struct operands operands = {.problem = *problem};
     char message[256];
-    if (!tensors_alloc(&operands.set, problem, &layout, message, sizeof message) ||
-        !tensors_fill(&operands.set, &c, 0, message, sizeof message))
+    if (!tensors_alloc(&operands.set, problem, &layout, MESSAGE(message)) ||
+        !tensors_fill(&operands.set, &c, 0, MESSAGE(message)))
         fail_msg("%s", message);
     return operands;
 }

@@ -27,7 +27,7 @@ static inline struct tensor_set allocated(const struct attn_problem *problem,
 {
     struct tensor_set set;
     char message[256];
-    if (!tensors_alloc(&set, problem, &layout, message, sizeof message))
+    if (!tensors_alloc(&set, problem, &layout, MESSAGE(message)))
         fail_msg("%s", message);
     return set;
 }
@@ -37,8 +37,8 @@ static inline struct tensor_set filled(const struct problem_case *c, struct tens
 {
     struct tensor_set set;
     char message[256];
-    if (!tensors_alloc_case(&set, c, &layout, message, sizeof message) ||
-        !tensors_fill(&set, c, stream, message, sizeof message) ||
+    if (!tensors_alloc_case(&set, c, &layout, MESSAGE(message)) ||
+        !tensors_fill(&set, c, stream, MESSAGE(message)) ||
         !attn_tensors_valid(&c->problem, &set.tensors, message, sizeof message))
         fail_msg("%s", message);
     return set;

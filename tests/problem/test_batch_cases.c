@@ -12,7 +12,7 @@ static struct case_list batches_of(const char *model, const char *batch)
 {
     struct case_list list = {0};
     const struct model_asked asked = {model, NULL, NULL, batch};
-    if (!model_cases_add(&list, &asked, message, sizeof message))
+    if (!model_cases_add(&list, &asked, MESSAGE(message)))
         fail_msg("%s", message);
     return list;
 }
@@ -73,7 +73,7 @@ static bool batch_of(const char *trace, const char *batch, struct case_list *lis
     const struct model_asked asked = {"phi-4", NULL, NULL, batch};
     *list = (struct case_list){0};
     write_file("q.csv", trace, strlen(trace));
-    const bool added = model_cases_add(list, &asked, message, sizeof message);
+    const bool added = model_cases_add(list, &asked, MESSAGE(message));
     assert_int_equal(remove("q.csv"), 0);
     return added;
 }

@@ -38,16 +38,16 @@ TEST(problems_are_named_after_what_they_are)
     };
     struct case_list list = {0};
     for (size_t i = 0; i < COUNT(problems); i++) {
-        assert_true(cases_add_problem(&list, problems[i].text, message, sizeof message));
+        assert_true(cases_add_problem(&list, problems[i].text, MESSAGE(message)));
         assert_int_equal(list.count, i + 1);
     }
     for (size_t i = 0; i < COUNT(problems); i++) /* a name may change when one like it comes */
         assert_string_equal(list.items[i].name, problems[i].name);
     assert_input(&list.items[1], "needle:63");
     for (size_t i = 0; i < COUNT(problems); i++) /* each is there already */
-        assert_true(cases_add_problem(&list, problems[i].text, message, sizeof message));
-    assert_true(cases_add_problem(&list, "hq=8,hkv=8,skv=1024,sq=1024,mask=causal", message,
-                                  sizeof message));
+        assert_true(cases_add_problem(&list, problems[i].text, MESSAGE(message)));
+    assert_true(
+        cases_add_problem(&list, "hq=8,hkv=8,skv=1024,sq=1024,mask=causal", MESSAGE(message)));
     assert_int_equal(list.count, COUNT(problems));
     cases_free(&list);
 }
@@ -55,13 +55,13 @@ TEST(problems_are_named_after_what_they_are)
 TEST(bad_problems_are_refused)
 {
     struct case_list list = {0};
-    assert_false(cases_add_problem(&list, "h=8,skw=4", message, sizeof message));
+    assert_false(cases_add_problem(&list, "h=8,skw=4", MESSAGE(message)));
     assert_string_equal(message,
                         "problem 'h=8,skw=4', position 4: unknown key 'skw'; did you mean 'skv'?");
-    assert_false(cases_add_problem(&list, "", message, sizeof message));
+    assert_false(cases_add_problem(&list, "", MESSAGE(message)));
     assert_string_equal(message,
                         "problem '', position 0: the problem is empty; expected key=value,...");
-    assert_false(cases_add_problem(&list, "d=8 input=needle:1", message, sizeof message));
+    assert_false(cases_add_problem(&list, "d=8 input=needle:1", MESSAGE(message)));
     assert_string_equal(message, "problem 'd=8 input=needle:1', position 10: 'needle:1' is "
                                  "past the last key");
     assert_int_equal(list.count, 0);
@@ -89,7 +89,7 @@ TEST(a_sweep_is_a_case_for_each_value)
     };
     for (size_t i = 0; i < COUNT(sweeps); i++) {
         struct case_list list = {0};
-        assert_true(cases_add_problem(&list, sweeps[i].text, message, sizeof message));
+        assert_true(cases_add_problem(&list, sweeps[i].text, MESSAGE(message)));
         assert_int_equal(list.count, sweeps[i].count);
         assert_string_equal(list.items[0].name, sweeps[i].first);
         assert_string_equal(list.items[sweeps[i].count > 1].name, sweeps[i].second);
@@ -99,9 +99,9 @@ TEST(a_sweep_is_a_case_for_each_value)
             parse_print_problem(&list.items[k].problem, problem);
             parse_print_input(&list.items[k].input, input);
             snprintf(text, sizeof text, "%s input=%s", problem, input);
-            assert_true(cases_add_problem(&list, text, message, sizeof message));
+            assert_true(cases_add_problem(&list, text, MESSAGE(message)));
         }
-        assert_true(cases_add_problem(&list, sweeps[i].text, message, sizeof message));
+        assert_true(cases_add_problem(&list, sweeps[i].text, MESSAGE(message)));
         assert_int_equal(list.count, sweeps[i].count);
         cases_free(&list);
     }
@@ -134,7 +134,7 @@ TEST(wrong_sweeps_are_refused_where_they_are_wrong)
         char expected[512];
         snprintf(expected, sizeof expected, "problem '%s', position %s", wrong[i].text,
                  wrong[i].message);
-        assert_false(cases_add_problem(&list, wrong[i].text, message, sizeof message));
+        assert_false(cases_add_problem(&list, wrong[i].text, MESSAGE(message)));
         assert_string_equal(message, expected);
         cases_free(&list);
     }
@@ -143,21 +143,20 @@ TEST(wrong_sweeps_are_refused_where_they_are_wrong)
 TEST(cases_are_selected_by_name_and_pattern)
 {
     struct case_list list = {0};
-    assert_true(cases_load(&list, "tiny,short", message, sizeof message));
-    assert_true(
-        cases_select(&list, "short-f32-b32-h12-s64-d64,tiny-f32-*-d64", message, sizeof message));
+    assert_true(cases_load(&list, "tiny,short", MESSAGE(message)));
+    assert_true(cases_select(&list, "short-f32-b32-h12-s64-d64,tiny-f32-*-d64", MESSAGE(message)));
     assert_int_equal(list.count, 8);
     assert_string_equal(list.items[0].name, "tiny-f32-s1-d64");
     assert_string_equal(list.items[7].name, "short-f32-b32-h12-s64-d64");
-    assert_false(cases_select(&list, "tiny-f32-s64-d65", message, sizeof message));
+    assert_false(cases_select(&list, "tiny-f32-s64-d65", MESSAGE(message)));
     assert_string_equal(message, "no case 'tiny-f32-s64-d65'; did you mean 'tiny-f32-s64-d64'?");
     assert_int_equal(list.count, 8);
-    assert_false(cases_select(&list, "*prefill*", message, sizeof message));
+    assert_false(cases_select(&list, "*prefill*", MESSAGE(message)));
     assert_memory_equal(
         message, "no case '*prefill*' among the 8 of the suites; among them: tiny-f32-s1-d64, ",
         76);
     assert_string_equal(message + strlen(message) - 5, ", ...");
-    assert_false(cases_select(&list, "b32-h12-s1", message, sizeof message));
+    assert_false(cases_select(&list, "b32-h12-s1", MESSAGE(message)));
     assert_string_equal(
         message,
         "no case 'b32-h12-s1' among the 8 of the suites; alike: short-f32-b32-h12-s64-d64");
@@ -178,27 +177,27 @@ TEST(files_are_found_as_written_then_beside_the_suite_then_in_the_data)
     write_file("data/y", "", 0);
     setenv("ATTNBENCH_DATA", "data", 1);
 
-    assert_true(cases_load(&list, "sub/x.suite", message, sizeof message));
+    assert_true(cases_load(&list, "sub/x.suite", MESSAGE(message)));
     assert_input(&list.items[0], "file:sub/x:");
-    assert_true(cases_find_file(list.items[0].input.path, path, message, sizeof message));
+    assert_true(cases_find_file(list.items[0].input.path, path, MESSAGE(message)));
     assert_string_equal(path, "sub/x");
     assert_input(&list.items[1], "file:y:");
-    assert_true(cases_find_file(list.items[1].input.path, path, message, sizeof message));
+    assert_true(cases_find_file(list.items[1].input.path, path, MESSAGE(message)));
     assert_string_equal(path, "data/y");
     cases_free(&list);
 
     write_file("x", "", 0);
-    assert_true(cases_load(&list, "sub/x.suite", message, sizeof message));
+    assert_true(cases_load(&list, "sub/x.suite", MESSAGE(message)));
     assert_input(&list.items[0], "file:x:");
     cases_free(&list);
 
-    assert_false(cases_find_file(absent.path, path, message, sizeof message));
+    assert_false(cases_find_file(absent.path, path, MESSAGE(message)));
     assert_string_equal(path, "minilm-gettysburg.safetensors");
     assert_string_equal(message,
                         "minilm-gettysburg.safetensors: No such file in the working directory, "
                         "beside its suite file or in data (ATTNBENCH_DATA)");
     unsetenv("ATTNBENCH_DATA");
-    assert_true(cases_find_file(absent.path, path, message, sizeof message));
+    assert_true(cases_find_file(absent.path, path, MESSAGE(message)));
 
     remove("x");
     remove("sub/x");
@@ -224,8 +223,7 @@ TEST(nothing_leads_out_of_the_data)
     assert_int_equal(symlink("y", "data/inner") | symlink("../secret", "data/outer"), 0);
     setenv("ATTNBENCH_DATA", "data", 1);
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-        assert_int_equal(cases_find_file(files[i].path, path, message, sizeof message),
-                         files[i].found);
+        assert_int_equal(cases_find_file(files[i].path, path, MESSAGE(message)), files[i].found);
     unsetenv("ATTNBENCH_DATA");
     for (size_t i = 0; i < 3; i++)
         remove((const char *[]){"data/inner", "data/outer", "data/y"}[i]);

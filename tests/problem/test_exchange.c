@@ -17,7 +17,7 @@ static struct safetensors *look(const struct exchange *exchange)
 {
     char path[64], message[256];
     snprintf(path, sizeof path, "/proc/self/fd/%d", exchange_file(exchange));
-    struct safetensors *file = safetensors_open(path, message, sizeof message);
+    struct safetensors *file = safetensors_open(path, MESSAGE(message));
     if (!file)
         fail_msg("%s", message);
     return file;
@@ -39,7 +39,7 @@ static void assert_shape(const struct safetensors *file, const char *name, const
 static struct exchange *opened(void)
 {
     char message[256];
-    struct exchange *exchange = exchange_open(message, sizeof message);
+    struct exchange *exchange = exchange_open(MESSAGE(message));
     if (!exchange)
         fail_msg("%s", message);
     return exchange;
@@ -49,7 +49,7 @@ static void arrange(struct exchange *exchange, const struct attn_problem *p,
                     const struct tensors_shape *shape, size_t sets, size_t shift)
 {
     char message[256];
-    if (!exchange_arrange(exchange, p, shape, sets, shift, message, sizeof message))
+    if (!exchange_arrange(exchange, p, shape, sets, shift, MESSAGE(message)))
         fail_msg("%s", message);
 }
 

@@ -218,8 +218,8 @@ TEST(work_is_that_of_the_sequences)
 {
     struct case_list list = {0};
     char message[256];
-    assert_true(batch_cases_add(&list, "hq=4,hkv=2,d=8,mask=causal", "2q4,3q1s16:page8", message,
-                                sizeof message));
+    assert_true(
+        batch_cases_add(&list, "hq=4,hkv=2,d=8,mask=causal", "2q4,3q1s16:page8", MESSAGE(message)));
     const struct attn_work work = lengths_work(&list.items[0]);
     const double pairs = 4 * (2 * (1 + 2 + 3 + 4) + 3 * 16), keys = 2 * 4 + 3 * 16,
                  rows = 2 * 4 + 3;

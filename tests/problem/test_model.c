@@ -78,7 +78,7 @@ static size_t judge_layer(const struct layer *layer)
     snprintf(path, sizeof path, "%s/%s", TEST_DATA, layer->file);
     snprintf(input, sizeof input, "file:%s:%s", path, layer->prefix);
     const struct problem_case c = case_of(layer->problem, input);
-    struct safetensors *file = safetensors_open(path, message, sizeof message);
+    struct safetensors *file = safetensors_open(path, MESSAGE(message));
     if (!file)
         fail_msg("%s", message);
     const struct safetensor *model = safetensors_find(file, layer->prefix, "o");

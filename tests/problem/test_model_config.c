@@ -19,7 +19,7 @@ static bool read_config(const char *config, const char *model, const char *prefi
     const struct model_asked asked = {model, prefill, decode, NULL};
     *list = (struct case_list){0};
     write_file("m.json", config, strlen(config));
-    const bool read = model_cases_add(list, &asked, message, sizeof message);
+    const bool read = model_cases_add(list, &asked, MESSAGE(message));
     assert_int_equal(remove("m.json"), 0);
     return read;
 }
@@ -187,7 +187,7 @@ TEST(a_file_in_a_folder_has_the_folders_name)
     const struct model_asked asked = {"My Model-7B/config.json", "64", NULL, NULL};
     assert_int_equal(mkdir("My Model-7B", 0700), 0);
     write_file("My Model-7B/config.json", "{" SIZES "}", sizeof "{" SIZES "}" - 1);
-    assert_true(model_cases_add(&list, &asked, message, sizeof message));
+    assert_true(model_cases_add(&list, &asked, MESSAGE(message)));
     assert_string_equal(list.items[0].name, "My_Model-7B-prefill-64");
     assert_int_equal(remove("My Model-7B/config.json") | rmdir("My Model-7B"), 0);
     cases_free(&list);
@@ -256,7 +256,7 @@ TEST(a_field_that_is_missing_or_wrong_is_refused)
 static bool find_model(const char *config, struct model *model)
 {
     write_file("m.json", config, strlen(config));
-    const bool read = models_find(piece_of("m.json"), model, message, sizeof message);
+    const bool read = models_find(piece_of("m.json"), model, MESSAGE(message));
     assert_int_equal(remove("m.json"), 0);
     return read;
 }

@@ -12,7 +12,7 @@
 static struct model found(const char *name)
 {
     struct model model;
-    if (!models_find(piece_of(name), &model, message, sizeof message))
+    if (!models_find(piece_of(name), &model, MESSAGE(message)))
         fail_msg("%s", message);
     return model;
 }
@@ -58,7 +58,7 @@ static struct case_list cases_of(const char *models, const char *prefill, const 
 {
     struct case_list list = {0};
     const struct model_asked asked = {models, prefill, decode, batch};
-    if (!model_cases_add(&list, &asked, message, sizeof message))
+    if (!model_cases_add(&list, &asked, MESSAGE(message)))
         fail_msg("%s", message);
     return list;
 }
@@ -246,7 +246,7 @@ TEST(what_cannot_be_is_refused)
     };
     for (size_t i = 0; i < COUNT(wrong); i++) {
         struct case_list list = {0};
-        assert_false(model_cases_add(&list, &wrong[i].asked, message, sizeof message));
+        assert_false(model_cases_add(&list, &wrong[i].asked, MESSAGE(message)));
         if (!strstr(message, wrong[i].message))
             fail_msg("%s, not: %s", message, wrong[i].message);
         cases_free(&list);

@@ -116,11 +116,11 @@ TEST(the_file_stays)
     struct negation n;
     char message[256];
     const int fd = memfd_create("operands", MFD_CLOEXEC);
-    assert_true(tensors_fill_file(&c, 2, fd, message, sizeof message));
-    assert_true(tensors_map(&mine, &c.problem, fd, 1, 0, false, message, sizeof message));
-    assert_true(tensors_map(&others, &c.problem, fd, 1, 0, false, message, sizeof message));
+    assert_true(tensors_fill_file(&c, 2, fd, MESSAGE(message)));
+    assert_true(tensors_map(&mine, &c.problem, fd, 1, 0, false, MESSAGE(message)));
+    assert_true(tensors_map(&others, &c.problem, fd, 1, 0, false, MESSAGE(message)));
     assert_true(negation_open(&n, &c.problem, false, 1));
-    assert_true(negation_own(&n, &mine, &c.problem, message, sizeof message));
+    assert_true(negation_own(&n, &mine, &c.problem, MESSAGE(message)));
     assert_null(tensors_changed(&mine, &c.problem));
     negation_turn(&n, &mine, &c.problem, 1);
     assert_string_equal(tensors_changed(&mine, &c.problem), "v");

@@ -127,11 +127,11 @@ TEST(every_operand_comes_through_a_memory_file)
     const int fd = memory_file_create("test");
     struct tensors_file file;
     struct tensor_set set;
-    if (!tensors_fill_file(&c, 2, fd, message, sizeof message) ||
-        !tensors_file_hold(&file, fd, message, sizeof message))
+    if (!tensors_fill_file(&c, 2, fd, MESSAGE(message)) ||
+        !tensors_file_hold(&file, fd, MESSAGE(message)))
         fail_msg("%s", message);
     tensors_file_move(&file, 192);
-    if (!tensors_map(&set, &c.problem, fd, 1, 192, false, message, sizeof message))
+    if (!tensors_map(&set, &c.problem, fd, 1, 192, false, MESSAGE(message)))
         fail_msg("%s", message);
     struct tensor_set fresh = filled(&c, usual, 1);
     struct tensors_span mapped[TENSORS_SPANS], alone[TENSORS_SPANS];
@@ -180,12 +180,12 @@ TEST(operands_for_another_input_are_refused)
     const struct problem_case b = case_of("b=3,s=9,d=4,packed=1", "normal+qlens:9:9");
     struct tensor_set set = filled(&a, usual, 0);
     char message[256];
-    assert_false(tensors_fill(&set, &b, 0, message, sizeof message));
+    assert_false(tensors_fill(&set, &b, 0, MESSAGE(message)));
     assert_string_equal(message, "the operands were made for another input");
     const struct problem_case large =
         case_of("b=3000,sq=1000000,skv=1,d=1,packed=1", "normal+qlens:1000000:1000000");
     struct tensors_shape shape;
-    assert_false(tensors_shape_of(&large, &shape, message, sizeof message));
+    assert_false(tensors_shape_of(&large, &shape, MESSAGE(message)));
     assert_non_null(strstr(message, "more than 32-bit offsets can count"));
     tensors_free(&set);
 }

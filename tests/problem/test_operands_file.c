@@ -15,7 +15,7 @@ static struct tensor_set loaded(struct written *w, const struct attn_problem *p)
     struct tensor_set set;
     char message[512];
     end(w);
-    if (!load(w, &set, p, message, sizeof message))
+    if (!load(w, &set, p, MESSAGE(message)))
         fail_msg("%s", message);
     return set;
 }

@@ -61,7 +61,7 @@ TEST(wrong_tensors_are_refused)
         add(w, "x.v", ATTN_F32, 0, SHAPE(2, 3, 5, 1));
         add(w, wrong[n].name, wrong[n].dtype, 0, wrong[n].rank, wrong[n].shape);
         end(w);
-        assert_false(load(w, &set, &p, message, sizeof message));
+        assert_false(load(w, &set, &p, MESSAGE(message)));
         snprintf(expected, sizeof expected, "%s: %s%s%s", w->path, wrong[n].refused,
                  wrong[n].needed ? ", the problem needs " : "",
                  wrong[n].needed ? wrong[n].needed : "");
@@ -112,7 +112,7 @@ TEST(wrong_numbers_are_refused)
         memcpy(w->data[4], cases[n].q, sizeof cases[n].q);
         memcpy(w->data[5], cases[n].table, sizeof cases[n].table);
         end(w);
-        assert_false(load(w, &set, &p, message, sizeof message));
+        assert_false(load(w, &set, &p, MESSAGE(message)));
         assert_string_equal(message + strlen(w->path) + 2, cases[n].message);
         assert_null(set.mapping[0]);
         discard(w);
@@ -154,7 +154,7 @@ TEST(tensors_without_use_are_refused)
         add(w, "x.v", ATTN_F32, 0, SHAPE(1, 1, 4, 1));
         add(w, cases[n].tensor, cases[n].dtype, 0, SHAPE(4));
         end(w);
-        assert_int_equal(load(w, &set, &p, message, sizeof message), !cases[n].message);
+        assert_int_equal(load(w, &set, &p, MESSAGE(message)), !cases[n].message);
         if (cases[n].message)
             assert_string_equal(message + strlen(w->path) + 2, cases[n].message);
         else

@@ -65,8 +65,8 @@ TEST(sizes_have_units_and_blanks_follow_commas)
     assert_true(parse_gives("d=64, s=1k", "skv"));
     assert_false(parse_gives("d=64, s=1k", "b"));
     char differs[2 * PARSE_TEXT];
-    assert_true(parse_agrees_with_file("d=64, skv=2M", &p, differs, sizeof differs));
-    assert_false(parse_agrees_with_file("d=64, skv=2k", &p, differs, sizeof differs));
+    assert_true(parse_agrees_with_file("d=64, skv=2M", &p, MESSAGE(differs)));
+    assert_false(parse_agrees_with_file("d=64, skv=2k", &p, MESSAGE(differs)));
     assert_string_equal(differs, "skv=2k, but skv=2097152");
 }
 

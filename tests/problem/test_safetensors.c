@@ -19,7 +19,7 @@ static const char path[] = "t.safetensors"; /* in a directory that the test is i
 
 static struct safetensors *opened(const char *from)
 {
-    struct safetensors *file = safetensors_open(from, message, sizeof message);
+    struct safetensors *file = safetensors_open(from, MESSAGE(message));
     if (!file)
         fail_msg("%s", message);
     return file;
@@ -56,8 +56,8 @@ TEST(what_is_written_is_read)
         {.name = "empty", .dtype = ATTN_F32, .rank = 1, .shape = {0}, .data = single, .bytes = 0},
     };
     char text[SAFETENSORS_SHAPE_TEXT];
-    assert_true(safetensors_write(path, tensors, COUNT(tensors), message, sizeof message));
-    assert_true(safetensors_write(path, tensors, COUNT(tensors), message, sizeof message));
+    assert_true(safetensors_write(path, tensors, COUNT(tensors), MESSAGE(message)));
+    assert_true(safetensors_write(path, tensors, COUNT(tensors), MESSAGE(message)));
     struct safetensors *file = opened(path);
     assert_int_equal(safetensors_count(file), COUNT(tensors));
     const struct safetensor *q = safetensors_find(file, "", "layer0.q");
@@ -139,7 +139,7 @@ TEST(hostile_files_are_refused)
     for (size_t n = 0; n < COUNT(table); n++) {
         write_raw(strlen(table[n].header), table[n].header, table[n].data_bytes);
         message[0] = 0;
-        struct safetensors *file = safetensors_open(path, message, sizeof message);
+        struct safetensors *file = safetensors_open(path, MESSAGE(message));
         if (file || !strstr(message, table[n].why) || strncmp(message, path, strlen(path)) != 0)
             fail_msg("%s: got \"%s\", expected \"%s\"", table[n].header, message, table[n].why);
     }
@@ -162,7 +162,7 @@ TEST(header_lengths_are_not_believed)
     for (size_t n = 0; n < COUNT(table); n++) {
         write_raw(table[n].length, "{}", 0);
         message[0] = 0;
-        assert_null(safetensors_open(path, message, sizeof message));
+        assert_null(safetensors_open(path, MESSAGE(message)));
         assert_non_null(strstr(message, table[n].why));
     }
 }
@@ -176,7 +176,7 @@ TEST(truncated_files_are_refused)
     for (off_t bytes = (off_t)strlen(header) + 27; bytes >= 0; bytes--) {
         assert_int_equal(truncate(path, bytes), 0);
         message[0] = 0;
-        assert_null(safetensors_open(path, message, sizeof message));
+        assert_null(safetensors_open(path, MESSAGE(message)));
         assert_non_null(strstr(message, path));
     }
 }
@@ -194,7 +194,7 @@ TEST(files_that_change_are_opened_or_refused)
     assert_true(writer > 0);
     while (ends[0] < 500 || ends[1] < 500) {
         message[0] = 0;
-        struct safetensors *file = safetensors_open(path, message, sizeof message);
+        struct safetensors *file = safetensors_open(path, MESSAGE(message));
         ends[file != NULL]++;
         safetensors_close(file);
     }
@@ -205,10 +205,10 @@ TEST(files_that_change_are_opened_or_refused)
 TEST(unreadable_paths_are_refused)
 {
     message[0] = 0;
-    assert_null(safetensors_open("/nowhere/file", message, sizeof message));
+    assert_null(safetensors_open("/nowhere/file", MESSAGE(message)));
     assert_string_equal(message, "/nowhere/file: No such file or directory");
     message[0] = 0;
-    assert_null(safetensors_open(".", message, sizeof message));
+    assert_null(safetensors_open(".", MESSAGE(message)));
     assert_non_null(strstr(message, "not a regular file"));
 }
 
@@ -217,17 +217,17 @@ TEST(a_failed_write_leaves_what_was_there)
     const float one = 1;
     const struct safetensor t = {
         .name = "t", .dtype = ATTN_F32, .rank = 1, .shape = {1}, .data = &one, .bytes = 4};
-    assert_false(safetensors_write("/nowhere/file", &t, 1, message, sizeof message));
+    assert_false(safetensors_write("/nowhere/file", &t, 1, MESSAGE(message)));
     assert_non_null(strstr(message, "cannot write /nowhere/file: No such file or directory"));
 
     struct stat status;
     message[0] = 0;
-    assert_false(safetensors_write("/dev/full", &t, 1, message, sizeof message));
+    assert_false(safetensors_write("/dev/full", &t, 1, MESSAGE(message)));
     assert_non_null(strstr(message, "No space left on device"));
     assert_int_equal(stat("/dev/full", &status), 0);
     assert_true(S_ISCHR(status.st_mode));
 
-    assert_false(safetensors_write(".", &t, 1, message, sizeof message));
+    assert_false(safetensors_write(".", &t, 1, MESSAGE(message)));
     assert_non_null(strstr(message, "Is a directory"));
 }
 
@@ -237,22 +237,22 @@ TEST(whether_it_can_be_written_is_known_before)
     static const char link[] = "link";
     struct stat status;
     remove(path);
-    assert_true(safetensors_writable(path, message, sizeof message));
+    assert_true(safetensors_writable(path, MESSAGE(message)));
     assert_int_equal(access(path, F_OK), -1);
 
     assert_int_equal(symlink(path, link), 0);
-    assert_true(safetensors_writable(link, message, sizeof message));
+    assert_true(safetensors_writable(link, MESSAGE(message)));
     assert_int_equal(access(path, F_OK), -1);
     write_raw(2, "{}", 0);
-    assert_true(safetensors_writable(link, message, sizeof message));
+    assert_true(safetensors_writable(link, MESSAGE(message)));
     assert_int_equal(stat(path, &status), 0);
     assert_int_equal(status.st_size, 10);
     assert_int_equal(remove(link) | remove(path), 0);
-    assert_true(safetensors_writable("/dev/null", message, sizeof message));
+    assert_true(safetensors_writable("/dev/null", MESSAGE(message)));
 
-    assert_false(safetensors_writable("/nowhere/file", message, sizeof message));
+    assert_false(safetensors_writable("/nowhere/file", MESSAGE(message)));
     assert_string_equal(message, "cannot write /nowhere/file: No such file or directory");
-    assert_false(safetensors_writable(".", message, sizeof message));
+    assert_false(safetensors_writable(".", MESSAGE(message)));
     assert_non_null(strstr(message, "Is a directory"));
 }
 

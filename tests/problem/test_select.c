@@ -61,8 +61,8 @@ static char message[512];
 
 TEST(selects_names_and_variants_once)
 {
-    assert_true(
-        select_kernels("picky,naive,everywhere/" FOREIGN ",naive", selected, &count, message, 512));
+    assert_true(select_kernels("picky,naive,everywhere/" FOREIGN ",naive", selected, &count,
+                               MESSAGE(message)));
     assert_int_equal(count, 3);
     assert_string_equal(selected[0].name, "picky");
     assert_string_equal(selected[1].name, "naive");
@@ -75,11 +75,11 @@ TEST(selects_names_and_variants_once)
 /* Which variant that is depends on the problem and the threads. */
 TEST(best_stays_best)
 {
-    assert_true(select_kernels("best,naive,best", selected, &count, message, 512));
+    assert_true(select_kernels("best,naive,best", selected, &count, MESSAGE(message)));
     assert_int_equal(count, 2);
     assert_string_equal(selected[0].name, SELECT_BEST);
     assert_false(catalogue_in_group("naive", SELECT_BEST));
-    assert_false(select_kernels("best/avx2", selected, &count, message, 512));
+    assert_false(select_kernels("best/avx2", selected, &count, MESSAGE(message)));
 }
 
 TEST(groups_are_disjoint_and_cover_all)
@@ -87,16 +87,16 @@ TEST(groups_are_disjoint_and_cover_all)
     size_t sum = 0;
     static const char *const groups[] = {"textbook", "ours", "rivals"};
     for (size_t g = 0; g < 3; g++)
-        sum += select_kernels(groups[g], selected, &count, message, 512) ? count : 0;
+        sum += select_kernels(groups[g], selected, &count, MESSAGE(message)) ? count : 0;
     /* those that load a library come when they are named */
     static const char *const loading[] = {"gemm_blis", "gemm_mkl", "onednn", "onednn_graph"};
     for (size_t i = 0; i < 4; i++) {
         assert_string_equal(catalogue_group_of(loading[i]), "rivals");
-        sum -= select_kernels(loading[i], selected, &count, message, 512) ? count : 0;
+        sum -= select_kernels(loading[i], selected, &count, MESSAGE(message)) ? count : 0;
     }
-    assert_true(select_kernels(NULL, selected, &count, message, 512));
+    assert_true(select_kernels(NULL, selected, &count, MESSAGE(message)));
     assert_int_equal(sum, count);
-    assert_true(select_kernels("all", selected, &count, message, 512));
+    assert_true(select_kernels("all", selected, &count, MESSAGE(message)));
     assert_int_equal(sum, count);
     assert_string_equal(catalogue_group_of("naive"), "textbook");
     assert_string_equal(catalogue_group_of("gemm"), "rivals");
@@ -107,8 +107,8 @@ TEST(groups_are_disjoint_and_cover_all)
 static const char *with_blas(const char *kernels, const char *list)
 {
     static char names[256];
-    assert_true(select_kernels(kernels, selected, &count, message, 512));
-    if (!select_blas(list, selected, &count, message, 512))
+    assert_true(select_kernels(kernels, selected, &count, MESSAGE(message)));
+    if (!select_blas(list, selected, &count, MESSAGE(message)))
         return NULL;
     *names = 0;
     for (size_t k = 0; k < count; k++) {
@@ -149,23 +149,23 @@ TEST(libraries_replace_gemm)
 
 TEST(unknown_names_are_answered)
 {
-    assert_false(select_kernels("navie", selected, &count, message, 512));
+    assert_false(select_kernels("navie", selected, &count, MESSAGE(message)));
     assert_string_equal(message, "no kernel or group 'navie'; did you mean 'naive'?");
-    assert_false(select_kernels("naive/avx9", selected, &count, message, 512));
+    assert_false(select_kernels("naive/avx9", selected, &count, MESSAGE(message)));
     assert_string_equal(message, "kernel naive has no variant 'naive/avx9'");
-    assert_false(select_kernels("zzzzzzzz", selected, &count, message, 512));
+    assert_false(select_kernels("zzzzzzzz", selected, &count, MESSAGE(message)));
     assert_memory_equal(message, "no kernel or group 'zzzzzzzz'; there are naive, ", 48);
     unsigned isas;
-    assert_false(select_isas("avx22", &isas, message, 512));
+    assert_false(select_isas("avx22", &isas, MESSAGE(message)));
     assert_string_equal(message, "no instruction set 'avx22'; did you mean 'avx2'?");
 }
 
 TEST(isas_are_sets)
 {
     unsigned isas = 99;
-    assert_true(select_isas(NULL, &isas, message, 512) && isas == 0);
-    assert_true(select_isas("best", &isas, message, 512) && isas == 0);
-    assert_true(select_isas("avx2,baseline", &isas, message, 512));
+    assert_true(select_isas(NULL, &isas, MESSAGE(message)) && isas == 0);
+    assert_true(select_isas("best", &isas, MESSAGE(message)) && isas == 0);
+    assert_true(select_isas("avx2,baseline", &isas, MESSAGE(message)));
     assert_int_equal(isas, 1u << ATTN_ISA_AVX2 | 1u << ATTN_ISA_BASELINE);
 }
 
@@ -174,8 +174,8 @@ static unsigned variants(const char *name, const char *isa)
     struct attn_problem problem;
     unsigned isas;
     attn_problem_init(&problem);
-    assert_true(select_kernels(name, selected, &count, message, 512));
-    assert_true(select_isas(isa, &isas, message, 512));
+    assert_true(select_kernels(name, selected, &count, MESSAGE(message)));
+    assert_true(select_isas(isa, &isas, MESSAGE(message)));
     return select_variants(&selected[0], isas, &problem);
 }
 
@@ -209,7 +209,7 @@ TEST(best_is_what_this_host_prefers)
 static void assert_refusal(const struct attn_kernel *kernel, struct attn_problem problem,
                            const char *expected)
 {
-    const bool refused = select_refusal(kernel, &problem, message, sizeof message);
+    const bool refused = select_refusal(kernel, &problem, MESSAGE(message));
     assert_int_equal(refused, expected != NULL);
     if (expected)
         assert_string_equal(message, expected);
@@ -219,7 +219,7 @@ TEST(refusals_are_of_the_data_type)
 {
     struct attn_problem problem;
     attn_problem_init(&problem);
-    assert_true(select_kernels("typed", selected, &count, message, 512));
+    assert_true(select_kernels("typed", selected, &count, MESSAGE(message)));
     assert_refusal(&typed, problem, NULL);
     assert_refusal(&typed_bf16, problem, "another variant takes dtype=f32");
     problem.mask = ATTN_MASK_BIAS;

@@ -13,7 +13,7 @@ static bool load(struct case_list *list, const char *bytes, size_t size)
 {
     write_file("suite", bytes, size);
     message[0] = 0;
-    const bool ok = cases_load(list, "suite", message, sizeof message);
+    const bool ok = cases_load(list, "suite", MESSAGE(message));
     remove("suite");
     return ok;
 }
@@ -163,7 +163,7 @@ TEST(too_many_cases_are_refused)
     cases_free(&list);
     assert_false(load(&list, bytes, LINES * LINE));
     assert_string_equal(message, "suite:4097:1: c04096: too many cases");
-    assert_false(cases_add_problem(&list, "d=9", message, sizeof message));
+    assert_false(cases_add_problem(&list, "d=9", MESSAGE(message)));
     assert_string_equal(message, "problem 'd=9': too many cases");
     cases_free(&list);
     free(bytes);
@@ -173,20 +173,20 @@ TEST(unreadable_paths_are_refused)
 {
     struct case_list list = {0};
     mkdir("folder", 0777);
-    assert_false(cases_load(&list, "folder", message, sizeof message));
+    assert_false(cases_load(&list, "folder", MESSAGE(message)));
     assert_string_equal(message, "folder: Is a directory");
     remove("folder");
 
-    assert_false(cases_load(&list, "folder/absent.suite", message, sizeof message));
+    assert_false(cases_load(&list, "folder/absent.suite", MESSAGE(message)));
     assert_string_equal(message, "no suite or file 'folder/absent.suite'; suites are quick, "
                                  "default, prefill, gqa, decode, short, tiny, layer, rivals, "
                                  "masks, serving, conformance, invariance, all");
-    assert_false(cases_load(&list, "prefil", message, sizeof message));
+    assert_false(cases_load(&list, "prefil", MESSAGE(message)));
     assert_string_equal(message, "no suite or file 'prefil'; did you mean 'prefill'?");
-    assert_false(cases_load(&list, "quick,,tiny", message, sizeof message));
+    assert_false(cases_load(&list, "quick,,tiny", MESSAGE(message)));
     assert_string_equal(message, "the list of suites 'quick,,tiny' has an empty item");
     cases_free(&list);
-    assert_false(cases_load(&list, "", message, sizeof message));
+    assert_false(cases_load(&list, "", MESSAGE(message)));
     assert_string_equal(message, "the list of suites '' has an empty item");
     assert_int_equal(list.count, 0);
 
@@ -194,7 +194,7 @@ TEST(unreadable_paths_are_refused)
         return;
     write_file("secret", "a: d=8\n", 7);
     chmod("secret", 0);
-    assert_false(cases_load(&list, "secret", message, sizeof message));
+    assert_false(cases_load(&list, "secret", MESSAGE(message)));
     assert_string_equal(message, "secret: Permission denied");
     remove("secret");
 }
@@ -204,12 +204,12 @@ TEST(unreadable_paths_are_refused)
 TEST(suites_and_files_can_be_listed_together)
 {
     struct case_list list = {0}, tiny = {0};
-    assert_true(cases_load(&tiny, "tiny", message, sizeof message));
+    assert_true(cases_load(&tiny, "tiny", MESSAGE(message)));
     write_file("mine.suite", "mine: d=8\n", 10);
-    assert_true(cases_load(&list, "tiny,mine.suite", message, sizeof message));
+    assert_true(cases_load(&list, "tiny,mine.suite", MESSAGE(message)));
     assert_int_equal(list.count, tiny.count + 1);
     assert_string_equal(list.items[tiny.count].name, "mine");
-    assert_true(cases_load(&list, "mine.suite", message, sizeof message));
+    assert_true(cases_load(&list, "mine.suite", MESSAGE(message)));
     assert_int_equal(list.count, tiny.count + 1);
     remove("mine.suite");
     cases_free(&list);
@@ -220,7 +220,7 @@ TEST(a_name_stands_for_one_case)
 {
     struct case_list list = {0};
     write_file("mine.suite", "# \ntiny-f32-s64-d64: d=8\n", 25);
-    assert_false(cases_load(&list, "tiny,mine.suite", message, sizeof message));
+    assert_false(cases_load(&list, "tiny,mine.suite", MESSAGE(message)));
     assert_string_equal(
         message, "mine.suite:2:1: tiny-f32-s64-d64: the name is used by another case already");
     remove("mine.suite");

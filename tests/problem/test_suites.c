@@ -12,9 +12,9 @@
 TEST(all_is_every_builtin_suite_each_case_once)
 {
     struct case_list all = {0}, each = {0};
-    assert_true(cases_load(&all, "all", message, sizeof message));
+    assert_true(cases_load(&all, "all", MESSAGE(message)));
     for (const struct suite *s = cases_builtin; s->name; s++)
-        assert_true(cases_load(&each, s->name, message, sizeof message));
+        assert_true(cases_load(&each, s->name, MESSAGE(message)));
     assert_int_equal(all.count, each.count);
     for (size_t i = 0; i < all.count; i++) {
         assert_string_equal(all.items[i].name, each.items[i].name);
@@ -54,7 +54,7 @@ TEST(builtin_cases_are_what_their_names_say)
 {
     for (size_t i = 0; i < COUNT(builtin); i++) {
         struct case_list list = {0};
-        assert_true(cases_load(&list, builtin[i].suite, message, sizeof message));
+        assert_true(cases_load(&list, builtin[i].suite, MESSAGE(message)));
         const size_t at = cases_find(&list, builtin[i].name);
         if (at == list.count)
             fail_msg("%s has no case %s", builtin[i].suite, builtin[i].name);
@@ -131,7 +131,7 @@ static void real_name(const struct input *input, char text[PARSE_TEXT])
 TEST(builtin_names_follow_from_problems)
 {
     struct case_list list = {0};
-    assert_true(cases_load(&list, "all", message, sizeof message));
+    assert_true(cases_load(&list, "all", MESSAGE(message)));
     for (size_t i = 0; i < list.count; i++) {
         const struct problem_case *c = &list.items[i];
         struct case_list written = {0};
@@ -146,7 +146,7 @@ TEST(builtin_names_follow_from_problems)
                 continue;
             write_from(families[f].name, &c->problem, name);
             write_from(families[f].problem, &c->problem, problem);
-            assert_true(cases_add_problem(&written, problem, message, sizeof message));
+            assert_true(cases_add_problem(&written, problem, MESSAGE(message)));
             assert_true(same_problem(&c->problem, &written.items[0].problem));
             assert_input(c, "normal:1");
         }
@@ -181,7 +181,7 @@ TEST(names_of_masks_say_their_option)
 {
     struct case_list list = {0};
     size_t found = 0;
-    assert_true(cases_load(&list, "masks", message, sizeof message));
+    assert_true(cases_load(&list, "masks", MESSAGE(message)));
     for (size_t i = 0; i < list.count; i++)
         for (size_t n = 0; n < COUNT(options); n++) {
             const struct problem_case *c = &list.items[i];
@@ -208,7 +208,7 @@ TEST(names_of_masks_say_their_option)
 TEST(names_of_models_say_their_types)
 {
     struct case_list list = {0};
-    assert_true(cases_load(&list, "masks,serving,conformance", message, sizeof message));
+    assert_true(cases_load(&list, "masks,serving,conformance", MESSAGE(message)));
     for (size_t i = 0; i < list.count; i++) {
         const struct problem_case *c = &list.items[i];
         const char *type = strchr(c->name, '-') + 1, *page = strstr(c->name, "-page");
@@ -252,7 +252,7 @@ TEST(builtin_suites_come_in_f32_and_bf16)
                  {"short", 16},   {"tiny", 28}, {"rivals", 32}};
     for (size_t i = 0; i < COUNT(sizes); i++) {
         struct case_list list = {0};
-        assert_true(cases_load(&list, sizes[i].name, message, sizeof message));
+        assert_true(cases_load(&list, sizes[i].name, MESSAGE(message)));
         assert_int_equal(list.count, sizes[i].count);
         for (size_t j = 0; j < list.count; j++)
             assert_int_equal(list.items[j].problem.dtype,
@@ -291,7 +291,7 @@ TEST(conformance_has_every_kind_of_problem)
 {
     struct case_list list = {0};
     struct kinds all = {0}, of[ATTN_DTYPE_COUNT] = {{0}};
-    assert_true(cases_load(&list, "conformance", message, sizeof message));
+    assert_true(cases_load(&list, "conformance", MESSAGE(message)));
     for (size_t i = 0; i < list.count; i++) {
         note(&all, &list.items[i].problem);
         note(&of[list.items[i].problem.dtype], &list.items[i].problem);
@@ -321,13 +321,13 @@ TEST(builtin_files_are_found)
     struct case_list list = {0};
     size_t files = 0;
     unsetenv("ATTNBENCH_DATA");
-    assert_true(cases_load(&list, "all", message, sizeof message));
+    assert_true(cases_load(&list, "all", MESSAGE(message)));
     for (size_t i = 0; i < list.count; i++) {
         char path[CASES_PATH];
         if (list.items[i].input.kind != INPUT_FILE)
             continue;
         files++;
-        assert_true(cases_find_file(list.items[i].input.path, path, message, sizeof message));
+        assert_true(cases_find_file(list.items[i].input.path, path, MESSAGE(message)));
         assert_int_equal(access(path, R_OK), 0);
     }
     assert_int_equal(files, 2);

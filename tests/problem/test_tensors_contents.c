@@ -134,21 +134,21 @@ TEST(tensors_come_from_files)
         case_of("h=4,s=2,d=2", "file:" TEST_DATA "/minilm-preamble.safetensors:layer1.");
     struct tensor_set set = allocated(&c.problem, (struct tensors_layout){0});
     char message[512];
-    assert_false(tensors_fill(&set, &c, 0, message, sizeof message));
+    assert_false(tensors_fill(&set, &c, 0, MESSAGE(message)));
     assert_non_null(strstr(message, "layer1.q is f32 (1,"));
     assert_non_null(strstr(message, "the problem needs f32 (1,4,2,2)"));
     strcpy(c.input.prefix, "layer9.");
-    assert_false(tensors_fill(&set, &c, 0, message, sizeof message));
+    assert_false(tensors_fill(&set, &c, 0, MESSAGE(message)));
     assert_non_null(strstr(message, "no tensor layer9.q"));
     strcpy(c.input.path, "/nowhere.safetensors");
-    assert_false(tensors_fill(&set, &c, 0, message, sizeof message));
+    assert_false(tensors_fill(&set, &c, 0, MESSAGE(message)));
     assert_non_null(strstr(message, "/nowhere.safetensors: No such file"));
     tensors_free(&set);
 
     c = case_of("h=2,s=68,d=32", "file:" TEST_DATA "/minilm-preamble.safetensors:layer1.");
     set = filled(&c, (struct tensors_layout){0}, 0);
     struct tensor_set other = filled(&c, (struct tensors_layout){0}, 3);
-    struct safetensors *file = safetensors_open(c.input.path, message, sizeof message);
+    struct safetensors *file = safetensors_open(c.input.path, MESSAGE(message));
     const struct safetensor *v = safetensors_find(file, "", "layer1.v");
     for (size_t n = 0; n < 2 * 68 * 32; n++) {
         const double x = tensors_get(&set.tensors.v, 0, n / 32 / 68, n / 32 % 68, n % 32);
@@ -163,7 +163,7 @@ TEST(tensors_come_from_files)
     c = case_of("s=2,d=64", "needle:1");
     c.input.needle = 2;
     set = allocated(&c.problem, (struct tensors_layout){0});
-    assert_false(tensors_fill(&set, &c, 0, message, sizeof message));
+    assert_false(tensors_fill(&set, &c, 0, MESSAGE(message)));
     assert_non_null(strstr(message, "there are only 2 keys"));
     tensors_free(&set);
 }

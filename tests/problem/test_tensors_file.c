@@ -22,7 +22,7 @@ static int file_of(const struct problem_case *c, size_t sets)
     char message[256];
     const int fd = memory_file_create("test");
     assert_true(fd >= 0);
-    if (!tensors_fill_file(c, sets, fd, message, sizeof message))
+    if (!tensors_fill_file(c, sets, fd, MESSAGE(message)))
         fail_msg("%s", message);
     return fd;
 }
@@ -31,7 +31,7 @@ static struct tensors_file hold(int fd)
 {
     struct tensors_file file;
     char message[256];
-    if (!tensors_file_hold(&file, fd, message, sizeof message))
+    if (!tensors_file_hold(&file, fd, MESSAGE(message)))
         fail_msg("%s", message);
     return file;
 }
@@ -64,8 +64,7 @@ TEST(sets_are_mapped_at_any_shift)
         for (size_t index = 0; index < 3; index++) {
             struct tensor_set set;
             char message[256];
-            if (!tensors_map(&set, &c.problem, fd, index, shifts[n], false, message,
-                             sizeof message))
+            if (!tensors_map(&set, &c.problem, fd, index, shifts[n], false, MESSAGE(message)))
                 fail_msg("%s", message);
             assert_int_equal((uintptr_t)set.tensors.q.data % 4096, shifts[n]);
             assert_null(tensors_changed(&set, &c.problem));
@@ -87,7 +86,7 @@ TEST(another_process_sees_the_same)
     if (child == 0) {
         struct tensor_set set;
         char message[256];
-        const bool ok = tensors_map(&set, &c.problem, fd, 0, 0, false, message, sizeof message) &&
+        const bool ok = tensors_map(&set, &c.problem, fd, 0, 0, false, MESSAGE(message)) &&
                         !tensors_changed(&set, &c.problem);
         _exit(ok ? 0 : 1);
     }
@@ -104,7 +103,7 @@ TEST(another_shift_is_refused)
     const int fd = file_of(&c, 1);
     struct tensor_set set;
     char message[256];
-    assert_false(tensors_map(&set, &c.problem, fd, 0, 128, false, message, sizeof message));
+    assert_false(tensors_map(&set, &c.problem, fd, 0, 128, false, MESSAGE(message)));
     assert_string_equal(message, "the operands lie at a shift of 0 bytes, not 128");
     close(fd);
 }
@@ -120,7 +119,7 @@ TEST(frozen_operands_can_be_moved)
     char message[256];
     close(fd);
     tensors_file_move(&file, 192);
-    if (!tensors_map(&set, &c.problem, lent, 1, 192, false, message, sizeof message))
+    if (!tensors_map(&set, &c.problem, lent, 1, 192, false, MESSAGE(message)))
         fail_msg("%s", message);
     assert_null(tensors_changed(&set, &c.problem));
     assert_holds_set(&c, &set, 1);
@@ -140,7 +139,7 @@ TEST(operands_cannot_be_written)
         struct tensor_set set;
         char message[256];
         signal(SIGSEGV, SIG_DFL);
-        if (tensors_map(&set, &c.problem, fd, 0, 0, false, message, sizeof message))
+        if (tensors_map(&set, &c.problem, fd, 0, 0, false, MESSAGE(message)))
             *(volatile float *)set.tensors.q.data = 1;
         _exit(0);
     }
@@ -156,10 +155,10 @@ TEST(what_the_file_lacks_is_refused)
     const int fd = file_of(&c, 1);
     struct tensor_set set;
     char message[256];
-    assert_false(tensors_map(&set, &c.problem, fd, 1, 0, false, message, sizeof message));
+    assert_false(tensors_map(&set, &c.problem, fd, 1, 0, false, MESSAGE(message)));
     assert_non_null(strstr(message, "does not hold set 1"));
     close(fd);
-    assert_false(tensors_fill_file(&c, 1, -1, message, sizeof message));
+    assert_false(tensors_fill_file(&c, 1, -1, MESSAGE(message)));
     assert_non_null(strstr(message, "cannot allocate"));
 
     struct attn_problem large = c.problem;
@@ -184,7 +183,7 @@ TEST(sets_are_mapped_where_huge_pages_fit)
     for (size_t index = 0; index < 3; index++) {
         struct tensor_set set;
         char message[256];
-        if (!tensors_map(&set, &c.problem, lent, index, 64, true, message, sizeof message))
+        if (!tensors_map(&set, &c.problem, lent, index, 64, true, MESSAGE(message)))
             fail_msg("%s", message);
         const size_t offset = tensors_file_bytes(&c.problem, &set.shape, index);
         assert_int_equal((uintptr_t)set.mapping[0] % (2 << 20), offset % (2 << 20));

@@ -71,17 +71,17 @@ static inline void add(struct written *w, const char *name, enum attn_dtype dtyp
 static inline void end(struct written *w)
 {
     char message[256];
-    if (!safetensors_write(w->path, w->tensors, w->count, message, sizeof message))
+    if (!safetensors_write(w->path, w->tensors, w->count, MESSAGE(message)))
         fail_msg("%s", message);
 }
 
 /* Reads the operands that begin with "x."; false fills message. */
 static inline bool load(const struct written *w, struct tensor_set *set,
-                        const struct attn_problem *p, char *message, size_t message_size)
+                        const struct attn_problem *p, struct message message)
 {
     static const struct tensors_layout layout = {0};
-    struct safetensors *opened = safetensors_open(w->path, message, message_size);
-    const struct operands_file file = {opened, w->path, "x.", message, message_size};
+    struct safetensors *opened = safetensors_open(w->path, message);
+    const struct operands_file file = {opened, w->path, "x.", message};
     const bool loaded = opened && operands_file_load(&file, set, p, &layout);
     safetensors_close(opened);
     return loaded;

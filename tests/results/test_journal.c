@@ -52,7 +52,7 @@ static void append(const char *text)
 
 static struct journal *created(void)
 {
-    struct journal *journal = journal_create(path, JOURNAL_ONCE, message, sizeof message);
+    struct journal *journal = journal_create(path, JOURNAL_ONCE, MESSAGE(message));
     if (!journal)
         fail_msg("%s", message);
     return journal;
@@ -60,7 +60,7 @@ static struct journal *created(void)
 
 static struct journal *resumed(void)
 {
-    struct journal *journal = journal_resume(path, message, sizeof message);
+    struct journal *journal = journal_resume(path, MESSAGE(message));
     if (!journal)
         fail_msg("%s", message);
     return journal;
@@ -68,7 +68,7 @@ static struct journal *resumed(void)
 
 static void write_line(struct journal *journal, json_t *line)
 {
-    assert_true(journal_write(journal, line, true, message, sizeof message));
+    assert_true(journal_write(journal, line, true, MESSAGE(message)));
 }
 
 TEST(the_last_row_of_a_cell_wins)
@@ -138,7 +138,7 @@ TEST(damage_is_named_by_its_line)
     write_line(journal, session("a"));
     journal_close(journal);
     append("not json\n");
-    assert_null(journal_resume(path, message, sizeof message));
+    assert_null(journal_resume(path, MESSAGE(message)));
     assert_non_null(strstr(message, "line 2 is damaged"));
 }
 
@@ -153,7 +153,7 @@ TEST(texts_are_fit_for_a_terminal)
     write_line(journal, first);
     write_line(journal, row);
     journal_close(journal);
-    journal = journal_resume(path, message, sizeof message);
+    journal = journal_resume(path, MESSAGE(message));
     assert_non_null(journal);
     const json_t *command = json_object_get(journal_session(journal), "command");
     assert_string_equal(json_string_value(json_array_get(command, 0)), "run\\x1b[2J");
@@ -164,27 +164,27 @@ TEST(texts_are_fit_for_a_terminal)
 
 TEST(foreign_files_are_refused)
 {
-    assert_null(journal_resume(path, message, sizeof message));
+    assert_null(journal_resume(path, MESSAGE(message)));
     assert_non_null(strstr(message, "is no results file"));
     append("{\"type\":\"session\",\"schema\":\"something/9\"}\n");
-    assert_null(journal_resume(path, message, sizeof message));
+    assert_null(journal_resume(path, MESSAGE(message)));
     assert_non_null(strstr(message, "no results file of schema"));
-    assert_null(journal_create(path, JOURNAL_RESUMABLE, message, sizeof message));
+    assert_null(journal_create(path, JOURNAL_RESUMABLE, MESSAGE(message)));
     assert_non_null(strstr(message, "exists; go on with it by --resume, or replace it by --force"));
-    assert_null(journal_create(path, JOURNAL_ONCE, message, sizeof message));
+    assert_null(journal_create(path, JOURNAL_ONCE, MESSAGE(message)));
     assert_non_null(strstr(message, "exists; replace it by --force, or name another file"));
-    assert_null(journal_resume("/nonexistent/file", message, sizeof message));
+    assert_null(journal_resume("/nonexistent/file", MESSAGE(message)));
     assert_non_null(strstr(message, "No such file or directory"));
 }
 
 TEST(a_file_is_replaced_where_that_is_asked_for)
 {
     append("something else, and longer than what follows\n");
-    struct journal *journal = journal_create(path, JOURNAL_REPLACE, message, sizeof message);
+    struct journal *journal = journal_create(path, JOURNAL_REPLACE, MESSAGE(message));
     assert_non_null(journal);
     write_line(journal, session("a"));
     journal_close(journal);
-    journal = journal_resume(path, message, sizeof message);
+    journal = journal_resume(path, MESSAGE(message));
     assert_non_null(journal);
     assert_string_equal(message, "");
     journal_close(journal);
@@ -194,18 +194,18 @@ TEST(one_session_writes_at_a_time)
 {
     struct journal *journal = created();
     write_line(journal, session("a"));
-    assert_null(journal_resume(path, message, sizeof message));
+    assert_null(journal_resume(path, MESSAGE(message)));
     assert_non_null(strstr(message, "another session is writing to it"));
     journal_close(journal);
 }
 
 TEST(a_full_disk_is_an_error)
 {
-    struct journal *journal = journal_create("/dev/full", JOURNAL_REPLACE, message, sizeof message);
+    struct journal *journal = journal_create("/dev/full", JOURNAL_REPLACE, MESSAGE(message));
     assert_non_null(journal);
-    assert_false(journal_write(journal, session("a"), true, message, sizeof message));
+    assert_false(journal_write(journal, session("a"), true, MESSAGE(message)));
     assert_string_equal(message, "/dev/full: No space left on device");
-    assert_false(journal_write(journal, session("a"), false, message, sizeof message));
+    assert_false(journal_write(journal, session("a"), false, MESSAGE(message)));
     assert_string_equal(message, "/dev/full: No space left on device");
     journal_close(journal);
 }

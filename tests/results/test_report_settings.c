@@ -26,7 +26,7 @@ TEST(verdicts_are_those_of_the_tools)
         for (int i = 0; i < 3; i++, at++)
             x[i] = strtod(at, &at);
         snprintf(expected, sizeof expected, "%.*s", (int)strcspn(at, "\n"), at);
-        const enum verdict verdict = report_settings_judge(x[0], x[1], x[2], why, sizeof why);
+        const enum verdict verdict = report_settings_judge(x[0], x[1], x[2], MESSAGE(why));
         snprintf(said, sizeof said, "%s|%s", report_settings_verdict(verdict), why);
         assert_string_equal(said, expected);
         verdicts++;

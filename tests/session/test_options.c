@@ -21,7 +21,7 @@ TEST(takes_values_both_ways)
     struct options o;
     char message[256] = "";
     options_init(&o);
-    assert_true(options_parse(&o, COUNT(argv), argv, message, sizeof message));
+    assert_true(options_parse(&o, COUNT(argv), argv, MESSAGE(message)));
     assert_int_equal(o.command, COMMAND_RUN);
     assert_string_equal(o.suite, "quick");
     assert_true(o.seconds == 2.5);
@@ -44,7 +44,7 @@ TEST(the_last_one_wins)
     struct options o;
     char message[256];
     options_init(&o);
-    assert_true(options_parse(&o, COUNT(argv), argv, message, sizeof message));
+    assert_true(options_parse(&o, COUNT(argv), argv, MESSAGE(message)));
     assert_string_equal(o.kernel, "flash");
 }
 
@@ -91,7 +91,7 @@ TEST(refuses_with_a_reason)
         while (argc < 4 && bad[i].argv[argc])
             argc++;
         options_init(&o);
-        assert_false(options_parse(&o, argc, bad[i].argv, message, sizeof message));
+        assert_false(options_parse(&o, argc, bad[i].argv, MESSAGE(message)));
         if (strncmp(message, bad[i].message, strlen(bad[i].message)) != 0)
             fail_msg("'%s' instead of '%s'", message, bad[i].message);
     }
@@ -151,8 +151,7 @@ TEST(bad_values_are_refused_by_name)
     };
     for (size_t i = 0; i < COUNT(bad); i++) {
         char message[256] = "";
-        assert_null(
-            options_value_parse(&table[bad[i].parameter], bad[i].text, message, sizeof message));
+        assert_null(options_value_parse(&table[bad[i].parameter], bad[i].text, MESSAGE(message)));
         assert_string_equal(message, bad[i].message);
     }
 }
@@ -167,7 +166,7 @@ TEST(an_experiments_own_are_beside_common_ones)
     char message[256] = "";
     options_init(&o);
     o.own = table;
-    assert_true(options_parse(&o, COUNT(argv), argv, message, sizeof message));
+    assert_true(options_parse(&o, COUNT(argv), argv, MESSAGE(message)));
     assert_string_equal(o.subject, "mine");
     assert_int_equal(o.seed, 1);
     assert_int_equal(o.if_busy, IF_BUSY_GO_ON);
@@ -175,7 +174,7 @@ TEST(an_experiments_own_are_beside_common_ones)
     json_t *expected = json_pack("{s:[i, i, i, i, i], s:s}", "list", 2, 3, 4, 8, 32, "t", "");
     assert_true(json_equal(o.values, expected));
     json_decref(expected);
-    assert_false(options_parse(&o, COUNT(bad), bad, message, sizeof message));
+    assert_false(options_parse(&o, COUNT(bad), bad, MESSAGE(message)));
     assert_string_equal(message, "experiment mine has no option '--lst'; did you mean --list?");
     options_free(&o);
 }
@@ -187,7 +186,7 @@ TEST(a_seed_is_exact)
     struct options o;
     char message[256] = "";
     options_init(&o);
-    assert_true(options_parse(&o, COUNT(argv), argv, message, sizeof message));
+    assert_true(options_parse(&o, COUNT(argv), argv, MESSAGE(message)));
     assert_true(o.seed == UINT64_C(18014398509481985));
 }
 
@@ -212,7 +211,7 @@ TEST(counts_may_have_a_unit)
     for (size_t i = 0; i < COUNT(texts); i++) {
         char message[256];
         json_t *got =
-            options_value_parse(&counts[texts[i].option], texts[i].text, message, sizeof message);
+            options_value_parse(&counts[texts[i].option], texts[i].text, MESSAGE(message));
         json_t *expected =
             texts[i].value ? json_loads(texts[i].value, JSON_DECODE_ANY, NULL) : NULL;
         if (texts[i].value ? !json_equal(got, expected) : got != NULL)
@@ -224,7 +223,7 @@ TEST(counts_may_have_a_unit)
     struct options o;
     char message[256];
     options_init(&o);
-    assert_true(options_parse(&o, COUNT(argv), argv, message, sizeof message));
+    assert_true(options_parse(&o, COUNT(argv), argv, MESSAGE(message)));
     assert_int_equal(o.launches, 1536);
 }
 

@@ -55,7 +55,7 @@ TEST(a_request_reads_as_it_was_printed)
     char *line = protocol_print(&sent);
     assert_non_null(line);
     assert_null(strchr(line, '\n'));
-    if (!protocol_parse(line, &got, message, sizeof message))
+    if (!protocol_parse(line, &got, MESSAGE(message)))
         fail_msg("%s", message);
     free(line);
     /* the child finds its files in the order of the list */
@@ -114,7 +114,7 @@ TEST(bad_requests_are_named)
             json_object_del(object, bad[i].key);
         snprintf(expected, sizeof expected, "request whose \"%s\" is missing or wrong", bad[i].key);
         char *text = json_dumps(object, 0);
-        assert_false(protocol_parse(text, &got, message, sizeof message));
+        assert_false(protocol_parse(text, &got, MESSAGE(message)));
         assert_string_equal(message, expected);
         free(text);
         json_decref(object);
@@ -139,11 +139,11 @@ TEST(answers_need_version_state_and_token)
     };
     char message[256];
     for (size_t i = 0; i < COUNT(bad); i++) {
-        assert_null(protocol_answer(bad[i].line, "abc", message, sizeof message));
+        assert_null(protocol_answer(bad[i].line, "abc", MESSAGE(message)));
         assert_string_equal(message, bad[i].message);
     }
     static const char good[] = "{\"protocol\":1,\"state\":\"failed\",\"token\":\"abc\"}";
-    json_t *answer = protocol_answer(good, "abc", message, sizeof message);
+    json_t *answer = protocol_answer(good, "abc", MESSAGE(message));
     assert_non_null(answer);
     assert_null(json_object_get(answer, "token"));
     json_decref(answer);

@@ -16,10 +16,10 @@ static bool reads(const char *const *words, int count)
 {
     static struct options options;
     options_init(&options);
-    assert_true(options_parse(&options, count, words, message, sizeof message));
+    assert_true(options_parse(&options, count, words, MESSAGE(message)));
     session = (struct session){.options = &options};
     *message = 0;
-    return session_settings_parse(&session, message, sizeof message);
+    return session_settings_parse(&session, MESSAGE(message));
 }
 #define READS(...)                                   \
     reads((const char *const[]){"run", __VA_ARGS__}, \

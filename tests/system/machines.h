@@ -31,7 +31,7 @@ static inline struct machine *opened(hwloc_topology_t topology)
     char *xml, message[256];
     int length;
     assert_int_equal(0, hwloc_topology_export_xmlbuffer(topology, &xml, &length, 0));
-    struct machine *machine = machine_open(xml, message, sizeof message);
+    struct machine *machine = machine_open(xml, MESSAGE(message));
     assert_non_null(machine);
     hwloc_free_xmlbuffer(topology, xml);
     hwloc_topology_destroy(topology);
@@ -61,7 +61,7 @@ static inline struct machine *made_up(const char *description)
 static inline struct machine *this_one(void)
 {
     char message[256];
-    struct machine *machine = machine_open(NULL, message, sizeof message);
+    struct machine *machine = machine_open(NULL, MESSAGE(message));
     assert_non_null(machine);
     return machine;
 }

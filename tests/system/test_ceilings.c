@@ -389,7 +389,7 @@ TEST(best_rates_are_not_measured_twice)
 TEST(footprint_stops_growing)
 {
     char message[256];
-    struct machine *machine = machine_open(NULL, message, sizeof message);
+    struct machine *machine = machine_open(NULL, MESSAGE(message));
     assert_non_null(machine);
     assert_int_equal(ceilings_footprint(machine, 4096), 4096);
     const size_t huge = ceilings_footprint(machine, (size_t)1 << 40);

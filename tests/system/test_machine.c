@@ -46,8 +46,8 @@ TEST(places_follow_the_placement)
     char message[256];
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         int cpus[12];
-        assert_true(machine_places(machine, known[i].placement, known[i].threads, cpus, message,
-                                   sizeof message));
+        assert_true(
+            machine_places(machine, known[i].placement, known[i].threads, cpus, MESSAGE(message)));
         assert_memory_equal(cpus, known[i].cpus, (size_t)known[i].threads * sizeof *cpus);
     }
     machine_close(machine);
@@ -59,9 +59,9 @@ TEST(the_fastest_cores_come_first)
     struct machine *machine = made_up_of("core:6 pu:1", "0-3", "4-5");
     char message[256];
     int cpus[6];
-    assert_true(machine_places(machine, PLACEMENT_CORES, 6, cpus, message, sizeof message));
+    assert_true(machine_places(machine, PLACEMENT_CORES, 6, cpus, MESSAGE(message)));
     assert_memory_equal(cpus, known, sizeof known);
-    assert_true(machine_places(machine, PLACEMENT_THREADS, 3, cpus, message, sizeof message));
+    assert_true(machine_places(machine, PLACEMENT_THREADS, 3, cpus, MESSAGE(message)));
     assert_memory_equal(cpus, known, 3 * sizeof *cpus);
     json_t *all = machine_describe(machine);
     json_t *expected =
@@ -149,9 +149,9 @@ TEST(too_many_threads_are_refused)
     struct machine *machine = made_up(TWO_NODES);
     char message[256];
     int cpus[16];
-    assert_false(machine_places(machine, PLACEMENT_CORES, 7, cpus, message, sizeof message));
+    assert_false(machine_places(machine, PLACEMENT_CORES, 7, cpus, MESSAGE(message)));
     assert_string_equal(message, "placement cores has 6 places here, 7 threads requested");
-    assert_false(machine_places(machine, PLACEMENT_THREADS, 13, cpus, message, sizeof message));
+    assert_false(machine_places(machine, PLACEMENT_THREADS, 13, cpus, MESSAGE(message)));
     assert_string_equal(message, "placement threads has 12 places here, 13 threads requested");
     machine_close(machine);
 }
@@ -170,8 +170,8 @@ TEST(shares_of_numa_are_dealt_out_to_the_nodes)
     struct machine *machine = made_up(TWO_NODES);
     char message[256];
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        machine_bind_share(machine, PLACEMENT_NUMA, known[i].share, known[i].threads, message,
-                           sizeof message);
+        machine_bind_share(machine, PLACEMENT_NUMA, known[i].share, known[i].threads,
+                           MESSAGE(message));
         assert_non_null(machine_bound(machine));
         assert_memory_equal(machine_bound(machine), known[i].cpus,
                             (size_t)known[i].threads * sizeof *known[i].cpus);
@@ -186,8 +186,8 @@ TEST(binding_lands_and_holds)
     char message[256] = "";
     int cpus[1024], wrong = 0;
     assert_true(threads <= 1024);
-    assert_true(machine_places(machine, PLACEMENT_CORES, threads, cpus, message, sizeof message));
-    if (!machine_bind(machine, PLACEMENT_CORES, threads, message, sizeof message))
+    assert_true(machine_places(machine, PLACEMENT_CORES, threads, cpus, MESSAGE(message)));
+    if (!machine_bind(machine, PLACEMENT_CORES, threads, MESSAGE(message)))
         fail_msg("%s", message);
 #pragma omp parallel num_threads(threads) reduction(+ : wrong)
     wrong += sched_getcpu() != cpus[omp_get_thread_num()];
@@ -211,7 +211,7 @@ TEST(no_placement_binds_nothing)
     char message[256];
     cpu_set_t before, after;
     sched_getaffinity(0, sizeof before, &before);
-    assert_true(machine_bind(machine, PLACEMENT_NONE, 64, message, sizeof message));
+    assert_true(machine_bind(machine, PLACEMENT_NONE, 64, MESSAGE(message)));
     assert_true(machine_binding_holds(machine, 64));
     sched_getaffinity(0, sizeof after, &after);
     assert_true(CPU_EQUAL(&before, &after));
@@ -229,12 +229,12 @@ TEST(works_inside_a_smaller_cpuset)
         CPU_SET(sched_getcpu(), &one);
         sched_setaffinity(0, sizeof one, &one);
         char message[256];
-        struct machine *machine = machine_open(NULL, message, sizeof message);
+        struct machine *machine = machine_open(NULL, MESSAGE(message));
         if (!machine || machine_cores(machine) != 1 || machine_threads(machine) != 1)
             _exit(1);
-        if (!machine_bind(machine, PLACEMENT_CORES, 1, message, sizeof message))
+        if (!machine_bind(machine, PLACEMENT_CORES, 1, MESSAGE(message)))
             _exit(2);
-        if (machine_bind(machine, PLACEMENT_CORES, 2, message, sizeof message))
+        if (machine_bind(machine, PLACEMENT_CORES, 2, MESSAGE(message)))
             _exit(3);
         _exit(0);
     }
@@ -249,13 +249,13 @@ TEST(topology_survives_the_hand_over)
     struct machine *machine = this_one();
     char message[256], *xml = machine_export(machine);
     assert_non_null(xml);
-    struct machine *copy = machine_open(xml, message, sizeof message);
+    struct machine *copy = machine_open(xml, MESSAGE(message));
     assert_non_null(copy);
     assert_int_equal(machine_cores(copy), machine_cores(machine));
     assert_int_equal(machine_threads(copy), machine_threads(machine));
     for (int level = 1; level <= 3; level++)
         assert_int_equal(machine_cache_bytes(copy, level), machine_cache_bytes(machine, level));
-    if (!machine_bind(copy, PLACEMENT_THREADS, machine_threads(copy), message, sizeof message))
+    if (!machine_bind(copy, PLACEMENT_THREADS, machine_threads(copy), MESSAGE(message)))
         fail_msg("%s", message);
     json_t *a = machine_describe(machine), *b = machine_describe(copy);
     assert_string_equal(json_string_value(json_object_get(a, "fingerprint")),
@@ -285,7 +285,7 @@ TEST(bad_xml_is_refused)
 {
     char message[256] = "";
     setenv("HWLOC_XML_VERBOSE", "0", 1);
-    assert_null(machine_open("<topology", message, sizeof message));
+    assert_null(machine_open("<topology", MESSAGE(message)));
     assert_string_equal(message, "hwloc cannot read the topology that was handed over");
 }
 

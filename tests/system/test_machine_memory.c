@@ -49,16 +49,16 @@ TEST(memory_policies_are_accepted)
     struct machine *machine = this_one();
     const size_t bytes = 16u << 20;
     char message[256] = "";
-    assert_true(machine_bind(machine, PLACEMENT_CORES, 1, message, sizeof message));
+    assert_true(machine_bind(machine, PLACEMENT_CORES, 1, MESSAGE(message)));
     for (int policy = MEMORY_FIRST_TOUCH; policy <= MEMORY_BIND; policy++) {
         char *memory =
             mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         assert_true(memory != MAP_FAILED);
-        if (!machine_memory_set(machine, (enum memory_policy)policy, message, sizeof message))
+        if (!machine_memory_set(machine, (enum memory_policy)policy, MESSAGE(message)))
             fail_msg("%s", message);
         memset(memory, 7, bytes);
         if (!machine_memory_place(machine, memory + 1, bytes - 1, (enum memory_policy)policy, 3,
-                                  message, sizeof message))
+                                  MESSAGE(message)))
             fail_msg("%s", message);
         for (size_t i = 0; i < bytes; i += 4096)
             assert_int_equal(memory[i], 7);

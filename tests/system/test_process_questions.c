@@ -29,7 +29,7 @@ static struct process *start(const char *script, struct process_spec spec)
 
 static enum process_end ask(struct process *child, const char *request, double deadline_s)
 {
-    return process_ask(child, request, deadline_s, &answer, why, sizeof why);
+    return process_ask(child, request, deadline_s, &answer, MESSAGE(why));
 }
 
 static void assert_says(struct process *child, const char *request, const char *expected)
@@ -184,9 +184,9 @@ TEST(it_stays_on_its_cpus)
         .program = "/bin/cat", .cpus = &cpus[count - 1], .cpu_count = 1, .launcher = true};
     struct process *child = process_open(&spec);
     assert_says(child, "there", "there");
-    assert_true(task_cpus_within(process_pid(child), &cpus[count - 1], 1, why, sizeof why));
-    assert_true(task_cpus_within(process_pid(child), cpus, count, why, sizeof why));
-    assert_false(task_cpus_within(process_pid(child), (int[]){1 << 20}, 1, why, sizeof why));
+    assert_true(task_cpus_within(process_pid(child), &cpus[count - 1], 1, MESSAGE(why)));
+    assert_true(task_cpus_within(process_pid(child), cpus, count, MESSAGE(why)));
+    assert_false(task_cpus_within(process_pid(child), (int[]){1 << 20}, 1, MESSAGE(why)));
     assert_non_null(strstr(why, "which is not one of the team's"));
     process_close(child);
 }

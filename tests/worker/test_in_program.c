@@ -32,7 +32,7 @@ static void close_kernel(void)
 
 /* A worker that is asked for the kernel of a program of tests/programs/. */
 static const struct attn_kernel *open_kernel(const char *program, const char *kernel, int threads,
-                                             char why[256])
+                                             struct message why)
 {
     struct parse_error error;
     close_kernel(); /* of a test that has failed */
@@ -48,9 +48,9 @@ static const struct attn_kernel *open_kernel(const char *program, const char *ke
     assert_true(parse_problem(PROBLEM, &small.problem, &error));
     r->c = small;
     worker.answer = json_object();
-    worker.machine = machine_open(NULL, why, 256);
+    worker.machine = machine_open(NULL, why);
     assert_non_null(worker.machine);
-    worker.kernel = in_program_backend.open(&worker, why, 256);
+    worker.kernel = in_program_backend.open(&worker, why);
     return worker.kernel;
 }
 
@@ -64,8 +64,8 @@ static const char *said(const char *key)
 static void fill(struct tensor_set *set, uint64_t stream)
 {
     char message[256];
-    assert_true(tensors_alloc(set, &small.problem, &plain, message, sizeof message));
-    assert_true(tensors_fill(set, &small, stream, message, sizeof message));
+    assert_true(tensors_alloc(set, &small.problem, &plain, MESSAGE(message)));
+    assert_true(tensors_fill(set, &small, stream, MESSAGE(message)));
 }
 
 /* ---- an honest program ----------------------------------------------------------------------- */
@@ -74,7 +74,7 @@ static void it_is_described(void **state)
 {
     char why[256];
     (void)state;
-    const struct attn_kernel *kernel = open_kernel("honest.pl", "perl", 1, why);
+    const struct attn_kernel *kernel = open_kernel("honest.pl", "perl", 1, MESSAGE(why));
     if (!kernel)
         fail_msg("%s", why);
     assert_string_equal(kernel->name, "perl");
@@ -89,7 +89,7 @@ static void it_is_described(void **state)
     assert_int_equal(kernel->caps.outputs, ATTN_OUTPUT_O | ATTN_OUTPUT_LSE);
     assert_false(kernel->caps.parallel);
     close_kernel();
-    assert_null(open_kernel("honest.pl", "python", 1, why));
+    assert_null(open_kernel("honest.pl", "python", 1, MESSAGE(why)));
     assert_non_null(strstr(why, "honest.pl no longer has python"));
     close_kernel();
 }
@@ -101,7 +101,7 @@ static void it_computes_what_a_kernel_computes(void **state)
     char why[256];
     const char *reason;
     (void)state;
-    const struct attn_kernel *kernels[] = {open_kernel("honest.pl", "perl", 1, why),
+    const struct attn_kernel *kernels[] = {open_kernel("honest.pl", "perl", 1, MESSAGE(why)),
                                            attn_find("online", ATTN_ISA_BASELINE)};
     static char workspace[1 << 16] __attribute__((aligned(ATTN_WORKSPACE_ALIGN)));
     if (setjmp(worker.abandoned))
@@ -130,7 +130,7 @@ static void it_passes_the_whole_check(void **state)
     (void)state;
     if (!SANITIZED)
         skip(); /* commands/programs asks the same, of a problem with every kind of tensor */
-    const struct attn_kernel *kernel = open_kernel("honest.pl", "perl", 1, why);
+    const struct attn_kernel *kernel = open_kernel("honest.pl", "perl", 1, MESSAGE(why));
     small.problem.q_len = small.problem.kv_len = 9;
     if (setjmp(worker.abandoned))
         fail_msg("%s: %s", said("state"), said("why"));
@@ -146,7 +146,7 @@ static void it_may_refuse_a_problem(void **state)
     const char *reason = NULL;
     char why[256];
     (void)state;
-    const struct attn_kernel *kernel = open_kernel("refuses_small.pl", "perl", 1, why);
+    const struct attn_kernel *kernel = open_kernel("refuses_small.pl", "perl", 1, MESSAGE(why));
     if (setjmp(worker.abandoned))
         fail_msg("%s: %s", said("state"), said("why"));
     assert_true(attn_supports(kernel, &small.problem, &reason));
@@ -166,7 +166,7 @@ static bool samples_of(const char *program, size_t calls)
     struct tensor_set sets[2];
     const char *reason;
     char why[256];
-    const struct attn_kernel *kernel = open_kernel(program, "perl", 1, why);
+    const struct attn_kernel *kernel = open_kernel(program, "perl", 1, MESSAGE(why));
     worker.request.action = PROTOCOL_MEASURE;
     fill(&sets[0], 0);
     fill(&sets[1], 1);
@@ -225,7 +225,7 @@ static void kept_results_are_found(void **state)
     struct check_result result;
     char why[256];
     (void)state;
-    const struct attn_kernel *kernel = open_kernel("keeps_results.pl", "perl", 1, why);
+    const struct attn_kernel *kernel = open_kernel("keeps_results.pl", "perl", 1, MESSAGE(why));
     if (setjmp(worker.abandoned))
         fail_msg("%s: %s", said("state"), said("why"));
     assert_false(check_kernel(kernel, &small, 1, CHECK_FULL, &result));
@@ -267,7 +267,7 @@ static void a_broken_program_ends_the_launch(void **state)
     fault_share(progress, sizeof progress);
     for (size_t n = 0; n < sizeof table / sizeof *table; n++) {
         char why[256];
-        if (!open_kernel(table[n].program, "perl", table[n].threads, why))
+        if (!open_kernel(table[n].program, "perl", table[n].threads, MESSAGE(why)))
             fail_msg("%s", why);
         if (machine_cores(worker.machine) < table[n].cores) {
             close_kernel();

@@ -47,7 +47,7 @@ static void take(const union longer *theirs, struct attn_kernel *ours)
 {
     char why[256] = "";
     memset(ours, 0xff, sizeof *ours);
-    if (!plugin_copy(&theirs->kernel, 0, ours, why, sizeof why))
+    if (!plugin_copy(&theirs->kernel, 0, ours, MESSAGE(why)))
         fail_msg("%s", why);
     assert_int_equal(ours->size, sizeof *ours);
     assert_int_equal(ours->caps.size, sizeof ours->caps);
@@ -120,10 +120,10 @@ TEST(nonsense_is_refused)
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         union longer theirs = sample(sizeof(struct attn_caps));
         theirs.kernel.size = sizes[i];
-        assert_false(plugin_copy(&theirs.kernel, 3, &ours, why, sizeof why));
+        assert_false(plugin_copy(&theirs.kernel, 3, &ours, MESSAGE(why)));
         assert_non_null(strstr(why, "kernel 3 says that its struct attn_kernel has "));
     }
-    assert_false(plugin_copy(NULL, 2, &ours, why, sizeof why));
+    assert_false(plugin_copy(NULL, 2, &ours, MESSAGE(why)));
     assert_string_equal(why, "kernel 2 is NULL");
 }
 
@@ -141,7 +141,7 @@ TEST(a_bound_factor_is_a_number)
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         union longer theirs = sample(sizeof(struct attn_caps));
         theirs.kernel.caps.bound_factor = wrong[i].factor;
-        assert_false(plugin_copy(&theirs.kernel, 0, &ours, why, sizeof why));
+        assert_false(plugin_copy(&theirs.kernel, 0, &ours, MESSAGE(why)));
         assert_string_equal(why, wrong[i].why);
     }
 }

@@ -45,7 +45,7 @@ bool kernel_call_open(struct kernel_call *call, const struct attn_kernel *kernel
     const size_t bytes = attn_workspace_size(kernel, problem, threads);
     const char *why = "no memory for the workspace";
     *call = (struct kernel_call){0};
-    if (!tensors_alloc(&call->set, problem, &layout, work->message, sizeof work->message))
+    if (!tensors_alloc(&call->set, problem, &layout, MESSAGE(work->message)))
         return false;
     tensors_poison(&call->set, problem);
     call->workspace = aligned_alloc(align, (bytes / align + 1) * align);
@@ -63,7 +63,7 @@ bool kernel_call_case(struct kernel_call *call, const struct attn_kernel *kernel
 {
     if (!kernel_call_open(call, kernel, &c->problem, threads, work))
         return false;
-    if (tensors_fill(&call->set, c, 0, work->message, sizeof work->message))
+    if (tensors_fill(&call->set, c, 0, MESSAGE(work->message)))
         return true;
     kernel_call_close(call);
     return false;

@@ -223,8 +223,8 @@ static bool read_data(const struct reader *r, struct layer_file *file)
 struct safetensors *layer_file_in(const char *path, struct experiment_work *work)
 {
     char found[CASES_PATH];
-    return cases_find_file(path, found, work->message, sizeof work->message)
-               ? safetensors_open(found, work->message, sizeof work->message)
+    return cases_find_file(path, found, MESSAGE(work->message))
+               ? safetensors_open(found, MESSAGE(work->message))
                : NULL;
 }
 
