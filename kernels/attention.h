@@ -41,8 +41,7 @@
  *
  * Kernels need nothing but this header: what they call of it is inline.
  */
-#ifndef ATTN_ATTENTION_H
-#define ATTN_ATTENTION_H
+#pragma once
 
 #include <assert.h>
 #include <stdbool.h>
@@ -678,6 +677,4 @@ void attn_plan_destroy(struct attn_plan *plan);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

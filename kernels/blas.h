@@ -6,8 +6,7 @@
  * nothing, so whoever starts a process that measures gemm sets these variables first, except those that
  * the user has set.
  */
-#ifndef ATTN_BLAS_H
-#define ATTN_BLAS_H
+#pragma once
 
 #include "attention.h"
 
@@ -33,6 +32,4 @@ void attn_blas_one_thread(void);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

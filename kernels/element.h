@@ -6,8 +6,7 @@
  * vectorise at every width.  Exact towards float; round to nearest even back, NaN stays NaN (and
  * becomes quiet).  What is beyond the largest number becomes infinity, or in e4m3, which has none, +-448.
  */
-#ifndef ATTN_ELEMENT_H
-#define ATTN_ELEMENT_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -150,5 +149,3 @@ static inline float attn_scaled_element(enum attn_dtype dtype, const void *row, 
     return dtype == ATTN_I4 ? (float)attn_nibble(row, d)
                             : attn_byte_to_f32(dtype, ((const uint8_t *)row)[d]);
 }
-
-#endif

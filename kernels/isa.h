@@ -4,8 +4,7 @@
  * isa.c is the only place that knows how each one is named and recognised, and which one a host
  * prefers; kernel.cmake is the only place that knows its compiler flags.
  */
-#ifndef ATTN_ISA_H
-#define ATTN_ISA_H
+#pragma once
 
 #include "attention.h"
 
@@ -31,5 +30,3 @@ const enum attn_isa *attn_isa_preference_of(const char *vendor);
 /* The first in the order of preference that this host can run, by its instructions: not ATTN_ISA_AVX512_2FMA,
  * which has those of ATTN_ISA_AVX512. */
 enum attn_isa attn_isa_preferred(void);
-
-#endif

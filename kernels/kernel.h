@@ -9,8 +9,7 @@
  * Everything else in the file is static.  A kernel that computes in f64 too is compiled twice
  * (shared/either.h).
  */
-#ifndef ATTN_KERNEL_H
-#define ATTN_KERNEL_H
+#pragma once
 
 #include <assert.h>
 
@@ -97,5 +96,3 @@ static inline real attn_scale_real(const struct attn_problem *problem)
     return attn_problem_scale(problem);
 #endif
 }
-
-#endif

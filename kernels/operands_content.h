@@ -1,8 +1,7 @@
 /*
  * operands_content.h: whether what operands hold is possible; for operands_valid.c only.
  */
-#ifndef ATTN_OPERANDS_CONTENT_H
-#define ATTN_OPERANDS_CONTENT_H
+#pragma once
 
 #include "attention.h"
 
@@ -21,5 +20,3 @@ bool attn_operands_refuse(const struct operands_inquiry *in, const char *format,
 /* Looks at lengths, offsets, pages, parents, lists of keys and bytes of the mask of operands that are
  * there and whose strides fit. */
 bool attn_operands_content_fit(const struct operands_inquiry *in);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * reference.h: attention in float64, the judge of every kernel.
  */
-#ifndef ATTN_REFERENCE_H
-#define ATTN_REFERENCE_H
+#pragma once
 
 #include "attention.h"
 
@@ -57,6 +56,4 @@ static inline double attn_reference_bf16_extra_lse(void)
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -25,8 +25,7 @@
  *
  * Only the main thread of a rank calls these functions.
  */
-#ifndef ATTN_RING_H
-#define ATTN_RING_H
+#pragma once
 
 #include "attention.h"
 
@@ -143,5 +142,3 @@ void ring_execute(struct ring *ring, const struct ring_operands *operands,
 /* The messages of a call without the computation. */
 void ring_exchange(struct ring *ring, const struct ring_operands *operands,
                    struct ring_times *times);
-
-#endif

@@ -11,8 +11,7 @@
  * attention as attention.h defines them.  Projections are CBLAS products; each block of rows is one call
  * on one thread, so that results do not depend on the thread count.
  */
-#ifndef ATTN_SELF_ATTENTION_H
-#define ATTN_SELF_ATTENTION_H
+#pragma once
 
 #include "attention.h"
 
@@ -97,6 +96,4 @@ void attn_self_attention_output(const struct attn_self_attention_plan *plan,
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

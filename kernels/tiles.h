@@ -27,8 +27,7 @@
  * Where ATTN_TILES_EMULATED is defined, the same names are C that does all of this on any processor, so that
  * tests run the logic of a kernel for tiles everywhere.
  */
-#ifndef ATTN_TILES_H
-#define ATTN_TILES_H
+#pragma once
 
 #include <stddef.h>
 
@@ -81,7 +80,5 @@ static inline void tiles_release(void)
 #else
 
 #include "tiles_emulated.h"
-
-#endif
 
 #endif

@@ -1,8 +1,7 @@
 /*
  * tiles_emulated.h: part of tiles.h: the matrix unit in C, to the last bit.
  */
-#ifndef ATTN_TILES_EMULATED_H
-#define ATTN_TILES_EMULATED_H
+#pragma once
 
 #include <assert.h>
 #include <fenv.h>
@@ -276,5 +275,3 @@ static inline void tile_dot_i8(int c, int a, int b)
                 memcpy(tile_at(c)[m] + n, &sum, sizeof sum);
             }
 }
-
-#endif

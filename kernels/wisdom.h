@@ -5,8 +5,7 @@
  * choice for problems like it: of the same types, dimensions and threads, and no farther from it than
  * ATTN_WISDOM_NEAR in heads, rows and keys together.  Elsewhere the rules stand.
  */
-#ifndef ATTN_WISDOM_H
-#define ATTN_WISDOM_H
+#pragma once
 
 #include "attention.h"
 
@@ -44,5 +43,3 @@ struct attn_shape {
     double heads, rows, keys;
 };
 struct attn_shape attn_shape_of(const struct attn_problem *problem);
-
-#endif

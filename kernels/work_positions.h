@@ -1,8 +1,7 @@
 /*
  * work_positions.h: part of work.c: pairs and keys that masks by position leave.
  */
-#ifndef ATTN_WORK_POSITIONS_H
-#define ATTN_WORK_POSITIONS_H
+#pragma once
 
 #include "attention.h"
 
@@ -66,5 +65,3 @@ static double keys_left(const struct attn_problem *p, size_t q_len, size_t kv_le
     const struct attn_range seen = keys_seen(p, q_len, kv_len);
     return (double)(seen.hi - seen.lo);
 }
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * work_seen.h: part of work.c: pairs and keys of a sequence that masks, biases, trees and lists leave.
  */
-#ifndef ATTN_WORK_SEEN_H
-#define ATTN_WORK_SEEN_H
+#pragma once
 
 #include <math.h>
 #include <string.h>
@@ -159,5 +158,3 @@ static struct seen count_head(const struct attn_problem *p, const struct attn_te
     }
     return sum;
 }
-
-#endif

@@ -3,8 +3,7 @@
  *
  * K stays where it lies if it can.  V is packed once per block for all tiles of a task, in panels.
  */
-#ifndef ATTN_FLASH_BF16_OPERANDS_H
-#define ATTN_FLASH_BF16_OPERANDS_H
+#pragma once
 
 #define PAIR 2
 #define BF16_PANEL \
@@ -101,5 +100,3 @@ static vf weight_at(const struct block *block, int j, int column)
     const vi pair = bf16_load(block->s + (j - j % 2) * FLASH_TILE + column * VF_LANES);
     return (vf)(j % 2 ? pair & (int32_t)0xffff0000 : pair << 16);
 }
-
-#endif

@@ -4,8 +4,7 @@
  * V is packed in panels of BF16_PANEL value dimensions, in each panel one line per PAIR keys: their values of
  * a dimension side by side.
  */
-#ifndef ATTN_FLASH_BF16_PANELS_H
-#define ATTN_FLASH_BF16_PANELS_H
+#pragma once
 
 #include "tile_operands.h"
 
@@ -67,5 +66,3 @@ VF_NOINLINE bool values_finite(const struct block *block, int from, int to)
     }
     return finite && !vi_any((vi)wrong);
 }
-
-#endif

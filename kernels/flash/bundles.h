@@ -6,8 +6,7 @@
  * then each sequence goes on with its own.  Blocks and tiles are the same as for a sequence by itself, so every
  * row keeps its bits.  (Hydragen, Juravsky et al. 2024; Cascade Inference, FlashInfer 2024.)
  */
-#ifndef ATTN_FLASH_BUNDLES_H
-#define ATTN_FLASH_BUNDLES_H
+#pragma once
 
 #include "shared/shared_pages.h"
 #include "flash_tasks.h"
@@ -190,5 +189,3 @@ static struct group_block bundle_after(const struct bundle *bundle, int i)
     }
     return (struct group_block){0};
 }
-
-#endif

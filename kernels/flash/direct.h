@@ -11,8 +11,7 @@
  * with a value.  Only weights are made in this mode: scores lose nothing that matters in an exponent, and
  * results, which may be subnormal, are scaled and summed outside of it.
  */
-#ifndef ATTN_FLASH_DIRECT_H
-#define ATTN_FLASH_DIRECT_H
+#pragma once
 
 #include "maximum.h"
 #include "strip_products.h"
@@ -118,7 +117,5 @@ static void weigh_strips(const struct block *block, struct tile *t, const struct
     for (int c = 0; c < FLASH_COLS; c++)
         t->l[c] += before[c];
 }
-
-#endif
 
 #endif

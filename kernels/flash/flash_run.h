@@ -1,8 +1,7 @@
 /*
  * flash_run.h: part of kernel flash: a task at work, its tiles through blocks of keys.
  */
-#ifndef ATTN_FLASH_RUN_H
-#define ATTN_FLASH_RUN_H
+#pragma once
 
 #include "bundles.h"
 #include "results.h"
@@ -189,5 +188,3 @@ static struct group_block run_bundle(const struct job *job, const struct group_b
         close_tiles(job, &bundle.sequence[i], tiles + first[i], first[i + 1] - first[i], &block);
     return next.rows ? next : tasks_next(&job->tasks);
 }
-
-#endif

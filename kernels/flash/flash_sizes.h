@@ -1,8 +1,7 @@
 /*
  * flash_sizes.h: part of kernel flash: sizes of tiles, blocks and register tiles; flash.c says why.
  */
-#ifndef ATTN_FLASH_SIZES_H
-#define ATTN_FLASH_SIZES_H
+#pragma once
 
 #include "shared/simd.h"
 
@@ -52,5 +51,3 @@
 
 /* Floats that the packed K and V of a block need, their dimensions rounded up to vectors. */
 #define FLASH_PACKED(dims) (FLASH_KEYS * ((dims) + 2 * VF_LANES))
-
-#endif

@@ -2,8 +2,7 @@
  * flash_tasks.h: part of kernel flash: a task, a few tiles of queries of one KV head; shared/tasks.h
  * hands tasks out.
  */
-#ifndef ATTN_FLASH_TASKS_H
-#define ATTN_FLASH_TASKS_H
+#pragma once
 
 #include "flash_tile.h"
 
@@ -17,5 +16,3 @@ static ptrdiff_t block_keys(ptrdiff_t first, ptrdiff_t end)
 {
     return end - first < FLASH_KEYS ? end - first : FLASH_KEYS;
 }
-
-#endif

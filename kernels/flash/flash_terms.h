@@ -7,8 +7,7 @@
  * The scores of all other runs are computed first; then one pass each, in L1, caps them, adds ALiBi and
  * bias, sets those of hidden keys to -inf and finds their maximum; weights follow when m is known.
  */
-#ifndef ATTN_FLASH_TERMS_H
-#define ATTN_FLASH_TERMS_H
+#pragma once
 
 #include "score_passes.h"
 
@@ -177,5 +176,3 @@ static void tile_block_seen(struct block *block, struct tile *t)
         tile_runs(block, t, &visible, &run, cached - cached % PAIR);
     tile_runs(block, t, &visible, &run, keys);
 }
-
-#endif

@@ -6,8 +6,7 @@
  * per key or per value dimension, so that maximum, sum, rescaling and mask act on whole vectors
  * and never across lanes.
  */
-#ifndef ATTN_FLASH_TILE_H
-#define ATTN_FLASH_TILE_H
+#pragma once
 
 #include "shared/prefetch.h"
 #include "shared/softcap.h"
@@ -94,5 +93,3 @@ static inline vi seeing_lanes(const struct lane_range *lanes, int row)
     const vi j = row - (vi){0};
     return (vi)(lanes->lo <= j) & (vi)(j < lanes->hi);
 }
-
-#endif

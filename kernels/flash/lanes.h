@@ -5,8 +5,7 @@
  * Cores with four multiply-add units have few dispatch slots left, so that loops over values take four
  * keys at a time to keep counters and branches rare (results/aarch64-model).
  */
-#ifndef ATTN_FLASH_LANES_H
-#define ATTN_FLASH_LANES_H
+#pragma once
 
 #include "shared/simd_f16.h"
 #include "shared/simd_factors.h"
@@ -109,7 +108,5 @@ VF_INLINE void value_lanes(const int rows, const int cols, const void *v, const 
         }
     }
 }
-
-#endif
 
 #endif

@@ -6,8 +6,7 @@
  * and a run that all queries see needs no mask.  Entries of a list lie in no order, so that positional masks
  * are looked at entry by entry, too.
  */
-#ifndef ATTN_FLASH_MASK_RUNS_H
-#define ATTN_FLASH_MASK_RUNS_H
+#pragma once
 
 #include "tile_block.h"
 
@@ -217,5 +216,3 @@ static bool next_run(const struct visible *visible, int keys, struct run *run)
     run->full = skip(visible->all, run->from, run->to, true) == run->to;
     return from < keys;
 }
-
-#endif

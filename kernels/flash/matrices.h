@@ -9,8 +9,7 @@
  *
  * Defines what products.h lists, as products_f32.h and products_bf16.h do.
  */
-#ifndef ATTN_FLASH_MATRICES_H
-#define ATTN_FLASH_MATRICES_H
+#pragma once
 
 #include "matrices_operands.h"
 #include "register_sums.h"
@@ -143,5 +142,3 @@ VF_INLINE void value_tile(const int rows, const int cols, struct value_args a)
     take_apart(rows, cols, acc, row);
     add_results(rows, cols, &a, row);
 }
-
-#endif

@@ -6,8 +6,7 @@
  * value dimensions by four keys.  K and V are packed once per block for all tiles of a task: K by pairs of
  * keys, V in panels.  The last matrices are filled up with zeros.
  */
-#ifndef ATTN_FLASH_MATRICES_OPERANDS_H
-#define ATTN_FLASH_MATRICES_OPERANDS_H
+#pragma once
 
 #define PAIR 4
 #define MATRIX 8                 /* elements */
@@ -113,5 +112,3 @@ static vf weight_at(const struct block *block, int j, int column)
     const vi pair = {a[word], a[2 + word], b[word], b[2 + word]};
     return (vf)(j % 2 ? pair & (int32_t)0xffff0000 : pair << 16);
 }
-
-#endif

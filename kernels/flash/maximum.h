@@ -7,8 +7,7 @@
  * after how many keys scores are compared with m: the other queries of its tile may change the last bits
  * of a query's result.
  */
-#ifndef ATTN_FLASH_MAXIMUM_H
-#define ATTN_FLASH_MAXIMUM_H
+#pragma once
 
 #include <math.h>
 
@@ -131,5 +130,3 @@ static inline void tile_follow(struct tile *t, const vf top[FLASH_COLS], float l
     if (t->started && vi_any(grows))
         tile_rescale(t, factor, v_dim);
 }
-
-#endif

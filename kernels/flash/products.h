@@ -22,8 +22,7 @@
  *   values_finite    whether rows [from, to) of V hold neither infinity nor NaN
  *   value_at, weight_at  element d of row j of V; weights of row j in a column
  */
-#ifndef ATTN_FLASH_PRODUCTS_H
-#define ATTN_FLASH_PRODUCTS_H
+#pragma once
 
 #include "shared/simd_bf16.h"
 
@@ -35,5 +34,3 @@
 #include "products_f32.h"
 #endif
 #include "products_loops.h"
-
-#endif

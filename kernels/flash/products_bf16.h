@@ -9,8 +9,7 @@
  *
  * Defines what products.h lists, as products_f32.h does for the other variants.
  */
-#ifndef ATTN_FLASH_PRODUCTS_BF16_H
-#define ATTN_FLASH_PRODUCTS_BF16_H
+#pragma once
 
 #include "bf16_operands.h"
 #include "register_sums.h"
@@ -45,5 +44,3 @@ VF_INLINE vf weights_of(const enum exponent kind, int rows, float *s, const vf *
     vf_store(s, (vf)bf16_join(a, b));
     return a + b;
 }
-
-#endif

@@ -11,8 +11,7 @@
  *
  * Defines what products.h lists; products_bf16.h and matrices.h define the same for bf16.
  */
-#ifndef ATTN_FLASH_PRODUCTS_F32_H
-#define ATTN_FLASH_PRODUCTS_F32_H
+#pragma once
 
 #include "shared/simd_f16.h"
 #include "register_sums.h"
@@ -236,6 +235,4 @@ VF_INLINE void store_weights_of(vf x[FLASH_HIGHEST][FLASH_COLS], float *s, vf su
         }
     }
 }
-#endif
-
 #endif

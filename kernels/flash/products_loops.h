@@ -11,8 +11,7 @@
  *   VALUE_ROW                             elements from the values of one step to those of the next
  *   SCALES_SCORES                         whether scores take the scale that queries have elsewhere
  */
-#ifndef ATTN_FLASH_PRODUCTS_LOOPS_H
-#define ATTN_FLASH_PRODUCTS_LOOPS_H
+#pragma once
 
 #include "maximum.h"
 #include "register_sums.h"
@@ -228,7 +227,5 @@ VF_INLINE void value_tile(const int rows, const int cols, struct value_args a)
             value_step(rows, cols, v, p, acc);
     add_results(rows, cols, &a, acc);
 }
-
-#endif
 
 #endif

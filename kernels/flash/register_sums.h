@@ -2,8 +2,7 @@
  * register_sums.h: part of kernel flash: sums of a register tile: how they begin, and how they become scores,
  * weights or results.
  */
-#ifndef ATTN_FLASH_REGISTER_SUMS_H
-#define ATTN_FLASH_REGISTER_SUMS_H
+#pragma once
 
 #include "shared/exp2.h"
 #include "flash_tile.h"
@@ -161,5 +160,3 @@ VF_INLINE void add_results(const int rows, const int cols, const struct value_ar
     }
     store_results(rows, cols, a->o, acc);
 }
-
-#endif

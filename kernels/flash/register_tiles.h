@@ -2,8 +2,7 @@
  * register_tiles.h: part of kernel flash: a function for each size of a register tile, and the tiles that a
  * number of rows is cut into.
  */
-#ifndef ATTN_FLASH_REGISTER_TILES_H
-#define ATTN_FLASH_REGISTER_TILES_H
+#pragma once
 
 #include "products.h"
 
@@ -130,5 +129,3 @@ static size_t count_register_tiles(const struct job *job, int keys)
 {
     return count_calls((size_t)keys) + count_calls((size_t)job->v_dim);
 }
-
-#endif

@@ -4,8 +4,7 @@
  * A sink enters last, as a key whose value is 0.  If weights are an output, scores are computed a second time
  * when m and the sum are known: nothing else of the length of a row is stored.
  */
-#ifndef ATTN_FLASH_RESULTS_H
-#define ATTN_FLASH_RESULTS_H
+#pragma once
 
 #include "shared/softmax.h"
 #include "flash_tasks.h"
@@ -138,5 +137,3 @@ static void weigh_task(const struct job *job, const struct group_block *task,
             weigh_block(&block, &tiles[i]);
     }
 }
-
-#endif

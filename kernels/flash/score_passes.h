@@ -5,8 +5,7 @@
  * whose rows lie along the keys, are transposed, VF_LANES keys (of a mask four times as many) at once.  Where
  * keys are entries of a list, `list` points at the strip's first.
  */
-#ifndef ATTN_FLASH_SCORE_PASSES_H
-#define ATTN_FLASH_SCORE_PASSES_H
+#pragma once
 
 #include "mask_runs.h"
 
@@ -235,5 +234,3 @@ static void hide_far(const struct block *block, const struct tile *t, int c, int
     for (int j = from; j < to; j++, s += FLASH_TILE)
         vf_store(s, vf_select(seeing_lanes(&lanes, j), vf_load(s), vf_set1(-INFINITY)));
 }
-
-#endif

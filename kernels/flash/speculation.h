@@ -5,8 +5,7 @@
  * weight at once, relative to the m of earlier keys or of the first rows of this block; if one is too large, m
  * is raised meanwhile, or the block begun again.
  */
-#ifndef ATTN_FLASH_SPECULATION_H
-#define ATTN_FLASH_SPECULATION_H
+#pragma once
 
 #include "maximum.h"
 #include "strip_products.h"
@@ -187,6 +186,4 @@ VF_NOINLINE bool score_and_exp_block(const struct block *block, struct tile *t)
     return true;
 }
 #endif
-#endif
-
 #endif

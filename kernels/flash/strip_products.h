@@ -2,8 +2,7 @@
  * strip_products.h: part of kernel flash: scores, weights and results of a strip, one register tile after the
  * other.
  */
-#ifndef ATTN_FLASH_STRIP_PRODUCTS_H
-#define ATTN_FLASH_STRIP_PRODUCTS_H
+#pragma once
 
 #include "register_tiles.h"
 
@@ -129,5 +128,3 @@ VF_NOINLINE void add_values(const struct block *block, const struct tile *t,
         args.o += rows * FLASH_TILE;
     }
 }
-
-#endif

@@ -5,8 +5,7 @@
  * all columns see, and strips before and behind it that some see.  What no column sees is not computed.
  * Within a strip only rows that not all of its queries see need a mask: nearly always none.
  */
-#ifndef ATTN_FLASH_STRIPS_H
-#define ATTN_FLASH_STRIPS_H
+#pragma once
 
 #include "products.h"
 
@@ -124,5 +123,3 @@ static inline void mask_strip(const struct block *block, const struct tile *t,
         }
     }
 }
-
-#endif

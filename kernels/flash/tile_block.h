@@ -4,8 +4,7 @@
  * tile_block() computes scores without terms, under positional masks alone; flash_terms.h uses its parts
  * for all others.
  */
-#ifndef ATTN_FLASH_TILE_BLOCK_H
-#define ATTN_FLASH_TILE_BLOCK_H
+#pragma once
 
 #include "direct.h"
 #include "speculation.h"
@@ -217,5 +216,3 @@ static void tile_block(const struct block *block, struct tile *t)
     n = split(&part, t, strips);
     tile_strips(&part, t, strips, n);
 }
-
-#endif

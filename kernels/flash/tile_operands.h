@@ -2,8 +2,7 @@
  * tile_operands.h: part of kernel flash: addresses of a tile's rows of Q and O, and its results stored there,
  * transposed and rounded to the type.
  */
-#ifndef ATTN_FLASH_TILE_OPERANDS_H
-#define ATTN_FLASH_TILE_OPERANDS_H
+#pragma once
 
 #include "shared/simd16.h"
 #include "shared/simd_bf16.h"
@@ -118,5 +117,3 @@ VF_NOINLINE void store_tile(const struct job *job, const struct tile *t)
             store_column(dtype, false, rows, dim, t->inverse[c], empty, o);
     }
 }
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * blocks.h: part of kernel flash for matrix units: begins a block of queries.
  */
-#ifndef ATTN_FLASH_AMX_BLOCKS_H
-#define ATTN_FLASH_AMX_BLOCKS_H
+#pragma once
 
 #include "pack.h"
 #include "weigh.h"
@@ -53,5 +52,3 @@ static void open_block(const struct call *call, const struct group_block *task, 
         set_rises(block);
     pack_q(call, block);
 }
-
-#endif

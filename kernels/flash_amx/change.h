@@ -5,8 +5,7 @@
  * key and a bias are one more; a cap is four more and a maximum.  Anything else, or several of these together, is
  * added in float32 first: WEIGH_CHANGED.
  */
-#ifndef ATTN_FLASH_AMX_CHANGE_H
-#define ATTN_FLASH_AMX_CHANGE_H
+#pragma once
 
 #include "pack.h"
 
@@ -129,5 +128,3 @@ static inline void change_row(float *scores, const struct terms *t, float scale,
             vf_store(scores + i, x + terms_each(t, key + i, (size_t)left, &hidden));
     }
 }
-
-#endif

@@ -7,8 +7,7 @@
  * two, which is exact.  Rows whose m no longer fits 23 bits stay in float32 from then on.  Values that are
  * not finite are added here to the rows that see them.
  */
-#ifndef ATTN_FLASH_AMX_EXACTLY_H
-#define ATTN_FLASH_AMX_EXACTLY_H
+#pragma once
 
 #include "shared/simd_reduce.h"
 #include "multiply.h"
@@ -278,5 +277,3 @@ static void add_infinite(const struct call *call, const struct keys *keys, const
                         attn_bf16_to_f32(weights[(s * BLOCK_ROWS + i) * STRIP_KEYS + w]));
         }
 }
-
-#endif

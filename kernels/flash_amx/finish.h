@@ -3,8 +3,7 @@
  *
  * A sink enters last, as a key whose value is 0.
  */
-#ifndef ATTN_FLASH_AMX_FINISH_H
-#define ATTN_FLASH_AMX_FINISH_H
+#pragma once
 
 #include "shared/simd_reduce.h"
 #include "shared/softmax.h"
@@ -99,5 +98,3 @@ VF_NOINLINE void finish_block(const struct call *call, struct block *block)
             memset(to, 0, p->v_dim * sizeof *to);
     }
 }
-
-#endif

@@ -11,8 +11,7 @@
  * Where there is room for the keys of KEPT_TASKS tasks, jobs of one task follow those of the one before
  * without a stop: keys are packed and scores made while the last jobs of the task before are under way.
  */
-#ifndef ATTN_FLASH_AMX_JOBS_H
-#define ATTN_FLASH_AMX_JOBS_H
+#pragma once
 
 #include "blocks.h"
 #include "seen_keys.h"
@@ -277,5 +276,3 @@ static bool next_job(struct jobs *jobs, struct job *job)
     }
     return false;
 }
-
-#endif

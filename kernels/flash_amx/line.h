@@ -4,8 +4,7 @@
  * In a turn the softmax of one job is computed beside the scores of the next strips and the results of the
  * job before.  Weights have two places, for the job under way and the one before; scores a ring of strips.
  */
-#ifndef ATTN_FLASH_AMX_LINE_H
-#define ATTN_FLASH_AMX_LINE_H
+#pragma once
 
 #include "exactly.h"
 #include "finish.h"
@@ -276,5 +275,3 @@ static void run_part(struct line *line)
     }
     flush(&pending);
 }
-
-#endif

@@ -7,8 +7,7 @@
  * A list begins by storing, tile by tile as they are needed again, the results of the list before: waiting
  * for a store costs as much as half a product (16.5 instead of 24.3 cycles each on Emerald Rapids).
  */
-#ifndef ATTN_FLASH_AMX_MULTIPLY_H
-#define ATTN_FLASH_AMX_MULTIPLY_H
+#pragma once
 
 #include "weigh_rows.h"
 
@@ -239,5 +238,3 @@ static inline void value_product(const struct job *job, int d, const uint16_t *w
     p->scores = false;
     p->ready = p->taken = 0;
 }
-
-#endif

@@ -10,8 +10,7 @@
  * the two tiles of 32 value dimensions hold them in turns of four (RESULT_DIM); results are put in order when
  * they are written.
  */
-#ifndef ATTN_FLASH_AMX_PACK_H
-#define ATTN_FLASH_AMX_PACK_H
+#pragma once
 
 #include "scales.h"
 
@@ -255,5 +254,3 @@ static void pack_q(const struct call *call, struct block *block)
                 memcpy(to, dims_of(row, d, dim, room), STEP_DIMS * sizeof *to);
     }
 }
-
-#endif

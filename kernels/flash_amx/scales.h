@@ -9,8 +9,7 @@
  * With an infinite scale of a key, or of a head's keys, products of both signs add up to NaN; scaling their
  * finished sum would give infinity.  So such a scale multiplies elements when they are packed.
  */
-#ifndef ATTN_FLASH_AMX_SCALES_H
-#define ATTN_FLASH_AMX_SCALES_H
+#pragma once
 
 #include "scratch.h"
 
@@ -39,5 +38,3 @@ static inline float scale_of_head(const struct call *call, const struct attn_ten
     const float scale = *attn_row_f32(scales, rows->b, rows->g, rows->sequence.kv_first);
     return k && isinf(scale) ? 1 : scale; /* in the keys: pack_infinite() */
 }
-
-#endif

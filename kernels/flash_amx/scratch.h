@@ -6,8 +6,7 @@
  * for 4 products.  A row of scores of a strip is one vector of 32 weights in bfloat16, which is a row of A
  * again.
  */
-#ifndef ATTN_FLASH_AMX_SCRATCH_H
-#define ATTN_FLASH_AMX_SCRATCH_H
+#pragma once
 
 #include <math.h>
 #include <string.h>
@@ -133,5 +132,3 @@ static inline const float *scales_at(const float *scales, int strip)
 
 #define RING \
     3 /* strips of scores that there is room for: call.ahead at most, and the one that is read */
-
-#endif

@@ -2,8 +2,7 @@
  * seen_keys.h: part of kernel flash for matrix units: which keys of a strip the queries of a block see, a bit
  * each.
  */
-#ifndef ATTN_FLASH_AMX_SEEN_KEYS_H
-#define ATTN_FLASH_AMX_SEEN_KEYS_H
+#pragma once
 
 #include "shared/key_bits.h"
 #include "scratch.h"
@@ -119,5 +118,3 @@ static bool look(const struct call *call, const struct block *block, ptrdiff_t j
     *all = every == ~0u;
     return some != 0;
 }
-
-#endif

@@ -2,8 +2,7 @@
  * softmax_rows.h: part of kernel flash for matrix units: rows of the softmax, where they are wanted, from
  * scores computed a second time.
  */
-#ifndef ATTN_FLASH_AMX_SOFTMAX_ROWS_H
-#define ATTN_FLASH_AMX_SOFTMAX_ROWS_H
+#pragma once
 
 #include "exactly.h"
 #include "seen_keys.h"
@@ -47,5 +46,3 @@ static void report_block(const struct call *call, const struct keys *keys, struc
     for (ptrdiff_t j = 0; j < (ptrdiff_t)call->problem->kv_len; j += STRIP_KEYS)
         report_strip(call, keys, block, j, scratch);
 }
-
-#endif

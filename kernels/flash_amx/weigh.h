@@ -21,8 +21,7 @@
  * largest n shows it; if one is NaN or too far below for step 1, the sign of the sum does.  The job is then
  * computed again by exactly.h.
  */
-#ifndef ATTN_FLASH_AMX_WEIGH_H
-#define ATTN_FLASH_AMX_WEIGH_H
+#pragma once
 
 #include "change.h"
 
@@ -194,7 +193,5 @@ VF_INLINE void weigh_row(const float *scores, const enum weigh_kind kind, uint32
     const __m512 sum = _mm512_load_ps(before);
     _mm512_store_ps(after, _mm512_dpbf16_ps(sum, (__m512bh)w, (__m512bh)c->ones));
 }
-
-#endif
 
 #endif

@@ -5,8 +5,7 @@
  * and 16-bit integers cannot be multiplied further without a second rounding: such rows are weighed in
  * float32.
  */
-#ifndef ATTN_FLASH_AMX_WEIGH_ROWS_H
-#define ATTN_FLASH_AMX_WEIGH_ROWS_H
+#pragma once
 
 #include "shared/exp2.h"
 #include "weigh.h"
@@ -118,5 +117,3 @@ VF_INLINE void weigh(const struct weighing *w, const enum weigh_kind kind,
     weigh_row(scores, kind, seen, &change, c, r->bias[i], r->sums_before + i * TILE_ROWS,
               r->sums + i * TILE_ROWS, r->weights + i * STRIP_KEYS, flags);
 }
-
-#endif

@@ -6,8 +6,7 @@
  * this is compiled, and with them that the scores of a row are there before its turn, and that they have been
  * read before others take their place.
  */
-#ifndef ATTN_FLASH_AMX_WHOLE_H
-#define ATTN_FLASH_AMX_WHOLE_H
+#pragma once
 
 #include "multiply.h"
 
@@ -100,5 +99,3 @@ static void multiply_whole(int steps, enum weigh_kind kind, const struct whole *
          multiply_all_4_WEIGH_CAPPED, multiply_all_4_WEIGH_BIAS}};
     ways[steps / 4][kind](whole, w, at, pending);
 }
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * gemm_block.h: part of kernel gemm: what a thread works on, and rows of 16-bit elements as floats.
  */
-#ifndef ATTN_GEMM_BLOCK_H
-#define ATTN_GEMM_BLOCK_H
+#pragma once
 
 #include <limits.h>
 
@@ -78,5 +77,3 @@ static void weigh_rows(struct block *block, size_t r, size_t end, ptrdiff_t j, p
                     stride, block->o + r * dim, dim);
     }
 }
-
-#endif

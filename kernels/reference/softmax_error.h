@@ -2,8 +2,7 @@
  * softmax_error: the weights of the keys that a row of the reference sees, and by how much these, sums over
  * them and their scores may be off (the header comment of reference.c derives it).
  */
-#ifndef REFERENCE_SOFTMAX_ERROR_H
-#define REFERENCE_SOFTMAX_ERROR_H
+#pragma once
 
 #include "reference.h"
 #include "visible_keys.h"
@@ -109,5 +108,3 @@ static inline void keys_weigh(const struct attn_problem *problem, struct keys *k
     keys->g_keys = growth(keys->scores, aligned || dominated(keys));
     find_delta(problem, keys, growth(problem->qk_dim, aligned));
 }
-
-#endif

@@ -4,8 +4,7 @@
  * Hidden keys are left out here, once: behind this file a row has a list of keys and no masks,
  * sequences or pages, so that nothing of a hidden key can enter.
  */
-#ifndef REFERENCE_VISIBLE_KEYS_H
-#define REFERENCE_VISIBLE_KEYS_H
+#pragma once
 
 #include "wide.h"
 
@@ -233,5 +232,3 @@ static inline void keys_find(struct keys *keys, const struct place *at,
     if (sink != -INFINITY)
         keys->x[keys->scores++] = sink;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * wide: the numbers that the reference computes in, elements of every type as such numbers, and dot products.
  */
-#ifndef REFERENCE_WIDE_H
-#define REFERENCE_WIDE_H
+#pragma once
 
 #include <assert.h>
 #include <string.h>
@@ -150,5 +149,3 @@ static inline wide dot(const wide *q, const wide *k, size_t n, wide *magnitude)
     *magnitude = absolute;
     return sum;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * ring_private: what the files of ring/ share.
  */
-#ifndef ATTN_RING_PRIVATE_H
-#define ATTN_RING_PRIVATE_H
+#pragma once
 
 #include "ring.h"
 
@@ -68,5 +67,3 @@ static inline size_t ring_sum_rows(const struct ring *ring)
 {
     return ring->problem.batch * ring->problem.q_heads * ring_part_rows(&ring->parts.q);
 }
-
-#endif

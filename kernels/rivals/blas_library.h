@@ -5,8 +5,7 @@
  * Functions are NULL until the library is loaded.  All are called from several threads at a time,
  * each call on one.
  */
-#ifndef ATTN_BLAS_LIBRARY_H
-#define ATTN_BLAS_LIBRARY_H
+#pragma once
 
 #include <cblas.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ struct cblas {
 };
 
 extern struct cblas attn_cblas_linked, attn_cblas_blis, attn_cblas_mkl;
-
-#endif

@@ -8,8 +8,7 @@
  *   (XDG_DATA_HOME in place of ~/.local/share);
  *   where the dynamic linker looks: LD_LIBRARY_PATH, then the system.
  */
-#ifndef ATTN_LOADED_H
-#define ATTN_LOADED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,5 +44,3 @@ bool loaded_is_less(enum attn_isa isa);
 /* For descriptions: appends to a text of `size` bytes what fits. */
 void loaded_say(char *text, size_t size, const char *more);
 void loaded_say_number(char *text, size_t size, unsigned number);
-
-#endif

@@ -15,8 +15,7 @@
  * rounding is negligible.  All parts have the sign of the whole and none is 0, since 0 times an infinite key
  * is NaN, but the score is infinite.
  */
-#ifndef ATTN_BYTES_AS_BF16_H
-#define ATTN_BYTES_AS_BF16_H
+#pragma once
 
 #include <math.h>
 #include <stdint.h>
@@ -129,5 +128,3 @@ static inline void split_product(uint16_t q, float scale, uint16_t *to, size_t a
     to[apart] = finite ? middle : to[0];
     to[2 * apart] = finite ? large : to[0];
 }
-
-#endif

@@ -5,8 +5,7 @@
  * defined, with double (real.h).  The registry has the descriptor of the f32 object, whose two functions
  * below call the other object (ATTN_KERNEL_F64) if the problem has dtype=f64.
  */
-#ifndef ATTN_EITHER_H
-#define ATTN_EITHER_H
+#pragma once
 
 #include "kernel.h"
 
@@ -39,6 +38,4 @@ static void either_execute(const struct attn_plan *plan, const struct attn_tenso
 #define EITHER_DTYPES ATTN_BIT(REAL_DTYPE)
 #define either_workspace_size workspace_size
 #define either_execute execute
-#endif
-
 #endif

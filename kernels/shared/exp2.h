@@ -30,8 +30,7 @@
  * 1; 2^NaN, with any payload, and 2^inf are NaN, since the last operation is a product: the usual integer
  * addition to the polynomial's bits can turn NaN into a number.
  */
-#ifndef ATTN_EXP2_H
-#define ATTN_EXP2_H
+#pragma once
 
 #include "simd.h"
 
@@ -224,5 +223,3 @@ static inline vf exp_precise(vf x)
     const vf result = (vf)((vi)power & (vi)(x >= vf_set1(EXP_LEAST)));
     return vf_select((vi)(x == x), result, x);
 }
-
-#endif

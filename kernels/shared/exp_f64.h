@@ -6,8 +6,7 @@
  * - 1 is its Taylor series up to r^13 / 13!, with a relative error below 2^-57.  The result is multiplied by
  * 2^n.
  */
-#ifndef ATTN_EXP_F64_H
-#define ATTN_EXP_F64_H
+#pragma once
 
 #include "simd.h"
 
@@ -50,5 +49,3 @@ static inline vf exp_precise(vf x)
     const vf result = (vf)((vi)(power * q + power) & (vi)(x >= least));
     return vf_select((vi)(x == x), result, x);
 }
-
-#endif

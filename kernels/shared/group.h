@@ -5,8 +5,7 @@
  * position are adjacent.  So a block's rows see nearly the same keys under any mask, and a decode step, one
  * position of several heads, is one block.
  */
-#ifndef ATTN_GROUP_H
-#define ATTN_GROUP_H
+#pragma once
 
 #include "kernel.h"
 
@@ -131,5 +130,3 @@ static inline bool group_edge(const struct group_block *block, ptrdiff_t j, ptrd
 {
     return j < block->full.lo || j + n > block->full.hi;
 }
-
-#endif

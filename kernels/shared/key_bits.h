@@ -2,8 +2,7 @@
  * key_bits.h: which of up to 64 neighbouring keys masks, biases and trees leave to a query, a bit for
  * each; for kernel files only.
  */
-#ifndef ATTN_KEY_BITS_H
-#define ATTN_KEY_BITS_H
+#pragma once
 
 #include <math.h>
 
@@ -85,5 +84,3 @@ static inline uint64_t bits_of_tree(const struct attn_tree *tree, ptrdiff_t quer
         bits |= UINT64_C(1) << (draft - first);
     return bits;
 }
-
-#endif

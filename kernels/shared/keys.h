@@ -4,8 +4,7 @@
  * Contiguous reals are read in place.  Keys in several pages, with elements of 4 to 16 bits, or named by a
  * list are copied some at a time: widening is exact, and scales of 8 and 4 bits are applied.
  */
-#ifndef ATTN_KEYS_H
-#define ATTN_KEYS_H
+#pragma once
 
 #include "group.h"
 #include "simd16.h"
@@ -201,5 +200,3 @@ static inline const real *keys_reals(const struct keys *keys, const struct attn_
     }
     return copy;
 }
-
-#endif

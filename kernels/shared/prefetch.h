@@ -7,8 +7,7 @@
  * products, as a core tracks some 24 misses at once, and a burst of more stalls it.  Before, all of their pages
  * are touched together (pages.h), which makes short heads 4 to 7 % faster and S = 1024 0.5 to 2.5 %.
  */
-#ifndef ATTN_PREFETCH_H
-#define ATTN_PREFETCH_H
+#pragma once
 
 #include "group.h"
 #include "keys.h"
@@ -196,5 +195,3 @@ static inline void prefetch_share(struct prefetch *prefetch)
         prefetch->at++;
     }
 }
-
-#endif

@@ -4,8 +4,7 @@
  * The two products handle all options: layouts and types of keys (keys.h), terms besides the dot product
  * (terms.h), and hidden keys, which have no effect.
  */
-#ifndef ATTN_QUERY_H
-#define ATTN_QUERY_H
+#pragma once
 
 #include "keys.h"
 #include "rows.h"
@@ -85,5 +84,3 @@ static inline void query_weigh(const struct query *query, bool hidden, ptrdiff_t
     else
         row_weigh(o, p, v, stride, n, dim);
 }
-
-#endif

@@ -4,8 +4,7 @@
  * float, or double in the f64 object of a kernel that kernel.cmake compiles twice (either.h).  There Q, K, V,
  * O, LSE and weights are `real`s, and vf and vi (simd_types.h) vectors of them.
  */
-#ifndef ATTN_REAL_H
-#define ATTN_REAL_H
+#pragma once
 
 #include <float.h>
 #include <stdint.h>
@@ -24,6 +23,4 @@ typedef int32_t real_int;
 #define REAL_DTYPE ATTN_F32
 #define REAL_MAX FLT_MAX
 #define REAL_SIGN INT32_MIN
-#endif
-
 #endif

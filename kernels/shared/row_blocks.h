@@ -2,8 +2,7 @@
  * row_blocks.h: blocks of query rows that share a KV head, dealt out to threads, for the kernels that
  * multiply whole blocks.
  */
-#ifndef ATTN_ROW_BLOCKS_H
-#define ATTN_ROW_BLOCKS_H
+#pragma once
 
 #include "group.h"
 
@@ -32,5 +31,3 @@ static inline void row_blocks_run(const struct attn_problem *p, const struct att
                     run(state, &rows);
             }
 }
-
-#endif

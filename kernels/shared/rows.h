@@ -4,8 +4,7 @@
  * For kernels that work row by row.  `k` and `v` point to the first row used, rows are `stride` elements
  * apart, and nothing after the last element of a row is read.
  */
-#ifndef ATTN_ROWS_H
-#define ATTN_ROWS_H
+#pragma once
 
 #include "kernel.h"
 #include "simd.h"
@@ -113,5 +112,3 @@ static inline bool rows_finite(const real *v, ptrdiff_t stride, ptrdiff_t n, siz
     }
     return vf_hsum(zeros) == 0;
 }
-
-#endif

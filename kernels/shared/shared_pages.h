@@ -4,8 +4,7 @@
  * Many requests begin with the same text.  Servers store its keys once: the tables of all these requests name
  * the same pages.
  */
-#ifndef ATTN_SHARED_PAGES_H
-#define ATTN_SHARED_PAGES_H
+#pragma once
 
 #include "attention.h"
 
@@ -24,5 +23,3 @@ static inline size_t prefix_keys(const struct attn_problem *problem,
         pages++;
     return pages * problem->page_size;
 }
-
-#endif

@@ -5,8 +5,7 @@
  * FMA if the ISA has one).  Loops over lanes become single instructions with GCC >= 12 and Clang >= 14 at
  * every width; exceptions are noted.
  */
-#ifndef ATTN_SIMD_H
-#define ATTN_SIMD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -254,5 +253,3 @@ static inline vf vf_product(vf x)
 #endif
     return x;
 }
-
-#endif

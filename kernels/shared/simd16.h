@@ -2,8 +2,7 @@
  * simd16.h: converts vectors of 16-bit elements to float and back, and of 8-bit ones to float; in kernels
  * that compute in double, floats to double; for kernel files only.
  */
-#ifndef ATTN_SIMD16_H
-#define ATTN_SIMD16_H
+#pragma once
 
 #include "attention.h"
 #include "element.h"
@@ -252,5 +251,3 @@ static inline void row_widen(real *to, enum attn_dtype dtype, const void *from, 
         vf_store_partial(to + d, vf_load_elements(dtype, (const char *)from + d * bytes, n - d),
                          n - d);
 }
-
-#endif

@@ -5,8 +5,7 @@
  * results count as zero.  On AArch64 (BFDOT, BFMMLA) sums are rounded to odd, with an error of up to one unit
  * in the last place instead of half of one.
  */
-#ifndef ATTN_SIMD_BF16_H
-#define ATTN_SIMD_BF16_H
+#pragma once
 
 #include "simd.h"
 
@@ -82,6 +81,4 @@ VF_INLINE vi bf16_join(vf a, vf b)
 #else
 #define BF16_PAIRS 0
 #define BF16_MATRICES 0
-#endif
-
 #endif

@@ -6,8 +6,7 @@
  * vf_fma() on widened elements, including subnormal ones, without widening.  x86's AVX512-FP16 has no such
  * instruction: its multiply-adds round each sum to 11 bits.
  */
-#ifndef ATTN_SIMD_F16_H
-#define ATTN_SIMD_F16_H
+#pragma once
 
 #include "simd.h"
 
@@ -70,6 +69,4 @@ VF_INLINE vf f16_fma_lane_upper(vf a, const int lane, vf b, vf c)
 #define F16_ALONE 1
 #else
 #define F16_ALONE 0
-#endif
-
 #endif

@@ -2,8 +2,7 @@
  * simd_factors.h: multiply-adds that take a factor from a lane of a register, as AArch64 has them
  * (VF_FACTOR_IN_LANE), for kernel files only.
  */
-#ifndef ATTN_SIMD_FACTORS_H
-#define ATTN_SIMD_FACTORS_H
+#pragma once
 
 #include "simd.h"
 
@@ -69,6 +68,4 @@ VF_INLINE vf vf_fma_lane(vf a, const int lane, vf b, vf c)
     return c;
 #endif
 }
-#endif
-
 #endif

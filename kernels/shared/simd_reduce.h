@@ -1,8 +1,7 @@
 /*
  * simd_reduce.h: sums and maxima over the lanes of vectors, for kernel files only.
  */
-#ifndef ATTN_SIMD_REDUCE_H
-#define ATTN_SIMD_REDUCE_H
+#pragma once
 
 #include "simd.h"
 
@@ -92,5 +91,3 @@ static inline vf vf_hmax_each(vf v[VF_LANES])
 {
     return vf_join_each(v, vf_max);
 }
-
-#endif

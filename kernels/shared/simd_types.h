@@ -2,8 +2,7 @@
  * simd_types.h: GNU C vectors of `real` as wide as the variant's ISA, and how functions and loops that hold
  * them are compiled; for kernel files only.  simd.h has their operations.
  */
-#ifndef ATTN_SIMD_TYPES_H
-#define ATTN_SIMD_TYPES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -100,6 +99,4 @@ typedef real_int vi __attribute__((vector_size(VF_BYTES)));
 #define VF_EACH(F, h) VF_4(F, 0, h)
 #else
 #define VF_EACH(F, h) F(0, h), F(1, h)
-#endif
-
 #endif

@@ -14,8 +14,7 @@
  * found is 3.5 ulp (test_f64.c).  The function is odd, x = +-inf gives +-c, |result| exceeds c only by its
  * rounding, NaN gives NaN.
  */
-#ifndef ATTN_SOFTCAP_H
-#define ATTN_SOFTCAP_H
+#pragma once
 
 #include "kernel.h"
 #include "simd.h"
@@ -77,5 +76,3 @@ static inline vf softcap_each(const struct softcap *cap, vf x)
     const vf t = softcap_power_less_1(z);
     return vf_select(REAL_SIGN - (vi){0}, x, t / (t + (real)2) * cap->limit);
 }
-
-#endif

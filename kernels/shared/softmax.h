@@ -9,8 +9,7 @@
  *   a score of NaN, or of +inf           its exponential is NaN, so l and the whole row are NaN
  *   a sink                               one more score, before those of all keys
  */
-#ifndef ATTN_SOFTMAX_H
-#define ATTN_SOFTMAX_H
+#pragma once
 
 #include <tgmath.h>
 
@@ -131,7 +130,5 @@ static inline float softmax_exp2(float *x, ptrdiff_t n, float shift)
 {
     return softmax_powers(x, n, shift, exp2_precise);
 }
-
-#endif
 
 #endif

@@ -5,8 +5,7 @@
  * sequences differ, those whose tasks have the most keys come first.  So the last tasks, for which other
  * threads wait, are short. Results do not depend on the order.
  */
-#ifndef ATTN_TASKS_H
-#define ATTN_TASKS_H
+#pragma once
 
 #include "group.h"
 
@@ -157,5 +156,3 @@ static inline struct group_block tasks_peek(const struct tasks *tasks)
     index = *tasks->taken;
     return tasks_at(tasks, index);
 }
-
-#endif

@@ -6,8 +6,7 @@
  * A hidden key must have no effect: its score becomes -inf, and its value is not read, since 0 times NaN is
  * NaN.  Scores are natural, not times log2(e) (softmax.h).
  */
-#ifndef ATTN_TERMS_H
-#define ATTN_TERMS_H
+#pragma once
 
 #include <math.h>
 
@@ -248,5 +247,3 @@ static inline void terms_weigh(const struct terms *t, ptrdiff_t j, ptrdiff_t n, 
         row_weigh_some(o, weights, v, stride, which, count, dim);
     }
 }
-
-#endif

@@ -2,8 +2,7 @@
  * tile_bytes.h: K and V of 8 bits as rows of bfloat16 for a matrix unit (tile_rows.h), by the tables of
  * bytes_as_bf16.h: 5 operations for 32 elements, instead of 16 by way of float32; for kernel files only.
  */
-#ifndef ATTN_TILE_BYTES_H
-#define ATTN_TILE_BYTES_H
+#pragma once
 
 #include "bytes_as_bf16.h"
 #include "simd16.h"
@@ -123,5 +122,3 @@ static inline void split_dims(const uint16_t q[STEP_DIMS], const float *scale, s
     for (size_t d = 0; d < STEP_DIMS; d++)
         split_product(d < n ? q[d] : 0, d < n ? scale[d] : 0, to + d, apart);
 }
-
-#endif

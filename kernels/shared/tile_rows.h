@@ -1,8 +1,7 @@
 /*
  * tile_rows.h: rows of 16-bit elements as tiles of a matrix unit (tiles.h); for kernel files only.
  */
-#ifndef ATTN_TILE_ROWS_H
-#define ATTN_TILE_ROWS_H
+#pragma once
 
 #include <string.h>
 
@@ -69,5 +68,3 @@ VF_INLINE const uint16_t *dims_of(const uint16_t *row, size_t d, size_t dim,
     memcpy(room, row + d, (dim - d) * sizeof *room);
     return room;
 }
-
-#endif

@@ -5,8 +5,7 @@
  * column c of a matrix of 2^n rows has the address bits (r, c), which an interleaving rotates by one; after n
  * rounds rows and columns are exchanged.
  */
-#ifndef ATTN_TRANSPOSE_H
-#define ATTN_TRANSPOSE_H
+#pragma once
 
 #include "simd.h"
 
@@ -41,5 +40,3 @@ VF_INLINE void transpose(vf x[VF_LANES])
             x[i] = y[i];
     }
 }
-
-#endif

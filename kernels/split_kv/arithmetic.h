@@ -2,8 +2,7 @@
  * arithmetic.h: part of kernel split_kv: the two products for each format, height of a tile, and way of
  * reading.
  */
-#ifndef ATTN_SPLIT_KV_ARITHMETIC_H
-#define ATTN_SPLIT_KV_ARITHMETIC_H
+#pragma once
 
 #include "values.h"
 #if BYTE_PAIRS
@@ -213,5 +212,3 @@ static const struct arithmetic *arithmetic_of(enum format format, int rows)
 {
     return &arithmetics[format][rows];
 }
-
-#endif

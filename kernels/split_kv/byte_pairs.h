@@ -9,8 +9,7 @@
  * Interleaving works within 128 bits: of K the first vector of a step has the first eight of each 16
  * elements, the second the others; of V the four vectors have four of each 16 each.
  */
-#ifndef ATTN_SPLIT_KV_BYTE_PAIRS_H
-#define ATTN_SPLIT_KV_BYTE_PAIRS_H
+#pragma once
 
 /* The lower and upper halves of the bfloat16 of 64 elements; values are divided by bytes_unit(). */
 VF_INLINE void halves_of_bytes(const enum format format, const bool values, __m512i x, __m512i *low,
@@ -66,5 +65,3 @@ static inline void o_of_bytes(const float *sum, size_t d, float o[VF_LANES])
         memcpy(o + i * VECTORS, sum + d / STEP * STEP + i * VF_LANES + d % STEP / VECTORS,
                VECTORS * sizeof *o);
 }
-
-#endif

@@ -5,8 +5,7 @@
  * list names the keys its entries take their place: row j is that of key list[j], and rows are read or copied
  * from wherever they lie.
  */
-#ifndef ATTN_SPLIT_KV_CACHE_H
-#define ATTN_SPLIT_KV_CACHE_H
+#pragma once
 
 #include "shared/keys.h"
 #include "shared/pages.h"
@@ -108,5 +107,3 @@ static inline void cache_fetch(struct cursor *next, const struct cache *c, const
     next->far = (later + axis->bytes - 1) / axis->bytes * c->stride;
     next->rows = dense ? 0 : (int)n - 1;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * copied_rows.h: part of kernel split_kv: copies the rows of a block that do not follow each other in memory.
  */
-#ifndef ATTN_SPLIT_KV_COPIED_ROWS_H
-#define ATTN_SPLIT_KV_COPIED_ROWS_H
+#pragma once
 
 #include "key_blocks.h"
 
@@ -54,5 +53,3 @@ VF_NOINLINE void copy_rows(const struct unit *u, const struct block *b, struct r
     else if (u->v.scattered)
         *v = cache_copy(&u->v, b->j, n, n, v_row, v_row, u->v_copy);
 }
-
-#endif

@@ -8,8 +8,7 @@
  * order again when it is stored (split_merge.h).  Variants that multiply pairs of bf16 convert 8 and 4 bits to
  * bf16 (byte_pairs.h, nibble_pairs.h).
  */
-#ifndef ATTN_SPLIT_KV_FORMAT_H
-#define ATTN_SPLIT_KV_FORMAT_H
+#pragma once
 
 #include "shared/bytes_as_bf16.h"
 #include "shared/simd16.h"
@@ -220,5 +219,3 @@ VF_INLINE vf multiply(const enum format format, vf q, vf k, vf sum)
 #endif
     return vf_fma(q, k, sum);
 }
-
-#endif

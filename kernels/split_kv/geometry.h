@@ -4,8 +4,7 @@
  * A unit is a block (group.h) of up to UNIT_ROWS query rows of one KV head. A part is a unit's result on
  * one split: O (unnormalised), m and l of each row.
  */
-#ifndef ATTN_SPLIT_KV_GEOMETRY_H
-#define ATTN_SPLIT_KV_GEOMETRY_H
+#pragma once
 
 #include "shared/group.h"
 #include "row_lanes_sizes.h"
@@ -160,5 +159,3 @@ static inline size_t geometry_bundles(const struct geometry *g)
     (void)g;
     return BUNDLES_PER_THREAD;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * geometry_memory.h: part of kernel split_kv: the layout of the workspace.
  */
-#ifndef ATTN_SPLIT_KV_GEOMETRY_MEMORY_H
-#define ATTN_SPLIT_KV_GEOMETRY_MEMORY_H
+#pragma once
 
 #include "geometry.h"
 #if MATRIX_UNIT
@@ -107,5 +106,3 @@ static inline size_t geometry_workspace(const struct geometry *g, int threads)
         return SIZE_MAX;
     return sum;
 }
-
-#endif

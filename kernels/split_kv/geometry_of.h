@@ -2,8 +2,7 @@
  * geometry_of.h: part of kernel split_kv: divides a problem into units and splits, and the workspace among
  * them.
  */
-#ifndef ATTN_SPLIT_KV_GEOMETRY_OF_H
-#define ATTN_SPLIT_KV_GEOMETRY_OF_H
+#pragma once
 
 #include "geometry_memory.h"
 #include "geometry_readings.h"
@@ -116,5 +115,3 @@ static inline struct geometry geometry_of(const struct attn_problem *p, int thre
     geometry_bytes(&g);
     return g;
 }
-
-#endif

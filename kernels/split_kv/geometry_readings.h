@@ -2,8 +2,7 @@
  * geometry_readings.h: part of kernel split_kv: the fastest way to read rows of K and V, by how many bytes a
  * call reads and how they lie.
  */
-#ifndef ATTN_SPLIT_KV_GEOMETRY_READINGS_H
-#define ATTN_SPLIT_KV_GEOMETRY_READINGS_H
+#pragma once
 
 #include "geometry.h"
 
@@ -92,5 +91,3 @@ static inline size_t geometry_block_bytes(size_t rows, size_t row_bytes, size_t 
     return rows == 2 && element == sizeof(float) && row_bytes <= 256 ? 2 * BLOCK_BYTES
                                                                      : BLOCK_BYTES;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * key_blocks.h: part of kernel split_kv: cuts the keys of a split into blocks.
  */
-#ifndef ATTN_SPLIT_KV_KEY_BLOCKS_H
-#define ATTN_SPLIT_KV_KEY_BLOCKS_H
+#pragma once
 
 #include "listed.h"
 
@@ -62,5 +61,3 @@ static ptrdiff_t unit_first(const struct unit *u, struct attn_range keys)
 {
     return u->k.scattered ? keys.lo / GROUP_KEYS * GROUP_KEYS : keys.lo;
 }
-
-#endif

@@ -2,8 +2,7 @@
  * lanes_of_units.h: part of kernel split_kv: gathers the rows of several units in tiles of lanes
  * (row_lanes.h), and gives the units the state that these end with.
  */
-#ifndef ATTN_SPLIT_KV_LANES_OF_UNITS_H
-#define ATTN_SPLIT_KV_LANES_OF_UNITS_H
+#pragma once
 
 #include "row_lanes.h"
 
@@ -122,5 +121,3 @@ static void leave_lanes(const struct lanes_rows *all, const struct lanes *t, int
         }
     }
 }
-
-#endif

@@ -7,8 +7,7 @@
  * computed like any block, of which entries of -1 and masked keys are hidden.  Of 4 bits the scales and zero
  * points of groups are copied, too (nibbles_of_block()).
  */
-#ifndef ATTN_SPLIT_KV_LISTED_H
-#define ATTN_SPLIT_KV_LISTED_H
+#pragma once
 
 #include <assert.h>
 
@@ -86,6 +85,4 @@ static void listed_block(const struct unit *u, ptrdiff_t j, int turn)
     else
         listed_addresses(u, &u->v, j, n, u->listed->v[turn]);
 }
-#endif
-
 #endif

@@ -10,8 +10,7 @@
  *
  * Sums are made in the same order as in scores.h and values.h, and have the same bits.
  */
-#ifndef ATTN_SPLIT_KV_LISTED_ROWS_H
-#define ATTN_SPLIT_KV_LISTED_ROWS_H
+#pragma once
 
 #include "listed_scores.h"
 #include "listed_values.h"
@@ -75,5 +74,3 @@ static const struct products {
     [FORMAT_F8E4M3] = {LISTED_PRODUCTS(f8e4m3)},
     [FORMAT_F8E5M2] = {LISTED_PRODUCTS(f8e5m2)},
 };
-
-#endif

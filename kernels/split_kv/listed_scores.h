@@ -2,8 +2,7 @@
  * listed_scores.h: part of kernel split_kv: scores of keys whose rows lie wherever a list names them, read in
  * place: the sums of scores.h.
  */
-#ifndef ATTN_SPLIT_KV_LISTED_SCORES_H
-#define ATTN_SPLIT_KV_LISTED_SCORES_H
+#pragma once
 
 #include "scores.h"
 
@@ -139,5 +138,3 @@ VF_INLINE void listed_dots(const enum format format, const int r, vf *s, const f
 #endif
     listed_dots_of_few(format, r, s, q, addresses_of(k.data), next->far, axis);
 }
-
-#endif

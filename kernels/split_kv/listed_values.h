@@ -2,8 +2,7 @@
  * listed_values.h: part of kernel split_kv: O += P V with rows of V that lie wherever a list names them, read in
  * place: the sums of values.h.
  */
-#ifndef ATTN_SPLIT_KV_LISTED_VALUES_H
-#define ATTN_SPLIT_KV_LISTED_VALUES_H
+#pragma once
 
 #include "listed_scores.h"
 #include "values.h"
@@ -105,5 +104,3 @@ VF_INLINE void listed_values(const enum format format, const int r, const struct
     for (; x < axis->steps; x++)
         listed_add(format, r, 1, x < axis->full ? 0 : axis->tail, x, t, row, next->far, keys);
 }
-
-#endif

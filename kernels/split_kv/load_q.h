@@ -1,8 +1,7 @@
 /*
  * load_q.h: part of kernel split_kv: a unit's rows cut into tiles, and their Q in the order of the products.
  */
-#ifndef ATTN_SPLIT_KV_LOAD_Q_H
-#define ATTN_SPLIT_KV_LOAD_Q_H
+#pragma once
 
 #include "scores.h"
 #include "unit.h"
@@ -183,5 +182,3 @@ static void start_tiles(struct unit *u, float *o)
     cut_tiles(u, o);
     load_tiles(u);
 }
-
-#endif

@@ -5,8 +5,7 @@
  * -inf and a tree of drafts.  They give a word of 64 bits per row; what the words have in common decides how
  * the block is computed.
  */
-#ifndef ATTN_SPLIT_KV_MASK_BITS_H
-#define ATTN_SPLIT_KV_MASK_BITS_H
+#pragma once
 
 #include "shared/key_bits.h"
 #include "geometry.h"
@@ -92,5 +91,3 @@ static struct seen bits_of_lanes(const uint64_t *bits, int rows)
         }
     return seen;
 }
-
-#endif

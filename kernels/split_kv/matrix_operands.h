@@ -8,8 +8,7 @@
  * transposes per 32 dimensions, up to 36.  V is the right factor: the values of two keys are interleaved, even
  * dimensions of each 32 before odd ones.  A unit with one tile of rows reads V where it lies (values_in_place.h).
  */
-#ifndef ATTN_SPLIT_KV_MATRIX_OPERANDS_H
-#define ATTN_SPLIT_KV_MATRIX_OPERANDS_H
+#pragma once
 
 #include "shared/tile_bytes.h"
 #include "geometry_memory.h"
@@ -182,5 +181,3 @@ VF_NOINLINE void pack_values(const enum row_kind kind, const struct geometry *g,
     else
         pack_values_of(ROWS_OF_FLOATS, g, &own, v, ahead, to);
 }
-
-#endif

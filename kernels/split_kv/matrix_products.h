@@ -4,8 +4,7 @@
  * A product takes 16 cycles, loading a tile from L1 8.  So four products share four or five loaded tiles:
  * two tiles of 16 rows at a time or, with a single one, twice the keys or value dimensions.
  */
-#ifndef ATTN_SPLIT_KV_MATRIX_PRODUCTS_H
-#define ATTN_SPLIT_KV_MATRIX_PRODUCTS_H
+#pragma once
 
 #include "matrix_operands.h"
 
@@ -162,5 +161,3 @@ VF_NOINLINE void values_one(const uint16_t *a, const uint16_t *v, ptrdiff_t v_st
     if (steps)
         values_of_steps(false, a, v, v_step, strips, o, row, add);
 }
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * nibble_groups.h: part of kernel split_kv: scales and zero points of a block's rows of 4 bits.
  */
-#ifndef ATTN_SPLIT_KV_NIBBLE_GROUPS_H
-#define ATTN_SPLIT_KV_NIBBLE_GROUPS_H
+#pragma once
 
 #include "geometry_memory.h"
 #include "unit.h"
@@ -87,5 +86,3 @@ VF_INLINE const struct axis *nibbles_of_block(const struct unit *u, const struct
 {
     return u->g->format == FORMAT_I4 ? axis_of_nibbles(u, c, axis, j, n, own) : axis;
 }
-
-#endif

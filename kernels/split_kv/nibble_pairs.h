@@ -17,8 +17,7 @@
  * float.  So a score that is not finite is computed again as in nibbles.h.  Subnormal elements of Q count as 0,
  * as for K in bf16.
  */
-#ifndef ATTN_SPLIT_KV_NIBBLE_PAIRS_H
-#define ATTN_SPLIT_KV_NIBBLE_PAIRS_H
+#pragma once
 
 #include "nibbles.h"
 
@@ -352,5 +351,3 @@ VF_INLINE void values_of_nibble_pairs(const int r, const struct tile *t, int row
     }
     *next = cursor;
 }
-
-#endif

@@ -9,8 +9,7 @@
  * in groups of 32 and with four rows that saves nothing (per 32 elements 4 loads of z sum(q) and 4 products
  * in place of 4 differences and 4 products), and where both sums cancel it loses digits.
  */
-#ifndef ATTN_SPLIT_KV_NIBBLES_H
-#define ATTN_SPLIT_KV_NIBBLES_H
+#pragma once
 
 #include "scores.h"
 
@@ -211,5 +210,3 @@ VF_INLINE void values_of_nibbles(const int r, const struct tile *t, int row, int
                     from, to, g, &cursor);
     *next = cursor;
 }
-
-#endif

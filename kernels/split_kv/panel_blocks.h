@@ -4,8 +4,7 @@
  * Rows of a unit are padded to whole tiles: extra rows have a Q of 0, see what the last row sees, and are
  * ignored at the end.
  */
-#ifndef ATTN_SPLIT_KV_PANEL_BLOCKS_H
-#define ATTN_SPLIT_KV_PANEL_BLOCKS_H
+#pragma once
 
 #include "values_in_place.h"
 
@@ -205,5 +204,3 @@ static void score_last(const struct unit *u, const struct block *b,
     if (row_tiles(u) % 2)
         score_one(k, groups, &q, u->p + i * SCORES + strip * STRIP_KEYS * TILE_ROWS, &ahead);
 }
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * panel_values.h: part of kernel split_kv: values of a panel's blocks, for a matrix unit.
  */
-#ifndef ATTN_SPLIT_KV_PANEL_VALUES_H
-#define ATTN_SPLIT_KV_PANEL_VALUES_H
+#pragma once
 
 #include "panel_blocks.h"
 
@@ -98,5 +97,3 @@ VF_NOINLINE void add_unsafe(const struct unit *u, const struct panel *p, int blo
                         v);
     }
 }
-
-#endif

@@ -10,8 +10,7 @@
  * split is computed once more, with care: all values that are not finite count as 0 and are added likewise.
  * Results of rows that were finite keep their bits.
  */
-#ifndef ATTN_SPLIT_KV_PANELS_H
-#define ATTN_SPLIT_KV_PANELS_H
+#pragma once
 
 #include "panel_values.h"
 
@@ -189,5 +188,3 @@ static void unit_keys(struct unit *u, int n, const struct attn_range *keys)
         }
     }
 }
-
-#endif

@@ -20,8 +20,7 @@
  * with weights 86, results 99; GCC 12.2).  So partial sums stay in registers, and weights are stored once, as
  * bf16: where a shift rises they are made again from the scores.
  */
-#ifndef ATTN_SPLIT_KV_ROW_LANES_H
-#define ATTN_SPLIT_KV_ROW_LANES_H
+#pragma once
 
 #include "shared/transpose.h"
 #include "unit_blocks.h"
@@ -229,5 +228,3 @@ VF_NOINLINE void raise_lanes(struct lanes *t, const vf top[LANES_COLS], int bloc
         }
     }
 }
-
-#endif

@@ -6,8 +6,7 @@
  * 12.2 needs some help: addresses that it keeps in vector registers come back only after the products before
  * them, at which the loads of the next ones wait (78 instead of 86 % of the rate).
  */
-#ifndef ATTN_SPLIT_KV_ROW_LANES_SCORES_H
-#define ATTN_SPLIT_KV_ROW_LANES_SCORES_H
+#pragma once
 
 #include "row_lanes.h"
 
@@ -192,5 +191,3 @@ static void score_lanes(struct lanes_group *g)
         {score_lanes_1, score_lanes_2}, {score_pieces_1, score_pieces_2}};
     scores[g->t->pieces][g->t->cols - 1](g);
 }
-
-#endif

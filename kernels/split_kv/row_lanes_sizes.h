@@ -2,8 +2,7 @@
  * row_lanes_sizes.h: part of kernel split_kv: sizes of tiles whose rows lie in the lanes of vectors
  * (row_lanes.h), and their memory.
  */
-#ifndef ATTN_SPLIT_KV_ROW_LANES_SIZES_H
-#define ATTN_SPLIT_KV_ROW_LANES_SIZES_H
+#pragma once
 
 #include "split_kv_tile.h"
 
@@ -29,6 +28,4 @@ static inline void lanes_floats(size_t rows, size_t q, size_t o, size_t floats[L
     floats[LANES_P] = LANES_KEYS / 2 * LANES_TILE;
     floats[LANES_V] = LANES_PANEL / sizeof(float) * (o / VF_LANES);
 }
-#endif
-
 #endif

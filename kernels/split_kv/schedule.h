@@ -15,8 +15,7 @@
  * prefix by itself, merged with the rest: Hydragen, Juravsky et al. 2024; Cascade Inference, FlashInfer 2024.
  * Parts of splits are merged here anyway, so that a row has the same bits as without neighbours.)
  */
-#ifndef ATTN_SPLIT_KV_SCHEDULE_H
-#define ATTN_SPLIT_KV_SCHEDULE_H
+#pragma once
 
 #include "shared/shared_pages.h"
 #include "unit.h"
@@ -263,5 +262,3 @@ static struct task schedule_task(const struct schedule *s, size_t index)
     task.slot = index;
     return task;
 }
-
-#endif

@@ -20,8 +20,7 @@
  * whose vectors need twice the loads (0.95 to 1.06 times as fast as two tiles of four), nor in f16,
  * where a conversion stands beside each load (0.86).
  */
-#ifndef ATTN_SPLIT_KV_SCORES_H
-#define ATTN_SPLIT_KV_SCORES_H
+#pragma once
 
 #include "shared/simd_reduce.h"
 #include "split_kv_tile.h"
@@ -269,7 +268,5 @@ VF_INLINE void load_q_pieces(const enum format format, float *q, const char *con
             vf_store(q, x[u]);
     }
 }
-
-#endif
 
 #endif

@@ -7,8 +7,7 @@
  * the rows are gathered in tiles of lanes (row_lanes.h), which see these keys pass by pass; then each unit
  * gets its state, as if its own tiles had seen them, and goes on by itself.
  */
-#ifndef ATTN_SPLIT_KV_SHARED_KEYS_H
-#define ATTN_SPLIT_KV_SHARED_KEYS_H
+#pragma once
 
 #include "lanes_of_units.h"
 #include "row_lanes_scores.h"
@@ -188,5 +187,3 @@ static int see_shared_keys(struct unit *u, int n, struct attn_range *keys, char 
     }
     return all.n;
 }
-
-#endif

@@ -6,8 +6,7 @@
  * Such scores are natural, without a factor log2(e), which would make a bias near the largest float
  * infinite.  Before a block is computed, the terms of its keys are copied into the order of P: [key][row].
  */
-#ifndef ATTN_SPLIT_KV_TERMS_H
-#define ATTN_SPLIT_KV_TERMS_H
+#pragma once
 
 #include "unit.h"
 
@@ -195,5 +194,3 @@ static struct terms terms_of(const struct unit *u, const struct tile *t, int row
     }
     return terms;
 }
-
-#endif

@@ -4,8 +4,7 @@
  * Scores are kept times log2(e), so that e^x is 2^x, unless something is added to them (split_kv_terms.h): a
  * bias may be as large as a float can be, and must not become infinite.
  */
-#ifndef ATTN_SPLIT_KV_TILE_H
-#define ATTN_SPLIT_KV_TILE_H
+#pragma once
 
 #include <math.h>
 #include <stdbool.h>
@@ -202,5 +201,3 @@ static void weigh_natural(struct tile *t, vf *s, int n, int key, const struct te
 {
     weigh(true, t, s, n, key, terms, seen);
 }
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * split_merge.h: part of kernel split_kv: merges the parts of a row, and stores its results.
  */
-#ifndef ATTN_SPLIT_KV_SPLIT_MERGE_H
-#define ATTN_SPLIT_KV_SPLIT_MERGE_H
+#pragma once
 
 #include "unit.h"
 
@@ -160,5 +159,3 @@ static void merge_row(const struct unit *u, int r, char *parts, size_t splits)
             part_merged(g, parts)[r] = (struct merged){(float)m, inverse};
     }
 }
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * split_rows.h: part of kernel split_kv: units of one row each, which read their keys as a stream.
  */
-#ifndef ATTN_SPLIT_KV_SPLIT_ROWS_H
-#define ATTN_SPLIT_KV_SPLIT_ROWS_H
+#pragma once
 
 #include "shared/rows.h"
 #include "split_merge.h"
@@ -65,5 +64,3 @@ static void split_rows(const struct unit *u, int n, const struct attn_range *key
     }
     rows_runs(u, n, keys, true, part, step);
 }
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * unit.h: part of kernel split_kv: the state of a unit, and its rows of Q and O.
  */
-#ifndef ATTN_SPLIT_KV_UNIT_H
-#define ATTN_SPLIT_KV_UNIT_H
+#pragma once
 
 #include "cache.h"
 #include "geometry.h"
@@ -231,5 +230,3 @@ static void place_rows(const struct unit *u, struct tile *t, int row)
         t->at[lane] = at - lane / t->rows;
     }
 }
-
-#endif

@@ -10,8 +10,7 @@
  * A key that is hidden from a row must not affect it.  Its score is replaced; but a weight of 0 times NaN is
  * NaN, so that values that some row does not see are tested before they are multiplied.
  */
-#ifndef ATTN_SPLIT_KV_UNIT_BLOCKS_H
-#define ATTN_SPLIT_KV_UNIT_BLOCKS_H
+#pragma once
 
 #include "shared/simd_reduce.h"
 #include "copied_rows.h"
@@ -256,5 +255,3 @@ static void unit_keys(struct unit *u, int n, const struct attn_range *keys)
     for (int i = 0; i < n; i++)
         u[i].bits = w[i].bits[0];
 }
-
-#endif

@@ -12,8 +12,7 @@
  * costs as many instructions as widening.  Values of 8 and 4 bits become bf16 when they are interleaved
  * (byte_pairs.h, nibble_pairs.h).
  */
-#ifndef ATTN_SPLIT_KV_VALUES_H
-#define ATTN_SPLIT_KV_VALUES_H
+#pragma once
 
 #include "shared/simd_factors.h"
 #include "scores.h"
@@ -191,7 +190,5 @@ VF_INLINE void add_pairs_of_values(const enum format format, const int r, const 
         pair_step(format, r, c, tail, a, p, at, NULL, cursor);
     store_sums(r, n, a, o, o_stride);
 }
-
-#endif
 
 #endif

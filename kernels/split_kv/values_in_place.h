@@ -11,8 +11,7 @@
  * A value that is not finite makes its neighbour dimension NaN, as 0 times it is NaN: panels.h tests the
  * results.
  */
-#ifndef ATTN_SPLIT_KV_VALUES_IN_PLACE_H
-#define ATTN_SPLIT_KV_VALUES_IN_PLACE_H
+#pragma once
 
 #include "matrix_products.h"
 
@@ -98,5 +97,3 @@ VF_NOINLINE void values_in_place(const uint16_t *a, const struct rows v[BLOCK_GR
     if (steps)
         values_in_place_of_steps(false, a, v, at, groups, o, row, add, ahead);
 }
-
-#endif

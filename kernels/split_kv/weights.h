@@ -1,8 +1,7 @@
 /*
  * weights.h: part of kernel split_kv: a tile's weights for a block of keys.
  */
-#ifndef ATTN_SPLIT_KV_WEIGHTS_H
-#define ATTN_SPLIT_KV_WEIGHTS_H
+#pragma once
 
 #include "key_blocks.h"
 #include "split_kv_terms.h"
@@ -77,5 +76,3 @@ static void tile_weights(const struct unit *u, struct tile *t, int row, const st
         terms = terms_of(u, t, row, b->j, n, keys);
     weights(u, t, k, b->j, n, keys, u->scaling.natural ? &terms : NULL, bits ? &seen : NULL, next);
 }
-
-#endif

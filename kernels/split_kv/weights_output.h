@@ -4,8 +4,7 @@
  * A row's maximum and sum are known when its parts have been merged; then its scores are computed again, and
  * converted to weights directly.
  */
-#ifndef ATTN_SPLIT_KV_WEIGHTS_OUTPUT_H
-#define ATTN_SPLIT_KV_WEIGHTS_OUTPUT_H
+#pragma once
 
 #include "split_merge.h"
 #if MATRIX_UNIT
@@ -88,5 +87,3 @@ static void report_split(struct unit *u, struct attn_range split, const struct m
         report_block(u, &b, merged);
     }
 }
-
-#endif

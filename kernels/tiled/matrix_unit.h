@@ -11,8 +11,7 @@
  *
  * Elements that fill a tile up are 0.
  */
-#ifndef ATTN_TILED_MATRIX_UNIT_H
-#define ATTN_TILED_MATRIX_UNIT_H
+#pragma once
 
 #include "shared/group.h"
 #include "shared/keys.h"
@@ -93,5 +92,3 @@ static inline bool pack_values(struct block *block, ptrdiff_t j, ptrdiff_t n)
     }
     return all;
 }
-
-#endif

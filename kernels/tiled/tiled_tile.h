@@ -1,8 +1,7 @@
 /*
  * tiled_tile.h: part of kernel tiled: a tile of queries, and a block's product with it.
  */
-#ifndef ATTN_TILED_TILE_H
-#define ATTN_TILED_TILE_H
+#pragma once
 
 #include "shared/group.h"
 #include "shared/keys.h"
@@ -87,5 +86,3 @@ static vi sees(const struct tile *tile, ptrdiff_t r, ptrdiff_t j)
     const vi key = (real_int)j - (vi){0};
     return (vi)(lo <= key) & (vi)(key < hi);
 }
-
-#endif

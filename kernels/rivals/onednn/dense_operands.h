@@ -2,8 +2,7 @@
  * dense_operands.h: part of kernel onednn: rows of Q, K, V and O as the dense matrices that the primitives
  * are compiled for, where they lie or copied together.
  */
-#ifndef ATTN_ONEDNN_DENSE_OPERANDS_H
-#define ATTN_ONEDNN_DENSE_OPERANDS_H
+#pragma once
 
 #include <string.h>
 
@@ -127,5 +126,3 @@ static void store_rows(const struct worker *w, const struct block *block)
             store(w, block, r, d, lanes_of(w->o + r * dim + d, n), n);
         }
 }
-
-#endif

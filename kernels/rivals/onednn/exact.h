@@ -6,8 +6,7 @@
  * row's output.  So a row that is not finite is computed again, from the keys that it sees alone,
  * and a row that sees none is 0.  On ordinary data this costs a look at O.
  */
-#ifndef ATTN_ONEDNN_EXACT_H
-#define ATTN_ONEDNN_EXACT_H
+#pragma once
 
 #include <limits.h>
 
@@ -72,5 +71,3 @@ static void exact_mend(const struct attn_problem *p, const struct attn_tensors *
     if (vf_hsum(zeros) != 0)
         exact_row(p, t, b, h, i, scratch);
 }
-
-#endif

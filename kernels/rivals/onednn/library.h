@@ -4,8 +4,7 @@
  * The program needs its headers to be built with these kernels and its library to run them, each of
  * any 3.x: functions are called through the table below, and nothing is linked.
  */
-#ifndef ATTN_ONEDNN_LIBRARY_H
-#define ATTN_ONEDNN_LIBRARY_H
+#pragma once
 
 #include <oneapi/dnnl/dnnl.h>
 #include <oneapi/dnnl/dnnl_graph.h>
@@ -79,5 +78,3 @@ struct onednn {
 /* Functions are NULL until the library is loaded. */
 extern struct onednn attn_onednn;
 extern const struct attn_library attn_onednn_library;
-
-#endif

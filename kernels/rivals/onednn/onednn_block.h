@@ -5,8 +5,7 @@
  * fewer queries than its group has heads (decode), the heads of one query, so that a block has as many
  * rows as possible.
  */
-#ifndef ATTN_ONEDNN_BLOCK_H
-#define ATTN_ONEDNN_BLOCK_H
+#pragma once
 
 #include "kernel.h"
 
@@ -105,5 +104,3 @@ static struct block block_at(const struct attn_problem *problem, const struct ge
     look(&block);
     return block;
 }
-
-#endif

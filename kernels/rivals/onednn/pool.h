@@ -4,8 +4,7 @@
  * A graph takes memory for its intermediate results at each call and gives it back.  Here what is
  * given back stays for the next call, so that only the first one allocates.
  */
-#ifndef ATTN_ONEDNN_POOL_H
-#define ATTN_ONEDNN_POOL_H
+#pragma once
 
 #include <stddef.h>
 
@@ -15,5 +14,3 @@ void attn_onednn_pool_free(void *memory);
 
 /* Frees what is not in use. */
 void attn_onednn_pool_empty(void);
-
-#endif

@@ -10,8 +10,7 @@
  * and where the library cannot do otherwise (3.7 cannot, 3.12 can) the pattern is refused.  Weights are of
  * the type of V.
  */
-#ifndef ATTN_ONEDNN_SDPA_H
-#define ATTN_ONEDNN_SDPA_H
+#pragma once
 
 #include <string.h>
 
@@ -199,5 +198,3 @@ static void sdpa_run(struct sdpa *s)
                                                  1, &output);
     attn_onednn.stream_wait(s->stream);
 }
-
-#endif

@@ -5,8 +5,7 @@
  * it lies and taken for the transposed matrix that the first product needs.  That of heads of one element is
  * a row, which 3.6 multiplies wrongly unless it is told so.
  */
-#ifndef ATTN_ONEDNN_SHAPE_H
-#define ATTN_ONEDNN_SHAPE_H
+#pragma once
 
 #include "library.h"
 
@@ -122,5 +121,3 @@ static bool shape_open(struct shape *shape, const struct attn_problem *p, size_t
         shape_close(shape);
     return opened;
 }
-
-#endif

@@ -5,8 +5,7 @@
  * A primitive may run in several threads at a time, but a memory object, which tells it where a
  * matrix lies, and a scratchpad belong to one call: each thread has its own.
  */
-#ifndef ATTN_ONEDNN_TEAM_H
-#define ATTN_ONEDNN_TEAM_H
+#pragma once
 
 #include <omp.h>
 #include <stdlib.h>
@@ -153,5 +152,3 @@ static struct team *team_open(const struct attn_problem *p, int threads, dnnl_da
     team_close(team);
     return NULL;
 }
-
-#endif
