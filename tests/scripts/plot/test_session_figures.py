@@ -265,3 +265,15 @@ def test_looks_go_to_the_kernels_that_win(results: Results) -> None:
 
     assert sorted(wins(results.timed)) == ["flash"] * 3 + ["gemm"] + ["split_kv"] * 4
     assert list(kernel_looks.by_wins(results)) == ["split_kv", "flash", "gemm"]
+
+
+def test_few_launches_are_no_disturbance_and_their_twins_no_limit() -> None:
+    rows = [sample.cell([1e-3, 1.1e-3], s=s, flags=["no-interval", *more])
+            for s, more in ((64, ["drift"]), (128, []))]  # fmt: skip
+    named = {k: v for k, v in rows[0].items() if k in ("case", "kernel", "isa", "threads")}
+    twins = {"type": "noise", "rounds": 2, "ratio": 1.01, "detectable": None} | named
+    fig = noise.figure(sample.results(*rows, twins))
+    assert fig.texts[0].get_text() == (
+        "Noise: too few launches to say which differences to believe"
+    )
+    assert [t.get_text() for t in fig.axes[1].get_yticklabels()] == ["drift"]
