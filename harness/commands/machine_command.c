@@ -189,10 +189,12 @@ int machine_command(const struct options *options)
         json_array_append_new(json_object_get(all, "ceilings"), at ? at : json_null());
     }
     process_end_with_reader();
-    if (all && options->json)
+    if (all && options->json) {
         json_dumpf(all, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
-    else if (all)
+        putchar('\n');
+    } else if (all) {
         print_text(all);
+    }
     if (machine)
         machine_close(machine);
     json_decref(all);

@@ -3,6 +3,7 @@
  */
 #include "program.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,6 +100,16 @@ static int run_named(const char *name, int argc, const char *const *arguments)
     return code;
 }
 
+/* The exit code, once what was printed has arrived; prints a message if it has not. */
+static int printed(int code)
+{
+    errno = 0;
+    if ((fflush(stdout) == 0 && !ferror(stdout)) || code != EXIT_AS_ASKED)
+        return code;
+    progress_say("cannot write to standard output: %s", strerror(errno ? errno : EIO));
+    return EXIT_ENVIRONMENT;
+}
+
 int program_main(int argc, char **argv)
 {
     const char *const *arguments = (const char *const *)argv + 1;
@@ -122,5 +133,5 @@ int program_main(int argc, char **argv)
         alloc_watch();
         code = run_named(name, argc - 1, arguments);
     }
-    return fflush(stdout) == 0 || code != EXIT_AS_ASKED ? code : EXIT_ENVIRONMENT;
+    return printed(code);
 }

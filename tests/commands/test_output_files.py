@@ -90,10 +90,14 @@ class Output(CommandTest):
             os.close(write)
             self.assertEqual((done.returncode, done.stderr), (-signal.SIGPIPE, ""), arguments)
 
-    def test_list_into_a_full_disk(self) -> None:
+    def test_words_into_a_full_disk(self) -> None:
+        said = "attnbench: cannot write to standard output: No space left on device\n"
         with open("/dev/full", "w", encoding="utf-8") as full:
-            for arguments in (["list"], ["list", "--json"], ["--version"], ["--help"]):
-                self.assertEqual(run(*arguments, stdout=full).returncode, 3, arguments)
+            for text in ("list", "list --json", "list --matrix", "list --suite quick --json",
+                         "--version", "--help", "help flags", "run --help", "completion bash",
+                         "machine", "machine --json"):  # fmt: skip
+                done = run(*text.split(), stdout=full)
+                self.assertEqual((done.returncode, done.stderr), (3, said), text)
 
 
 class Proc(CommandTest):
