@@ -164,6 +164,8 @@ def rivals_table(results: Results, options: argparse.Namespace, width: int | Non
         raise ToolError("--rivals goes with --format, --allow and --output alone")
     if options.format == "junit":
         raise ToolError("--rivals passes or fails nothing; --format text, markdown or csv")
+    if not results.timed:
+        raise ToolError(f"{results.path}: no cell has a time", Exit.INCOMPARABLE)
     if any(cell.group == RIVALS for cell in results.cells.values()):
         return ours_against_best.render(results, options.format, width)
     raise ToolError(f"{results.path}: no rivals")

@@ -147,3 +147,12 @@ def test_a_file_without_rivals_has_no_table(tool: Tool, tmp_path: Path) -> None:
     alone = sample.write(tmp_path / "b.jsonl", sample.session(), row("flash", "ours", 1.0))
     outcome = tool(compare, alone, "--rivals")
     assert (outcome.code, outcome.err) == (4, f"compare: {alone}: no rivals\n")
+
+
+def test_a_file_without_times_is_told(tool: Tool, tmp_path: Path) -> None:
+    """As an interrupted session, in which rivals were only checked, leaves it."""
+    crashed = sample.cell(kernel="torch", group="rivals", state="crashed", time=None)
+    path = sample.write(tmp_path / "b.jsonl", sample.session(), crashed)
+    outcome = tool(compare, path, "--rivals")
+    assert (outcome.code, outcome.out) == (5, "")
+    assert outcome.err == f"compare: {path}: no cell has a time\n"
