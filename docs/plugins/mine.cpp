@@ -1,6 +1,7 @@
 // mine: a plug-in in C++, a template of its element type.
 //
 //   g++ -O3 -march=native -fopenmp -shared -fPIC -o mine.so mine.cpp $(pkg-config --cflags attnbench)
+//   attnbench check --plugin ./mine.so --kernel mine_cpp
 //
 // Nothing may throw, and nothing allocate, inside execute: what it needs is a workspace, asked for
 // before.  Here that is one row of sums for each thread.

@@ -1,6 +1,7 @@
 ! mine: a plug-in in Fortran.
 !
 !   gfortran -O3 -fopenmp -shared -fPIC -o mine.so mine.f90
+!   attnbench check --plugin ./mine.so --kernel mine_fortran
 !
 ! With an -march, isa below is the number of what it allows in attention.h's attn_isa: x86-64-v4 is avx512, 2.
 !

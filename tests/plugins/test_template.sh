@@ -16,6 +16,7 @@ fail() {
 
 command=$(sed -n 's/^[!/]* *\([a-z+]* -O3 .* -o mine\.so .*\)$/\1/p' "$page")
 [[ -n $command ]] || fail "$page does not say how it is compiled"
+grep -q -e "check --plugin ./mine.so --kernel $kernel\b" "$page" || fail "$page does not say how $kernel is checked"
 command -v "${command%% *}" >/dev/null || exit 77
 # pkg-config finds an installed header; this one is not installed yet
 command=${command//\$(pkg-config --cflags attnbench)/-I$include}
