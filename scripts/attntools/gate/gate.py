@@ -170,7 +170,7 @@ def measure(
 
     def tell(count: int) -> Progress:
         told = lengths.pop() if lengths else None
-        return progress(f"{what}, blocks of {count} cells", start, first=told)
+        return progress(f"{what}, blocks of {counted(count, 'cell')}", start, first=told)
 
     return run_until_clear(plan, cells, options.pairs, options.threshold, patience, tell)
 
@@ -233,7 +233,7 @@ def compare_instructions(
     plan: Plan, cells: Sequence[Identity], outcome: Outcome, options: argparse.Namespace
 ) -> None:
     """Counts both builds."""
-    say(TOOL, f"{len(cells)} cells, counted under callgrind")
+    say(TOOL, f"{counted(len(cells), 'cell')}, counted under callgrind")
     tell = progress("counted", time.monotonic())
     outcome.counted = count_pairs(plan.builds, cells, options.threshold, plan.folder, tell)
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from attntools.base.cli import REACHED, say
+from attntools.base.units import counted
 from attntools.gate.gate_builds import TOOL
 from attntools.gate.gate_instructions import count_pairs
 from attntools.gate.gate_launch import EVERY_S
@@ -56,7 +57,7 @@ def estimate(plan: Plan, cells: Sequence[Identity], options: argparse.Namespace)
     if options.metric == "instructions":
         count_pairs(plan.builds, cells[:1], options.threshold, plan.folder)
         whole = (time.monotonic() - start) * len(cells)
-        return f"{len(cells)} cells; to count them takes about {whole:.0f} s"
+        return f"{counted(len(cells), 'cell')}; to count them takes about {whole:.0f} s"
     run_pairs(plan, cells, 2)
     return length((time.monotonic() - start) * options.pairs / 2, len(cells), options)
 
@@ -71,7 +72,7 @@ def length(session_s: float, cells: int, options: argparse.Namespace) -> str:
     """
     most = min(max(1, options.sessions) * session_s, options.patience + session_s)
     return (
-        f"{cells} cells; {options.pairs} pairs of launches of each take about {session_s:.0f} s, "
-        f"with more pairs of cells that stay open up to {most:.0f} s, and up to "
+        f"{counted(cells, 'cell')}; {options.pairs} pairs of launches of each take about "
+        f"{session_s:.0f} s, with more pairs of cells that stay open up to {most:.0f} s, and up to "
         f"{2 * most:.0f} s where some look slower and are launched afresh"
     )

@@ -65,7 +65,7 @@ def add(connection: sqlite3.Connection, options: argparse.Namespace) -> Exit:
         for note in results.notes:
             if not results.earlier or " rows replace " not in note:  # each session keeps its own
                 say(TOOL, note)
-        print(f"{results.path}: {count} sessions, {new} new")
+        print(f"{results.path}: {counted(count, 'session')}, {new} new")
     return Exit.USAGE if refused else Exit.OK
 
 

@@ -297,7 +297,7 @@ def test_every_mistake_is_found_before_anything_is_built(tool: Tool, tmp_path: P
 
 
 LENGTH = (
-    r"{cells} cells; 8 pairs of launches of each take about \d+ s, with more pairs of cells that "
+    r"{cells}; 8 pairs of launches of each take about \d+ s, with more pairs of cells that "
     r"stay open up to \d+ s, and up to \d+ s where some look slower and are launched afresh\n"
 )
 
@@ -305,14 +305,14 @@ LENGTH = (
 def test_dry_run_says_how_long_it_takes(gated, tmp_path: Path) -> None:  # noqa: ANN001
     log = tmp_path / "log"
     outcome = gated(None, "--kernel", "flash,gemm", "--dry-run", log=log)
-    assert re.fullmatch(LENGTH.format(cells=2), outcome.printed)
+    assert re.fullmatch(LENGTH.format(cells="2 cells"), outcome.printed)
     assert log.read_text().split() == ["next"] * 3  # the pilot, and a block of two pairs
 
 
 def test_the_length_is_told_at_the_start(gated) -> None:  # noqa: ANN001
     """Once: further sessions and the confirmation are parts of it."""
     said = gated(factor=1.05).err
-    assert len(re.findall("gate: " + LENGTH.format(cells=1), said)) == 1
+    assert len(re.findall("gate: " + LENGTH.format(cells="1 cell"), said)) == 1
     assert said.index(" pairs of launches of each take about ") < said.index("4 of 4")
 
 

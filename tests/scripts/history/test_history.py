@@ -120,7 +120,7 @@ def test_a_session_of_before_is_known_again(kept, tmp_path: Path) -> None:  # no
     with database.opened(tmp_path / "h.sqlite") as connection:
         connection.execute("UPDATE cell SET identity = json_remove(identity, '$[#-1]')")
     outcome = kept("add", path)
-    assert (outcome.code, outcome.out) == (0, f"{path}: 1 sessions, 0 new\n")
+    assert (outcome.code, outcome.out) == (0, f"{path}: 1 session, 0 new\n")
 
 
 def levels(path: Path, *medians: float) -> list[Path]:
@@ -160,8 +160,8 @@ def test_nothing_to_accept_is_refused(kept, tmp_path: Path) -> None:  # noqa: AN
 
 def test_adding_twice_replaces(kept, tmp_path: Path) -> None:  # noqa: ANN001
     path = session_file(tmp_path, 1, 1e-3)
-    assert kept("add", path).out == f"{path}: 1 sessions, 1 new\n"
-    assert kept("add", path).out == f"{path}: 1 sessions, 0 new\n"
+    assert kept("add", path).out == f"{path}: 1 session, 1 new\n"
+    assert kept("add", path).out == f"{path}: 1 session, 0 new\n"
     assert len(kept("list").out.splitlines()) == 2
 
 
@@ -220,7 +220,7 @@ def test_a_resumed_session_is_one(kept, tmp_path: Path) -> None:  # noqa: ANN001
     assert kept("accept", 1, "--reason", "x").code == 4
     path.write_text(began.rsplit("\n", 2)[0] + "\n" + rest.read_text())
     outcome = kept("add", path)
-    assert (outcome.code, outcome.out) == (0, f"{path}: 1 sessions, 0 new\n")
+    assert (outcome.code, outcome.out) == (0, f"{path}: 1 session, 0 new\n")
     listed = [line.split() for line in kept("list").out.splitlines()[1:]]
     assert [(line[0], line[-2]) for line in listed] == [("2", "2")]
     other = rest.read_text().replace(f"{1:040x}", f"{2:040x}")  # of another build: not the same
@@ -246,7 +246,7 @@ def test_one_bad_file_does_not_keep_the_others_out(kept, tmp_path: Path) -> None
     wrong, missing = outcome.err.splitlines()
     assert wrong.startswith(f"history: {bad}:1: ")
     assert missing == f"history: {tmp_path / 'none'}: No such file or directory"
-    assert outcome.out == "".join(f"{path}: 1 sessions, 1 new\n" for path in files)
+    assert outcome.out == "".join(f"{path}: 1 session, 1 new\n" for path in files)
     assert len(kept("list").out.splitlines()) == 3
 
 
