@@ -2,7 +2,7 @@
 
 import sqlite3
 
-from attntools.base.units import change, seconds
+from attntools.base.units import change, counted, seconds
 from attntools.history import trend, trend_figure
 from attntools.history.trend import Series
 from attntools.report.page import Texts, image, render, without_folders
@@ -46,12 +46,13 @@ def page(connection: sqlite3.Connection, name: str) -> str:
     fig = trend_figure.draw(found)
     pictures = [Picture("changes", ALT, image(fig))] if fig else []
     (sessions,) = connection.execute("SELECT count(*) FROM session").fetchone()
+    measured = counted(sessions, "session")
     changed = trend.changed(found)
     more = sum(len(s.changes) for s in changed)
     headline = (
-        f"{len(changed)} of {len(found)} cells changed in {sessions} sessions, "
-        f"{more} times in all." if changed else
-        f"None of {len(found)} cells changed in {sessions} sessions."
+        f"{len(changed)} of {len(found)} cells changed in {measured}, "
+        f"{counted(more, 'time')} in all." if changed else
+        f"None of {len(found)} cells changed in {measured}."
     )  # fmt: skip
     return render(
         "history.html",

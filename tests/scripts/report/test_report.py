@@ -242,7 +242,7 @@ def test_a_history_is_its_changes(tool: Tool, tmp_path: Path) -> None:
         path = sample.write(tmp_path / f"{day}.jsonl", header, *rows)
         assert tool(history, "--database", database, "add", path).code == 0
     page = page_of(tool, database)
-    assert page.said[0] == "1 of 2 cells changed in 12 sessions, 1 times in all."
+    assert page.said[0] == "1 of 2 cells changed in 12 sessions, 1 time in all."
     first, second = page.rows[1:]
     assert first[:2] == ["prefill-f32-s64-d64 flash/avx2 1 cores warm", "12"]
     assert first[-1].startswith("2026-01-07 000000000000 +")
