@@ -129,9 +129,10 @@ def show_trend(connection: sqlite3.Connection, options: argparse.Namespace) -> E
         if fig := trend_figure.draw(followed):
             style.save(fig, options.plot / "history")
         write_text(options.plot / "history.md", trend.rest(followed))
-    head = ("cell", *(("machine",) if several else ()), "since", "commit", "change", "accepted")
-    numeric = [word == "change" for word in head]
-    print(tables.text(head, rows, numeric, colours=False), end="")
+    if rows:
+        head = ("cell", *(("machine",) if several else ()), "since", "commit", "change", "accepted")
+        numeric = [word == "change" for word in head]
+        print(tables.text(head, rows, numeric, colours=False), end="")
     for b in database.breaks(connection):
         where = f" on {machines[b.machine]}" if several else ""
         print(f"{'compared all the same' if b.compared else 'not compared'}: {b.what}"
@@ -142,7 +143,7 @@ def show_trend(connection: sqlite3.Connection, options: argparse.Namespace) -> E
         f"{counted(len(rows) + (known if hidden else 0), 'change')}{hidden}"
     )
     if options.fail_on and new:
-        say(TOOL, f"{new} slow-downs are not accepted")
+        say(TOOL, f"{counted(new, 'slow-down')} not accepted")
         return Exit.REGRESSION
     return Exit.OK
 
