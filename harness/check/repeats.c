@@ -57,7 +57,7 @@ static bool check_again(struct checker *checker, const struct trial *first, int 
              checker->threads);
     if (!repeats_open_normal(&trial, checker, same ? "repeat" : "threads", &first->problem,
                              threads))
-        return false;
+        return checker->result->ok;
     bool right = true;
     for (int n = 0; right && n < (same ? REPEATS : 1); n++)
         right = trial_judge(&trial, 64) && must_equal(&trial, first, when);
@@ -72,7 +72,7 @@ static bool check_second_input(struct checker *checker, const struct trial *firs
     struct tensors_place at;
     char message[256];
     if (!repeats_open_normal(&trial, checker, "second input", &first->problem, TRIAL_EVERY_COUNT))
-        return false;
+        return checker->result->ok;
     bool right = trial_judge(&trial, 64);
     const struct problem_case other = normal(checker, &first->problem, 2);
     if (right && !tensors_fill(&trial.set, &other, 0, MESSAGE(message)))
@@ -159,7 +159,7 @@ static bool check_late_elements(struct checker *checker, const struct trial *fir
     struct tensors_place at;
     struct trial trial;
     if (!repeats_open_normal(&trial, checker, "late elements", problem, TRIAL_EVERY_COUNT))
-        return false;
+        return checker->result->ok;
     bool right = trial_judge(&trial, 64);
     change_late_elements(problem, &trial.set.tensors);
     tensors_seal(&trial.set, problem);

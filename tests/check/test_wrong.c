@@ -79,6 +79,7 @@
     X(differs_by_threads, PLAIN, "threads", "differs bitwise on 1 threads and on 2")          \
     X(one_element_off, MIDDLING, "one key", "(1 of ")                                         \
     X(all_elements_off, MORE_KEYS, "precision", "less precision than claimed")                \
+    X(all_elements_off_in_teams, MORE_KEYS, "precision", "less precision than claimed")       \
     X(leaves_flush, PLAIN, "own input", "the kernel " CHANGED ": " FLUSH " in thread 0;")     \
     X(leaves_flush_in_others, PLAIN, "own input",                                             \
       "the kernel " CHANGED ": " FLUSH " in thread 1;")                                       \

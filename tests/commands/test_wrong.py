@@ -16,10 +16,10 @@ KERNELS = {
 }
 # Wrong in few shapes, which no given case has.
 DRAWN = {"scale_of_80": "d=80", "causal_before_64": "mask=causal", "last_row_from_1024": "sq="}
-# Right, or wrong in a way that no check can see (test_wrong.c); from the third line on, right
+# Right, or wrong in a way that no check can see, or not on one thread (test_wrong.c); from the third line on, right
 # unless told which call to spoil, or until they are timed (test_samples.py).
 HONEST = {"honest", "honest_bf16", "honest_bf16_cache", "honest_f64", "restores_flush",
-          "one_element_off_of_many",
+          "one_element_off_of_many", "all_elements_off_in_teams",
           "spoils_one_call", "spoils_every_hundredth", "spoils_last_of_sample",
           "spoils_after_a_while", "spoils_beside_others",
           "differs_by_batch", "differs_by_neighbours", "differs_by_prefix",
@@ -46,7 +46,7 @@ PROBLEMS = {
     "full_block_misses_last_row nan_leaks_through_weights mask_added softcap_after_mask "
     "hides_by_minus_1e9",
     f"{SQUARE},window=9:3": "window_left_off_by_one window_right_off_by_one",
-    f"{SQUARE},mask=bias": "scores_before_bias",
+    f"{SQUARE},mask=bias": "scores_before_bias minus_infinity_is_lowest",
     f"{CACHE},mask=bias,softcap=1,alibi=1,sinks=1": "bias_before_scale bias_before_softcap "
     "tanh_overflows tanh_loses_small alibi_without_offset sink_left_out_of_lse "
     "sink_scaled sink_outside_maximum",

@@ -129,6 +129,20 @@ WRONG(all_elements_off, SUM, "multiplies every element by 1.00001")
         w->o[d] *= 1.00001F;
 }
 
+static void refuse_one_thread(struct attn_plan *plan)
+{
+    if (plan->threads == 1)
+        plan->refusal = "one thread is no team";
+}
+
+/* A check on two threads also asks for one. */
+WRONG(all_elements_off_in_teams, SUM, "the same, and takes no plan of one thread",
+      .prepare = refuse_one_thread)
+{
+    for (size_t d = 0; d < w->problem->v_dim; d++)
+        w->o[d] *= 1.00001F;
+}
+
 WRONG(one_element_off, AFTER,
       "multiplies one element by 1.00001, which is within what the bound leaves")
 {
