@@ -22,8 +22,8 @@
 /* If a score exceeds m by more than this, all earlier weights are 0 in float32 relative to the new m. */
 #define FORGET_LIMIT 256.0f
 
-/* The same for weights that are made before m rises: a lane's sum may be so large for each key, 2^LAZY_LIMIT,
- * as if each were compared. */
+/* LAZY_LIMIT for weights that are made before m rises: a lane's sum may be as large for each key, 2^LAZY_LIMIT,
+ * as if each score were compared. */
 #define WEIGHTS_LIMIT 256.0f
 
 /* No key seen yet.  Columns without queries never ask for m to rise. */

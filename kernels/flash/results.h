@@ -40,9 +40,9 @@ static void weigh_strip(const struct block *block, const struct tile *t, const s
     const vf unit = vf_set1(block->job->unit);
     for (int c = strip->col; c < strip->col + strip->cols; c++) {
         float *s = block->s + (ptrdiff_t)strip->from * FLASH_TILE + c * VF_LANES;
-        const bool wrong = vi_any((vi)(t->inverse[c] != t->inverse[c]));
+        const bool nan = vi_any((vi)(t->inverse[c] != t->inverse[c]));
         for (int j = strip->from; j < strip->to; j++, s += FLASH_TILE) {
-            const vi sees = wrong ? lanes_seeing(block, t, c, j) : ~(vi){0};
+            const vi sees = nan ? lanes_seeing(block, t, c, j) : ~(vi){0};
             const vf weight = exp2_any((vf_load(s) - t->m[c]) * unit) * t->inverse[c];
             vf_store(s, (vf)((vi)weight & sees));
         }

@@ -97,7 +97,7 @@ struct geometry {
 #endif
     size_t o_bytes, part_bytes; /* a part is O and then m and l of each row */
     size_t slots;               /* for the parts of one unit */
-    size_t own;         /* of these each thread's, for the units of a task that takes them whole */
+    size_t own; /* of these, all threads' own, for the units of tasks that take keys whole */
     size_t table_bytes; /* of a schedule (schedule.h) */
 };
 
