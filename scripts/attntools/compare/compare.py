@@ -166,9 +166,13 @@ def rivals_table(results: Results, options: argparse.Namespace, width: int | Non
         raise ToolError("--rivals passes or fails nothing; --format text, markdown or csv")
     if not results.timed:
         raise ToolError(f"{results.path}: no cell has a time", Exit.INCOMPARABLE)
-    if any(cell.group == RIVALS for cell in results.cells.values()):
-        return ours_against_best.render(results, options.format, width)
-    raise ToolError(f"{results.path}: no rivals")
+    if not any(cell.group == RIVALS for cell in results.cells.values()):
+        raise ToolError(f"{results.path}: no rivals")
+    rows, left_out = ours_against_best.ours_against_best(results)
+    if not rows:
+        why = f": {left_out[0]}" if left_out else ""
+        raise ToolError(f"{results.path}: no case has both ours and rivals{why}", Exit.INCOMPARABLE)
+    return ours_against_best.render(results, options.format, width)
 
 
 @without_collector()

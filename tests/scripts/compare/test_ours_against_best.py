@@ -143,6 +143,13 @@ def test_refused(tool: Tool, path: Path, options: list[str], message: str) -> No
     assert message in outcome.refused
 
 
+def test_a_file_of_rivals_alone_has_no_table(tool: Tool, tmp_path: Path) -> None:
+    alone = sample.write(tmp_path / "b.jsonl", sample.session(), row("torch", "rivals", 1.0))
+    outcome = tool(compare, alone, "--rivals")
+    message = f"compare: {alone}: no case has both ours and rivals\n"
+    assert (outcome.code, outcome.out, outcome.err) == (5, "", message)
+
+
 def test_a_file_without_rivals_has_no_table(tool: Tool, tmp_path: Path) -> None:
     alone = sample.write(tmp_path / "b.jsonl", sample.session(), row("flash", "ours", 1.0))
     outcome = tool(compare, alone, "--rivals")
