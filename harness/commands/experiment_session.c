@@ -148,18 +148,17 @@ static void print_page(const struct experiment *e)
            "file of --output and fits what the method says.  Exit status: as of attnbench run.\n");
 }
 
-/* Prints the question behind the tables, and what to do next; false if it cannot be written. */
-static bool conclude(const struct wanted *w)
+/* Prints the question behind the tables, and what to do next; false with a message if it cannot be written. */
+static bool conclude(struct wanted *w)
 {
     const char *output = w->given.output;
     const char *file = output && strcmp(output, "-") != 0 ? output : "FILE";
-    char message[256];
     report_sentence("experiment %s: %s", w->experiment->name, w->experiment->question);
     print_method(report_output.out, w->experiment);
     report_sentence("%scripts/plot %s draws the figure and says what is fitted; scripts/report %s "
                     "makes a page of all cells.",
                     output ? "s" : "With --output FILE s", file, file);
-    return report_close(MESSAGE(message));
+    return report_close(MESSAGE(w->message));
 }
 
 int experiment_session(const struct experiment *experiment, int argc, const char *const *argv)
@@ -178,7 +177,7 @@ int experiment_session(const struct experiment *experiment, int argc, const char
         options.experiment = experiment->name;
         code = run_command(&options);
         if (!options.dry_run && (code == EXIT_AS_ASKED || code == EXIT_KERNEL))
-            code = conclude(&w) ? code : EXIT_ENVIRONMENT;
+            code = conclude(&w) || code != EXIT_AS_ASKED ? code : EXIT_ENVIRONMENT;
     }
     if (*w.message)
         progress_say("experiment %s: %s", experiment->name, w.message);

@@ -174,11 +174,12 @@ static void print_text(void)
     list_keys();
 }
 
-/* False without memory; whether the text arrives is asked when the program ends. */
+/* False: out of memory.  The end of the program notices text that could not be written. */
 static bool print_whole(json_t *json)
 {
     const bool printed = json_dumpf(json, stdout, JSON_INDENT(1)) == 0 || ferror(stdout);
-    putchar('\n');
+    if (printed)
+        putchar('\n');
     json_decref(json);
     return printed;
 }
@@ -212,6 +213,7 @@ static int list_cases(const struct options *options)
 
 int list_command(const struct options *options)
 {
+    char message[256] = "out of memory";
     bool printed = true;
     report_open(false);
     if (options->suite) {
@@ -227,8 +229,8 @@ int list_command(const struct options *options)
         matrix_print(stdout, report_output.width);
     else
         print_text();
-    if (printed)
+    if (printed && report_close(MESSAGE(message)))
         return guests_code(false);
-    progress_say("out of memory");
+    progress_say("%s", message);
     return EXIT_ENVIRONMENT;
 }
