@@ -34,7 +34,7 @@ void message_print_file(struct message message, const char *path, const char *fo
     if (n < message.size)
         vsnprintf(message.text + n, message.size - n, format, arguments);
     va_end(arguments);
-    for (char *c = message.text + n; n < message.size && *c; c++)
-        if (*c < ' ' || *c > '~')
-            *c = '?';
+    for (size_t i = n; i < message.size && message.text[i]; i++)
+        if (message.text[i] < ' ' || message.text[i] > '~')
+            message.text[i] = '?';
 }

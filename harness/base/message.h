@@ -6,18 +6,23 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Where a function puts its message, one line, cut to `size` bytes; and the whole of an array, which cppcheck
- * would take for read without the &. */
+/* Room for a message of one line, cut to `size` bytes. */
 struct message {
     char *text;
     size_t size;
 };
-#define MESSAGE(array) ((struct message){&(array)[0], sizeof(array)})
+
+/* All of an array; a pointer does not compile.  Without the & cppcheck takes the array for read. */
+#define MESSAGE(array) ((struct message){&(array)[0], MESSAGE_SIZE(array)})
+#define MESSAGE_SIZE(array)                                                \
+    (sizeof(array) + 0 * sizeof(char[1 - 2 * __builtin_types_compatible_p( \
+                                                 __typeof__(array), __typeof__(&(array)[0]))]))
 
 /* Appends to a text, cut to `size`. */
 void message_add(char *message, size_t size, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Prints the message, cut to its size. */
 void message_print(struct message message, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

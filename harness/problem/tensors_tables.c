@@ -1,7 +1,6 @@
 /*
  * tensors_tables: fills lengths, offsets and page tables, and poisons memory that these exclude.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

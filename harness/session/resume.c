@@ -3,7 +3,6 @@
  */
 #include "resume.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/members.h"

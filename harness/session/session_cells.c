@@ -2,7 +2,6 @@
  * session_cells: lists a session's cells: each variant with each case, thread count and setting.
  */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,7 +4,6 @@
  * The syntax is that of scripts/gate: variables, then options (scripts/attntools/gate/gate_settings.py).
  */
 #include <ctype.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/message.h"

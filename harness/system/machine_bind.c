@@ -9,7 +9,6 @@
 #include <assert.h>
 #include <omp.h>
 #include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 const char *const machine_placements[] = {

@@ -3,8 +3,6 @@
  */
 #include "backend.h"
 
-#include <stdio.h>
-
 #include "base/number.h"
 #include "base/message.h"
 #include "plugin.h"

@@ -4,7 +4,6 @@
 #include "backend.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/members.h"

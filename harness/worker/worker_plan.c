@@ -3,7 +3,6 @@
  */
 #include "worker_plan.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/clock.h"

@@ -16,8 +16,8 @@ KERNELS = {
 }
 # Wrong in few shapes, which no given case has.
 DRAWN = {"scale_of_80": "d=80", "causal_before_64": "mask=causal", "last_row_from_1024": "sq="}
-# Right, or wrong in a way that no check can see, or not on one thread (test_wrong.c); from the third line on, right
-# unless told which call to spoil, or until they are timed (test_samples.py).
+# Right, or wrong in a way that no check can see, or not on one thread (test_wrong.c); from the
+# third line on, right unless told which call to spoil, or until they are timed (test_samples.py).
 HONEST = {"honest", "honest_bf16", "honest_bf16_cache", "honest_f64", "restores_flush",
           "one_element_off_of_many", "all_elements_off_in_teams",
           "spoils_one_call", "spoils_every_hundredth", "spoils_last_of_sample",

@@ -3,7 +3,6 @@
  */
 #include "testing.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "session/session.h"
