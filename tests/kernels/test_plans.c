@@ -109,7 +109,9 @@ static void near(double got, double expected, double tolerance)
 /* x, or the largest number of the tensor's type. */
 static double held(const struct attn_tensor *t, double x)
 {
-    const double largest = t->dtype == ATTN_BF16 ? 0x1.fep127 : (double)FLT_MAX;
+    const double largest = t->dtype == ATTN_F16    ? 65504
+                           : t->dtype == ATTN_BF16 ? 0x1.fep127
+                                                   : (double)FLT_MAX;
     return isinf(x) ? x : fmax(-largest, fmin(largest, x));
 }
 
