@@ -18,8 +18,8 @@
  *
  * flash.c cuts the problem into tasks (flash_tasks.h, bundles.h), flash_run.h computes a task, and
  * shared/prefetch.h fetches what comes next.  strips.h, direct.h, speculation.h and tile_block.h take a tile
- * (flash_tile.h) through a block of keys; mask_runs.h, score_passes.h and flash_terms.h do where masks, bias,
- * ALiBi or a cap change scores.  maximum.h keeps a tile's maximum.  strip_products.h calls register tiles
+ * (flash_tile.h) through a block of keys; mask_runs.h, score_passes.h and flash_terms.h do so where masks,
+ * bias, ALiBi or a cap change scores.  maximum.h keeps a tile's maximum.  strip_products.h calls register tiles
  * (register_tiles.h, register_sums.h) in the arithmetic of the variant (products.h).  tile_operands.h moves
  * rows in and out, and results.h ends a tile.
  *
@@ -38,9 +38,9 @@
  *   exponentials   12 instructions, 9 of which Zen 4 runs on idle pipes beside products (speculation.h).  AArch64
  *                  and Intel make weights in registers, Intel in 8 (direct.h).
  *   block          256 keys: scores, 32 KB, stream through L1; K and V take 2 of L2's 32 bytes a cycle; o costs
- *                  0.8 %.  6 x 4: 128 (96 to 256: within 3 %).  neon: 512, 16 KB of an L1 of 64.
+ *                  0.8 %.  6 x 4: 128 (96 to 256: within 3 %).  avx2: 240.  neon: 512, 16 KB of an L1 of 64.
  *   task           256 queries read a block of K and V (128 KB) and pack bf16 once, at 0.9 GB/s; one tile would
- *                  at 7.4, of a core's 10 to 40.  q and o take 128 KB of L2, 256 at D = 128.  AArch64: 128.
+ *                  read 7.4, of a core's 10 to 40.  q and o take 128 KB of L2, 256 at D = 128.  AArch64: 128.
  *
  * Scores with weights take 52 % of the time on Zen 4, 51 on Intel; values 45 and 44 (S = 1024, one thread).
  * `attnbench experiment tiles` times other sizes of avx512.
