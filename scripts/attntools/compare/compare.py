@@ -168,10 +168,6 @@ def rivals_table(results: Results, options: argparse.Namespace, width: int | Non
         raise ToolError(f"{results.path}: no cell has a time", Exit.INCOMPARABLE)
     if not any(cell.group == RIVALS for cell in results.cells.values()):
         raise ToolError(f"{results.path}: no rivals")
-    rows, left_out = ours_against_best.ours_against_best(results)
-    if not rows:
-        why = f": {left_out[0]}" if left_out else ""
-        raise ToolError(f"{results.path}: no case has both ours and rivals{why}", Exit.INCOMPARABLE)
     return ours_against_best.render(results, options.format, width)
 
 

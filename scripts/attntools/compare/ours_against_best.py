@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from attntools.base import tables
+from attntools.base.cli import Exit, ToolError
 from attntools.base.units import change, seconds
 from attntools.compare.comparison import Group, best, column_of, ratios_of
 from attntools.compare.comparison_tables import (
@@ -171,8 +172,14 @@ def comma_separated(rows: Sequence[Best]) -> str:
 
 
 def render(results: Results, form: str, width: int | None = None) -> str:
-    """The table as text, for a terminal of that width, as Markdown or CSV."""
+    """The table as text, for a terminal of that width, as Markdown or CSV.
+
+    Refused where no case has both.
+    """
     rows, left_out = ours_against_best(results)
+    if not rows:
+        why = f": {left_out[0]}" if left_out else ""
+        raise ToolError(f"{results.path}: no case has both ours and rivals{why}", Exit.INCOMPARABLE)
     if form == "csv":
         return comma_separated(rows)
     if form == "markdown":
