@@ -19,6 +19,7 @@
 #define UNIT_ROWS 128        /* Q, P and O of a unit stay in L2 beside the streams of K and V */
 #define BLOCK_KEYS 64        /* most keys of a block: bits of a word (mask_bits.h) */
 #define UNITS_PER_THREAD 8   /* from here on threads take whole units */
+#define RUNS_PER_THREAD 4    /* of splits: fewer tasks would balance worse */
 #define BUNDLES_PER_THREAD 4 /* with fewer, threads wait for the last ones */
 #define BUNDLES_OF_LANES \
     2 /* larger bundles fill the lanes better: 0.97 of the time of 4, two threads */
@@ -88,6 +89,7 @@ struct geometry {
     ptrdiff_t q_floats, o_floats; /* of a row */
     /* The most there can be. */
     size_t units, splits;
+    size_t run; /* splits of a unit that a task takes, where all units are alike */
     bool whole; /* a thread takes all splits of a unit, where all units are alike */
     /* Bytes, all multiples of ATTN_WORKSPACE_ALIGN. */
     size_t scratch[SCRATCH_COUNT], unit_bytes; /* where each begins, and their sum */

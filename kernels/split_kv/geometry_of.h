@@ -18,6 +18,19 @@ static inline size_t geometry_bundle(const struct geometry *g, const struct attn
     return geometry_minimum(fit, p->batch);
 }
 
+/* Splits that a task takes one after the other: as many as leave each thread the same number of tasks, at
+ * least RUNS_PER_THREAD, if a number does. */
+static inline size_t geometry_run(const struct geometry *g, size_t threads)
+{
+    size_t run = g->splits;
+    for (; run > 1; run /= 2) {
+        const size_t tasks = g->units / g->abreast * (g->splits / run);
+        if (g->splits % run == 0 && tasks % threads == 0 && tasks >= RUNS_PER_THREAD * threads)
+            break;
+    }
+    return run;
+}
+
 /* Slots, and which threads need them: see schedule.h for sequences that are uneven. */
 static inline void geometry_share(struct geometry *g, const struct attn_problem *p, int threads)
 {
@@ -27,7 +40,8 @@ static inline void geometry_share(struct geometry *g, const struct attn_problem 
                      : 1;
     while (g->abreast > 1 && g->units / g->abreast * g->splits < many)
         g->abreast = (g->abreast + 1) / 2;
-    g->whole = threads == 1 || g->splits == 1 || g->units / g->abreast >= many;
+    g->run = threads == 1 || g->units / g->abreast >= many ? g->splits : geometry_run(g, each);
+    g->whole = g->run == g->splits;
     g->bundle = p->options & ATTN_OPTION_PAGED && !g->listed ? geometry_bundle(g, p) : 1;
     const bool ordered = g->uneven || g->bundle > 1;
     g->own = g->whole || ordered ? (size_t)threads * geometry_together(g) : 0;

@@ -35,9 +35,9 @@
  *   scratch   per thread Q and P of the units that a task takes in turn: with pages those of as many sequences as
  *             have 128 rows, at most 32, since a plan does not know the tables, and 0.2 MB for what these share in
  *             pairs of bf16 (at 128 dimensions).  A part, Dv + 2 floats per row, for each split of a unit, which
- *             is O(Skv): of a task's units per thread, of all units if these are few (below 8 per thread, or 64 if
- *             heads are neighbours), or both if sequences have lengths of their own; a unit of latent attention of
- *             128 heads has 0.26 MB per 1024 keys.  And 32 bytes for each sequence if these have their own lengths
+ *             is O(Skv): of a task's units per thread, of all units if these are few (below 4 per thread, or 8, or 64
+ *             if heads are neighbours, and not a multiple of the threads), or both if sequences have lengths of
+ *             their own; a unit of latent attention of 128 heads has 0.26 MB per 1024 keys.  And 32 bytes for each sequence if these have their own lengths
  *             or may share pages
  *   instead   flash from about 16 query rows per KV head on, whose products need no reductions (nor do
  *             those of a matrix unit here)
@@ -205,26 +205,29 @@ static void execute_task(const struct schedule *s, size_t i, char *scratch, char
     if (task.whole)
         execute_whole(u, n, schedule_shared(s, &task), own);
     else
-        split(u, n, task.split, slots + task.slot * part, head_parts * part);
+        for (size_t k = 0; k < task.splits; k++)
+            split(u, n, task.split + k, slots + (task.slot + k) * part, head_parts * part);
 }
 
-/* Weights over the keys of a task's split, after its rows are merged. */
+/* Weights over the keys of a task's splits, after its rows are merged. */
 static void report_task(const struct schedule *s, size_t i, char *scratch, char *slots)
 {
     const size_t part = s->g->part_bytes;
     const struct task task = schedule_task(s, i);
     struct unit u;
     unit_of_task(&u, s, &task, scratch);
-    report(&u, task.split, slots + (i - task.split) * part, slots + i * part);
+    for (size_t k = 0; k < task.splits; k++)
+        report(&u, task.split + k, slots + (task.slot - task.split) * part,
+               slots + (task.slot + k) * part);
 }
 
-/* Rows to merge, and splits whose weights are asked for, after all tasks. */
+/* Rows to merge, and tasks whose weights are asked for, after all tasks. */
 static size_t rows_to_merge(const struct schedule *s)
 {
     return s->split_units * s->g->unit_rows;
 }
 
-static size_t splits_to_report(const struct schedule *s)
+static size_t tasks_to_report(const struct schedule *s)
 {
     return s->problem->outputs & ATTN_OUTPUT_WEIGHTS ? s->split_tasks : 0;
 }
@@ -255,7 +258,7 @@ static void execute_alone(const struct schedule *s, char *scratch, char *own, ch
     merging.index = no_unit;
     for (size_t i = 0; i < rows_to_merge(s); i++)
         merge_split(s, i, &merging, scratch, slots);
-    for (size_t i = 0; i < splits_to_report(s); i++)
+    for (size_t i = 0; i < tasks_to_report(s); i++)
         report_task(s, i, scratch, slots);
     matrix_unit_end();
 }
@@ -275,9 +278,9 @@ static void execute_part(const struct schedule *s, char *scratch, char *own, cha
         for (size_t i = 0; i < rows_to_merge(s); i++)
             merge_split(s, i, &merging, scratch, slots);
     }
-    if (splits_to_report(s)) {
+    if (tasks_to_report(s)) {
 #pragma omp for schedule(dynamic) nowait
-        for (size_t i = 0; i < splits_to_report(s); i++)
+        for (size_t i = 0; i < tasks_to_report(s); i++)
             report_task(s, i, scratch, slots);
     }
     matrix_unit_end();

@@ -190,14 +190,14 @@ VF_INLINE void weigh(const bool natural, struct tile *t, vf *s, int n, int key,
     vf_store(t->sum, sum);
 }
 
-static void weigh_in_log2(struct tile *t, vf *s, int n, int key, const struct seen *seen)
+VF_INLINE void weigh_in_log2(struct tile *t, vf *s, int n, int key, const struct seen *seen)
 {
     const struct terms none = {0};
     weigh(false, t, s, n, key, &none, seen);
 }
 
-static void weigh_natural(struct tile *t, vf *s, int n, int key, const struct terms *terms,
-                          const struct seen *seen)
+VF_INLINE void weigh_natural(struct tile *t, vf *s, int n, int key, const struct terms *terms,
+                             const struct seen *seen)
 {
     weigh(true, t, s, n, key, terms, seen);
 }
