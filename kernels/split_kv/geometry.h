@@ -15,11 +15,11 @@
 #else
 #define SPLIT_KEYS 512 /* 256 KB of f32 K at D = 128: 10 us, against 1 us to start and merge */
 #endif
-#define ALONE_KEYS 1024      /* the same for a single row, which reads long runs faster */
-#define UNIT_ROWS 128        /* Q, P and O of a unit stay in L2 beside the streams of K and V */
-#define BLOCK_KEYS 64        /* most keys of a block: bits of a word (mask_bits.h) */
-#define UNITS_PER_THREAD 8   /* from here on threads take whole units */
-#define RUNS_PER_THREAD 4    /* of splits: fewer tasks would balance worse */
+#define ALONE_KEYS 1024    /* the same for a single row, which reads long runs faster */
+#define UNIT_ROWS 128      /* Q, P and O of a unit stay in L2 beside the streams of K and V */
+#define BLOCK_KEYS 64      /* most keys of a block: bits of a word (mask_bits.h) */
+#define UNITS_PER_THREAD 8 /* from here on threads take whole units, even if not all take as many */
+#define RUNS_PER_THREAD 4  /* tasks of several splits; with fewer, all wait for a slow thread */
 #define BUNDLES_PER_THREAD 4 /* with fewer, threads wait for the last ones */
 #define BUNDLES_OF_LANES \
     2 /* larger bundles fill the lanes better: 0.97 of the time of 4, two threads */
@@ -89,8 +89,8 @@ struct geometry {
     ptrdiff_t q_floats, o_floats; /* of a row */
     /* The most there can be. */
     size_t units, splits;
-    size_t run; /* splits of a unit that a task takes, where all units are alike */
-    bool whole; /* a thread takes all splits of a unit, where all units are alike */
+    size_t run; /* splits of a unit that a task takes, unless sequences differ */
+    bool whole; /* all of them */
     /* Bytes, all multiples of ATTN_WORKSPACE_ALIGN. */
     size_t scratch[SCRATCH_COUNT], unit_bytes; /* where each begins, and their sum */
     size_t thread_bytes; /* of all units of a task, and of their tiles of lanes */
@@ -106,6 +106,12 @@ struct geometry {
 static inline size_t geometry_lines(size_t bytes)
 {
     return attn_round_up(bytes, ATTN_WORKSPACE_ALIGN);
+}
+
+/* Groups of KV heads of a sequence that a task takes together. */
+static inline size_t geometry_groups(const struct geometry *g, const struct attn_problem *p)
+{
+    return (p->kv_heads + g->abreast - 1) / g->abreast;
 }
 
 static inline size_t geometry_minimum(size_t a, size_t b)

@@ -18,17 +18,30 @@ static inline size_t geometry_bundle(const struct geometry *g, const struct attn
     return geometry_minimum(fit, p->batch);
 }
 
-/* Splits that a task takes one after the other: as many as leave each thread the same number of tasks, at
- * least RUNS_PER_THREAD, if a number does. */
-static inline size_t geometry_run(const struct geometry *g, size_t threads)
+/* Whether all tasks of as many splits take about as long: queries see the same keys, and tasks have as many
+ * heads. */
+static inline bool geometry_alike(const struct geometry *g, const struct attn_problem *p)
 {
-    size_t run = g->splits;
-    for (; run > 1; run /= 2) {
-        const size_t tasks = g->units / g->abreast * (g->splits / run);
-        if (g->splits % run == 0 && tasks % threads == 0 && tasks >= RUNS_PER_THREAD * threads)
-            break;
-    }
-    return run;
+    const bool causal = p->mask == ATTN_MASK_CAUSAL && p->q_len <= p->kv_len / 16;
+    return (p->mask == 0 || causal) && !(p->options & ATTN_OPTION_WINDOW) && !g->uneven &&
+           p->kv_heads % g->abreast == 0;
+}
+
+/* How many splits of a unit a task takes: all, or as many as give all threads the same number of tasks, at
+ * least RUNS_PER_THREAD or else half of it, or one. */
+static inline size_t geometry_run(const struct geometry *g, const struct attn_problem *p,
+                                  size_t threads)
+{
+    const size_t tasks = g->units / p->kv_heads * geometry_groups(g, p);
+    if (threads == 1 || tasks >= UNITS_PER_THREAD * threads)
+        return g->splits;
+    if (!geometry_alike(g, p))
+        return 1;
+    for (size_t least = RUNS_PER_THREAD * threads; least > threads; least /= 2)
+        for (size_t runs = 1; runs <= g->splits / 2 && runs <= 2 * least; runs++)
+            if (g->splits % runs == 0 && tasks * runs % threads == 0 && tasks * runs >= least)
+                return g->splits / runs;
+    return 1;
 }
 
 /* Slots, and which threads need them: see schedule.h for sequences that are uneven. */
@@ -40,7 +53,7 @@ static inline void geometry_share(struct geometry *g, const struct attn_problem 
                      : 1;
     while (g->abreast > 1 && g->units / g->abreast * g->splits < many)
         g->abreast = (g->abreast + 1) / 2;
-    g->run = threads == 1 || g->units / g->abreast >= many ? g->splits : geometry_run(g, each);
+    g->run = geometry_run(g, p, (size_t)threads);
     g->whole = g->run == g->splits;
     g->bundle = p->options & ATTN_OPTION_PAGED && !g->listed ? geometry_bundle(g, p) : 1;
     const bool ordered = g->uneven || g->bundle > 1;

@@ -1,15 +1,16 @@
 /*
  * schedule.h: part of kernel split_kv: which units there are, and which thread computes them.
  *
- * Few units are dealt out by splits, so that all threads have work, and their rows are merged at the end.  From
- * UNITS_PER_THREAD units per thread on, whole units balance well enough, and their parts stay in the thread's
- * cache.  Splits of a unit are taken by as many as divide the work evenly: threads with one split each read
- * K and V in short pieces, side by side, and start anew for each (0.93 to 0.98 of the time of single splits on
- * two cores, 0.75 to 0.85 on two threads of a core; Zen 4, 2026-11-30).
+ * From UNITS_PER_THREAD units per thread on, threads take whole units, which balance well enough, and whose
+ * parts stay in the thread's cache.  Fewer units are dealt out by splits, so that all threads have work, and
+ * their rows are merged at the end.  A task has several splits of a unit if all threads then get the same
+ * number of tasks, otherwise one.  Single splits are short pieces of K and V, which threads read side by side:
+ * tasks of several take 0.93 to 0.98 of the time on two cores, 0.75 to 0.85 on two threads of a core (four and
+ * eight rows, Zen 4, 2026-11-30).
  *
- * Sequences that differ in length mix whole units and single splits. A unit is split if it costs more than the average would with
- * UNITS_PER_THREAD units per thread, so fewer than UNITS_PER_THREAD * threads are.  The others are dealt
- * out whole, the most expensive first, so that the last ones are small.
+ * Sequences that differ in length are dealt out as whole units and as single splits.  A unit is split if it
+ * costs more than the average would with UNITS_PER_THREAD units per thread, so fewer than UNITS_PER_THREAD *
+ * threads are.  The others are dealt out whole, the most expensive first, so that the last ones are small.
  *
  * Neighbouring sequences whose tables begin with the same pages are a bundle: a task takes their units of a
  * KV head abreast through the splits that lie in shared pages, so that each block of keys comes from memory
@@ -185,12 +186,6 @@ static size_t schedule_find(const size_t *first, size_t count, size_t index)
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-/* Groups of KV heads of a sequence that a task takes together. */
-static size_t schedule_groups(const struct geometry *g, const struct attn_problem *problem)
-{
-    return (problem->kv_heads + g->abreast - 1) / g->abreast;
-}
-
 static struct schedule schedule_of(const struct geometry *g, const struct attn_problem *problem,
                                    const struct attn_tensors *t, int threads, void *table)
 {
@@ -201,8 +196,7 @@ static struct schedule schedule_of(const struct geometry *g, const struct attn_p
         schedule_uneven(&s, threads, table);
         return s;
     }
-    s.tasks = g->units / problem->kv_heads * schedule_groups(g, problem);
-    s.tasks *= g->splits / g->run;
+    s.tasks = g->units / problem->kv_heads * geometry_groups(g, problem) * (g->splits / g->run);
     s.split_tasks = g->whole ? 0 : s.tasks;
     s.split_units = g->whole ? 0 : g->units;
     return s;
@@ -236,7 +230,7 @@ static struct task schedule_even(const struct schedule *s, size_t index)
 {
     const struct geometry *g = s->g;
     const struct attn_sequence longest = {0, s->problem->q_len, 0, s->problem->kv_len};
-    const size_t heads = s->problem->kv_heads, groups = schedule_groups(g, s->problem);
+    const size_t heads = s->problem->kv_heads, groups = geometry_groups(g, s->problem);
     const size_t each = geometry_units(g, &longest), runs = g->splits / g->run, unit = index / runs;
     struct task task = task_of_unit(unit / (groups * each), unit % (groups * each), each);
     task.head *= g->abreast;

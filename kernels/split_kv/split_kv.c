@@ -31,14 +31,14 @@
  *
  *   memory    K and V once per 128 query rows of a KV head, pages and 8 bits in place; pages that
  *             adjacent sequences share at their beginning once for up to 32 of them
- *   parallel  over (sequence, KV head, split), or over (sequence, KV head) if these are many
+ *   parallel  over (sequence, KV head, some splits), or over (sequence, KV head) if these are many
  *   scratch   per thread Q and P of the units that a task takes in turn: with pages those of as many sequences as
  *             have 128 rows, at most 32, since a plan does not know the tables, and 0.2 MB for what these share in
  *             pairs of bf16 (at 128 dimensions).  A part, Dv + 2 floats per row, for each split of a unit, which
- *             is O(Skv): of a task's units per thread, of all units if these are few (below 4 per thread, or 8, or 64
- *             if heads are neighbours, and not a multiple of the threads), or both if sequences have lengths of
- *             their own; a unit of latent attention of 128 heads has 0.26 MB per 1024 keys.  And 32 bytes for each sequence if these have their own lengths
- *             or may share pages
+ *             is O(Skv): of a task's units per thread where threads take whole units, else of all units, then
+ *             fewer than 8 per thread (64 if heads are neighbours), and both if sequences have lengths of their
+ *             own; a unit of latent attention of 128 heads has 0.26 MB per 1024 keys.  And 32 bytes for each sequence
+ *             if these have their own lengths or may share pages
  *   instead   flash from about 16 query rows per KV head on, whose products need no reductions (nor do
  *             those of a matrix unit here)
  */

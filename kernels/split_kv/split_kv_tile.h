@@ -190,6 +190,7 @@ VF_INLINE void weigh(const bool natural, struct tile *t, vf *s, int n, int key,
     vf_store(t->sum, sum);
 }
 
+/* (Inlined: calls for each group of keys are 0.7 % of all instructions.) */
 VF_INLINE void weigh_in_log2(struct tile *t, vf *s, int n, int key, const struct seen *seen)
 {
     const struct terms none = {0};
