@@ -19,7 +19,7 @@
 #define UNIT_ROWS 128      /* Q, P and O of a unit stay in L2 beside the streams of K and V */
 #define BLOCK_KEYS 64      /* most keys of a block: bits of a word (mask_bits.h) */
 #define UNITS_PER_THREAD 8 /* from here on threads take whole units, even if not all take as many */
-#define RUNS_PER_THREAD 4  /* tasks of several splits; with fewer, all wait for a slow thread */
+#define RUNS_PER_THREAD 4  /* tasks of several splits, or half as many: a slow thread delays all */
 #define BUNDLES_PER_THREAD 4 /* with fewer, threads wait for the last ones */
 #define BUNDLES_OF_LANES \
     2 /* larger bundles fill the lanes better: 0.97 of the time of 4, two threads */
@@ -89,8 +89,8 @@ struct geometry {
     ptrdiff_t q_floats, o_floats; /* of a row */
     /* The most there can be. */
     size_t units, splits;
-    size_t run; /* splits of a unit that a task takes, unless sequences differ */
-    bool whole; /* all of them */
+    bool whole; /* a thread takes all splits of a unit, where all units are alike */
+    size_t run; /* splits that a task takes then */
     /* Bytes, all multiples of ATTN_WORKSPACE_ALIGN. */
     size_t scratch[SCRATCH_COUNT], unit_bytes; /* where each begins, and their sum */
     size_t thread_bytes; /* of all units of a task, and of their tiles of lanes */
@@ -112,6 +112,17 @@ static inline size_t geometry_lines(size_t bytes)
 static inline size_t geometry_groups(const struct geometry *g, const struct attn_problem *p)
 {
     return (p->kv_heads + g->abreast - 1) / g->abreast;
+}
+
+/* Whether tasks with the same number of a sequence's splits take about as long: its queries see the same keys,
+ * and tasks have as many heads and rows. */
+static inline bool geometry_alike(const struct geometry *g, const struct attn_problem *p,
+                                  const struct attn_sequence *s)
+{
+    const size_t rows = g->group * s->q_len;
+    const bool causal = p->mask == ATTN_MASK_CAUSAL && s->q_len <= s->kv_len / 16;
+    return (p->mask == 0 || causal) && !(p->options & ATTN_OPTION_WINDOW) && !g->listed &&
+           p->kv_heads % g->abreast == 0 && (rows < g->unit_most || rows % g->unit_most == 0);
 }
 
 static inline size_t geometry_minimum(size_t a, size_t b)

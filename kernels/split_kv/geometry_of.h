@@ -18,28 +18,21 @@ static inline size_t geometry_bundle(const struct geometry *g, const struct attn
     return geometry_minimum(fit, p->batch);
 }
 
-/* Whether all tasks of as many splits take about as long: queries see the same keys, and tasks have as many
- * heads. */
-static inline bool geometry_alike(const struct geometry *g, const struct attn_problem *p)
-{
-    const bool causal = p->mask == ATTN_MASK_CAUSAL && p->q_len <= p->kv_len / 16;
-    return (p->mask == 0 || causal) && !(p->options & ATTN_OPTION_WINDOW) && !g->uneven &&
-           p->kv_heads % g->abreast == 0;
-}
-
-/* How many splits of a unit a task takes: all, or as many as give all threads the same number of tasks, at
- * least RUNS_PER_THREAD or else half of it, or one. */
+/* How many of few units' splits a task takes: as many as give all threads the same number of tasks, at least
+ * RUNS_PER_THREAD or else half of it, or one. */
 static inline size_t geometry_run(const struct geometry *g, const struct attn_problem *p,
                                   size_t threads)
 {
     const size_t tasks = g->units / p->kv_heads * geometry_groups(g, p);
-    if (threads == 1 || tasks >= UNITS_PER_THREAD * threads)
-        return g->splits;
-    if (!geometry_alike(g, p))
+    const struct attn_sequence longest = {0, p->q_len, 0, p->kv_len};
+    size_t step = 1;
+    if (g->uneven || !geometry_alike(g, p, &longest))
         return 1;
+    while (tasks * step % threads)
+        step++;
     for (size_t least = RUNS_PER_THREAD * threads; least > threads; least /= 2)
-        for (size_t runs = 1; runs <= g->splits / 2 && runs <= 2 * least; runs++)
-            if (g->splits % runs == 0 && tasks * runs % threads == 0 && tasks * runs >= least)
+        for (size_t runs = step; runs <= g->splits / 2 && runs <= 2 * least; runs += step)
+            if (g->splits % runs == 0 && tasks * runs >= least)
                 return g->splits / runs;
     return 1;
 }
@@ -53,8 +46,8 @@ static inline void geometry_share(struct geometry *g, const struct attn_problem 
                      : 1;
     while (g->abreast > 1 && g->units / g->abreast * g->splits < many)
         g->abreast = (g->abreast + 1) / 2;
-    g->run = geometry_run(g, p, (size_t)threads);
-    g->whole = g->run == g->splits;
+    g->whole = threads == 1 || g->splits == 1 || g->units / g->abreast >= many;
+    g->run = g->whole ? g->splits : geometry_run(g, p, each);
     g->bundle = p->options & ATTN_OPTION_PAGED && !g->listed ? geometry_bundle(g, p) : 1;
     const bool ordered = g->uneven || g->bundle > 1;
     g->own = g->whole || ordered ? (size_t)threads * geometry_together(g) : 0;

@@ -8,9 +8,10 @@
  * tasks of several take 0.87 to 1.0 of the time on two cores, 0.75 to 0.85 on two threads of a core (four and
  * eight rows, Zen 4, 2026-11-30).
  *
- * Sequences that differ in length are dealt out as whole units and as single splits.  A unit is split if it
- * costs more than the average would with UNITS_PER_THREAD units per thread, so fewer than UNITS_PER_THREAD *
- * threads are.  The others are dealt out whole, the most expensive first, so that the last ones are small.
+ * Sequences that differ in length are dealt out as whole units and as splits.  A unit is split if it costs
+ * more than the average would with UNITS_PER_THREAD units per thread, so fewer than UNITS_PER_THREAD * threads
+ * are, and its tasks cost no more than that.  The other units are dealt out whole, the most expensive first,
+ * so that the last ones are small.
  *
  * Neighbouring sequences whose tables begin with the same pages are a bundle: a task takes their units of a
  * KV head abreast through the splits that lie in shared pages, so that each block of keys comes from memory
@@ -137,6 +138,16 @@ static double schedule_limit(const struct schedule *s, int threads)
     return threads == 1 ? total : total / UNITS_PER_THREAD / threads;
 }
 
+/* Tasks of a unit that is split: as few as cost no more than `limit` each, if splits cost the same. */
+static size_t schedule_runs(const struct schedule *s, const struct attn_sequence *sequence,
+                            double limit)
+{
+    const size_t splits = geometry_splits(s->g, sequence);
+    const double runs = ceil(schedule_cost(s->g, sequence) / limit);
+    return geometry_alike(s->g, s->problem, sequence) && runs < (double)splits ? (size_t)runs
+                                                                               : splits;
+}
+
 /* `table` has the bundles. */
 static void schedule_uneven(struct schedule *s, int threads, size_t *table)
 {
@@ -160,7 +171,7 @@ static void schedule_uneven(struct schedule *s, int threads, size_t *table)
         s->first_task[i] = s->tasks;
         s->first_unit[i] = units;
         units += n;
-        s->tasks += i < split ? n * geometry_splits(s->g, &sequence) : n;
+        s->tasks += i < split ? n * schedule_runs(s, &sequence, limit) : n;
         if (i + 1 == split) {
             s->split_tasks = s->tasks;
             s->split_units = units;
@@ -197,8 +208,8 @@ static struct schedule schedule_of(const struct geometry *g, const struct attn_p
         return s;
     }
     s.tasks = g->units / problem->kv_heads * geometry_groups(g, problem) * (g->splits / g->run);
-    s.split_tasks = g->whole ? 0 : s.tasks;
-    s.split_units = g->whole ? 0 : g->units;
+    s.split_tasks = g->run < g->splits ? s.tasks : 0;
+    s.split_units = g->run < g->splits ? g->units : 0;
     return s;
 }
 
@@ -214,14 +225,13 @@ static struct task schedule_unit(const struct schedule *s, size_t unit, size_t *
 {
     const struct attn_sequence longest = {0, s->problem->q_len, 0, s->problem->kv_len};
     const size_t heads = s->problem->kv_heads;
+    *slot = unit * s->g->splits;
     if (!s->order) { /* sequences are alike */
         const size_t each = geometry_units(s->g, &longest);
-        *slot = unit * s->g->splits;
         return task_of_unit(unit / (heads * each), unit % (heads * each), each);
     }
     const size_t i = schedule_find(s->first_unit, s->bundles, unit);
     const struct attn_sequence sequence = schedule_sequence(s, s->order[i]);
-    *slot = s->first_task[i] + (unit - s->first_unit[i]) * geometry_splits(s->g, &sequence);
     return task_of_unit(s->order[i], unit - s->first_unit[i], geometry_units(s->g, &sequence));
 }
 
@@ -235,7 +245,7 @@ static struct task schedule_even(const struct schedule *s, size_t index)
     struct task task = task_of_unit(unit / (groups * each), unit % (groups * each), each);
     task.head *= g->abreast;
     task.heads = geometry_minimum(heads - task.head, g->abreast);
-    task.whole = g->whole;
+    task.whole = g->run == g->splits;
     task.split = index % runs * g->run;
     task.splits = g->run;
     task.slot = ((task.b * heads + task.head) * each + task.index) * g->splits + task.split;
@@ -246,16 +256,17 @@ static struct task schedule_task(const struct schedule *s, size_t index)
 {
     if (!s->order)
         return schedule_even(s, index);
-    size_t splits;
     const size_t i = schedule_find(s->first_task, s->bundles, index);
     const struct attn_sequence sequence = schedule_sequence(s, s->order[i]);
-    size_t unit = index - s->first_task[i];
-    splits = index < s->split_tasks ? geometry_splits(s->g, &sequence) : 1;
-    struct task task = task_of_unit(s->order[i], unit / splits, geometry_units(s->g, &sequence));
+    const size_t each = geometry_units(s->g, &sequence), splits = geometry_splits(s->g, &sequence);
+    const size_t local = index - s->first_task[i];
+    const size_t runs = (s->first_task[i + 1] - s->first_task[i]) / (s->problem->kv_heads * each);
+    const size_t unit = local / runs, run = local % runs;
+    struct task task = task_of_unit(s->order[i], unit, each);
     task.sequences = s->bundle[s->order[i]];
     task.whole = index >= s->split_tasks;
-    task.split = unit % splits;
-    task.splits = 1;
-    task.slot = index;
+    task.split = run * splits / runs;
+    task.splits = (run + 1) * splits / runs - task.split;
+    task.slot = (s->first_unit[i] + unit) * s->g->splits + task.split;
     return task;
 }

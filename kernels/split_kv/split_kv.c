@@ -35,10 +35,10 @@
  *   scratch   per thread Q and P of the units that a task takes in turn: with pages those of as many sequences as
  *             have 128 rows, at most 32, since a plan does not know the tables, and 0.2 MB for what these share in
  *             pairs of bf16 (at 128 dimensions).  A part, Dv + 2 floats per row, for each split of a unit, which
- *             is O(Skv): of a task's units per thread where threads take whole units, else of all units, then
- *             fewer than 8 per thread (64 if heads are neighbours), and both if sequences have lengths of their
- *             own; a unit of latent attention of 128 heads has 0.26 MB per 1024 keys.  And 32 bytes for each sequence
- *             if these have their own lengths or may share pages
+ *             is O(Skv): of a task's units per thread, of all units if these are few (below 8 per thread, or 64 if
+ *             heads are neighbours), or both if sequences have lengths of their own; a unit of latent attention of
+ *             128 heads has 0.26 MB per 1024 keys.  And 32 bytes for each sequence if these have their own lengths
+ *             or may share pages
  *   instead   flash from about 16 query rows per KV head on, whose products need no reductions (nor do
  *             those of a matrix unit here)
  */
@@ -152,10 +152,11 @@ static void report(struct unit *u, size_t index, char *parts, char *part)
     report_split(u, keys_of_split(u, index), part_merged(u->g, parts), (float *)part);
 }
 
-/* All splits of n units, the first `shared` splits of all units in turn, then merges their rows. */
-static void execute_whole(struct unit *u, int n, size_t shared, char *parts)
+/* All splits of n units, whose parts are `step` bytes apart: the first `shared` splits of all units in turn,
+ * then the others, and merges their rows. */
+static void execute_whole(struct unit *u, int n, size_t shared, char *parts, size_t step)
 {
-    const size_t each = u->g->part_bytes, step = u->g->splits * each;
+    const size_t each = u->g->part_bytes;
     for (size_t s = 0; s < shared; s++)
         split(u, n, s, parts + s * each, step);
     for (int i = 0; i < n; i++, parts += step) {
@@ -194,19 +195,22 @@ static void merge_split(const struct schedule *s, size_t i, struct merging *m, c
                   geometry_splits(g, &m->u.block.sequence));
 }
 
-/* A task: its splits, merged if it has all of its units'. */
+/* A task: its splits, merged if it has all of its units'.  Parts of whole units are the thread's own, unless
+ * all units have theirs. */
 static void execute_task(const struct schedule *s, size_t i, char *scratch, char *own, char *slots)
 {
     const size_t part = s->g->part_bytes;
     const struct task task = schedule_task(s, i);
     struct unit u[UNITS_ABREAST];
     const int n = units_of_task(s, &task, scratch, u);
-    const size_t head_parts = geometry_units(s->g, &u->block.sequence) * s->g->splits;
-    if (task.whole)
-        execute_whole(u, n, schedule_shared(s, &task), own);
+    const size_t head = geometry_units(s->g, &u->block.sequence) * s->g->splits * part;
+    if (task.whole && s->g->own)
+        execute_whole(u, n, schedule_shared(s, &task), own, s->g->splits * part);
+    else if (task.whole)
+        execute_whole(u, n, schedule_shared(s, &task), slots + task.slot * part, head);
     else
         for (size_t k = 0; k < task.splits; k++)
-            split(u, n, task.split + k, slots + (task.slot + k) * part, head_parts * part);
+            split(u, n, task.split + k, slots + (task.slot + k) * part, head);
 }
 
 /* Weights over the keys of a task's splits, after its rows are merged. */
