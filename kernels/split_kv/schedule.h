@@ -5,8 +5,8 @@
  * parts stay in the thread's cache.  Fewer units are dealt out by splits, so that all threads have work, and
  * their rows are merged at the end.  A task has several splits of a unit if all threads then get the same
  * number of tasks, otherwise one.  Single splits are short pieces of K and V, which threads read side by side:
- * tasks of several take 0.87 to 1.0 of the time on two cores, 0.75 to 0.85 on two threads of a core (four and
- * eight rows, Zen 4, 2026-11-30).
+ * tasks of several take 0.87 to 1.0 of the time on two cores, 0.7 to 0.95 probably on two threads of one (four
+ * and eight rows, Zen 4, 2026-11-30).
  *
  * Sequences that differ in length are dealt out as whole units and as splits.  A unit is split if it costs
  * more than the average would with UNITS_PER_THREAD units per thread, so fewer than UNITS_PER_THREAD * threads
