@@ -3,15 +3,15 @@
  *
  * From UNITS_PER_THREAD units per thread on, threads take whole units, which balance well enough, and whose
  * parts stay in the thread's cache.  Fewer units are dealt out by splits, so that all threads have work, and
- * their rows are merged at the end.  A task has several splits of a unit if all threads then get the same
- * number of tasks, otherwise one.  Single splits are short pieces of K and V, which threads read side by side:
- * tasks of several take 0.87 to 1.0 of the time on two cores, 0.7 to 0.95 probably on two threads of one (four
- * and eight rows, Zen 4, 2026-11-30).
+ * their rows are merged at the end.  A task has several splits of a unit, or all, if all threads then get the
+ * same number of tasks of equal work, otherwise one.  Single splits are short pieces of K and V, which threads
+ * read side by side: tasks of several take 0.87 to 1.02 of the time on two cores, 0.7 to 0.95 probably on two
+ * threads of one (four and eight rows, Zen 4, 2026-11-30).
  *
  * Sequences that differ in length are dealt out as whole units and as splits.  A unit is split if it costs
  * more than the average would with UNITS_PER_THREAD units per thread, so fewer than UNITS_PER_THREAD * threads
- * are, and its tasks cost no more than that.  The other units are dealt out whole, the most expensive first,
- * so that the last ones are small.
+ * are, and into as many tasks as cost about that.  The other units are dealt out whole, the most expensive
+ * first, so that the last ones are small.
  *
  * Neighbouring sequences whose tables begin with the same pages are a bundle: a task takes their units of a
  * KV head abreast through the splits that lie in shared pages, so that each block of keys comes from memory
@@ -138,7 +138,7 @@ static double schedule_limit(const struct schedule *s, int threads)
     return threads == 1 ? total : total / UNITS_PER_THREAD / threads;
 }
 
-/* Tasks of a unit that is split: as few as cost no more than `limit` each, if splits cost the same. */
+/* Tasks of a unit that is split: as many as cost about `limit` each, or one for each split. */
 static size_t schedule_runs(const struct schedule *s, const struct attn_sequence *sequence,
                             double limit)
 {

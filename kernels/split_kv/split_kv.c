@@ -36,9 +36,9 @@
  *             have 128 rows, at most 32, since a plan does not know the tables, and 0.2 MB for what these share in
  *             pairs of bf16 (at 128 dimensions).  A part, Dv + 2 floats per row, for each split of a unit, which
  *             is O(Skv): of a task's units per thread, of all units if these are few (below 8 per thread, or 64 if
- *             heads are neighbours), or both if sequences have lengths of their own; a unit of latent attention of
- *             128 heads has 0.26 MB per 1024 keys.  And 32 bytes for each sequence if these have their own lengths
- *             or may share pages
+ *             heads are neighbours), or both if sequences have lengths of their own or pages; a unit of latent
+ *             attention of 128 heads has 0.26 MB per 1024 keys.  And 32 bytes for each sequence if these have
+ *             their own lengths or may share pages
  *   instead   flash from about 16 query rows per KV head on, whose products need no reductions (nor do
  *             those of a matrix unit here)
  */
@@ -195,8 +195,8 @@ static void merge_split(const struct schedule *s, size_t i, struct merging *m, c
                   geometry_splits(g, &m->u.block.sequence));
 }
 
-/* A task: its splits, merged if it has all of its units'.  Parts of whole units are the thread's own, unless
- * all units have theirs. */
+/* A task: its splits, merged if it has all of its units'.  Parts of whole units are the thread's own if it has
+ * some, otherwise those of the units. */
 static void execute_task(const struct schedule *s, size_t i, char *scratch, char *own, char *slots)
 {
     const size_t part = s->g->part_bytes;
