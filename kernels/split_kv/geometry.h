@@ -19,7 +19,7 @@
 #define UNIT_ROWS 128      /* Q, P and O of a unit stay in L2 beside the streams of K and V */
 #define BLOCK_KEYS 64      /* most keys of a block: bits of a word (mask_bits.h) */
 #define UNITS_PER_THREAD 8 /* from here on threads take whole units, even if not all take as many */
-#define RUNS_PER_THREAD 4  /* tasks of several splits, or half as many: a slow thread delays all */
+#define RUNS_PER_THREAD 4  /* tasks of several splits, or half as many: fewer balance worse */
 #define BUNDLES_PER_THREAD 4 /* with fewer, threads wait for the last ones */
 #define BUNDLES_OF_LANES \
     2 /* larger bundles fill the lanes better: 0.97 of the time of 4, two threads */
@@ -90,7 +90,7 @@ struct geometry {
     /* The most there can be. */
     size_t units, splits;
     bool whole; /* a thread takes all splits of a unit, where all units are alike */
-    size_t run; /* splits that a task takes then */
+    size_t run; /* how many of them a task takes */
     /* Bytes, all multiples of ATTN_WORKSPACE_ALIGN. */
     size_t scratch[SCRATCH_COUNT], unit_bytes; /* where each begins, and their sum */
     size_t thread_bytes; /* of all units of a task, and of their tiles of lanes */
