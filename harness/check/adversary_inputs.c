@@ -137,6 +137,7 @@ const struct adversary adversaries[] = {
     {"i4, scales of 0", .kv_dtype = ATTN_I4, .change = scales_clear},
     {"i4, scales of all sizes", .kv_dtype = ATTN_I4, .shape = shapes_short_groups,
      .change = scales_vary, .kind_count = SCALE_KINDS, .caveat = ATTN_CAVEAT_SUBNORMALS},
+    {"i4, large queries, small scales of k", .kv_dtype = ATTN_I4, .change = scales_shrink_k},
     {"i4, nan in k", .kv_dtype = ATTN_I4, .change = values_nan_in_k, .special_keys = true,
      LEAKS_OR_VANISHES},
     {"i4, hidden by a mask", .kv_dtype = ATTN_I4, .mask = ATTN_MASK_BOOL,

@@ -80,8 +80,8 @@ void scales_vary(struct trial *trial)
     }
 }
 
-/* Makes all elements of Q positive. */
-static void make_positive(struct trial *trial)
+/* Makes all elements of Q positive, and times `factor`. */
+static void make_positive(struct trial *trial, double factor)
 {
     const struct attn_problem *p = &trial->problem;
     const struct attn_tensor *q = &trial->set.tensors.q;
@@ -90,8 +90,22 @@ static void make_positive(struct trial *trial)
         for (size_t h = 0; h < p->q_heads; h++)
             for (size_t i = s.q_first; i < s.q_first + s.q_len; i++)
                 for (size_t d = 0; d < p->qk_dim; d++)
-                    tensors_set(q, b, h, i, d, fmax(fabs(tensors_get(q, b, h, i, d)), 0x1p-10));
+                    tensors_set(q, b, h, i, d,
+                                factor * fmax(fabs(tensors_get(q, b, h, i, d)), 0x1p-10));
     }
+}
+
+/* Elements times Q add up to more than a float holds, while scales of K are so small that scores are ordinary: a
+ * kernel that multiplies sums by scales must not lose these.  Q of f16 cannot be as large. */
+void scales_shrink_k(struct trial *trial)
+{
+    const struct attn_problem *p = &trial->problem;
+    const struct attn_tensors *t = &trial->set.tensors;
+    if (p->dtype == ATTN_F16)
+        return;
+    make_positive(trial, 0x1p121);
+    for (struct kv_place at = {0}; kv_reaches(p, t, &at); at.j++)
+        fill_row(trial, KV_K, at, 0x1p-123F, (double)(at.j % 15) - 7);
 }
 
 /* A key of each KV head: the first, one in the middle, or the last. */
@@ -111,7 +125,7 @@ void scales_infinite_keys(struct trial *trial)
     const struct attn_tensors *t = &trial->set.tensors;
     if (p->options & ATTN_OPTION_SHARED_KV) /* its value would be infinite */
         return;
-    make_positive(trial);
+    make_positive(trial, 1);
     for (size_t b = 0; b < p->batch; b++)
         for (size_t g = 0; g < p->kv_heads && attn_sequence(p, t, b).kv_len; g++)
             for (size_t d = 0; d < p->qk_dim; d++) {
@@ -142,7 +156,7 @@ void scales_infinite_k(struct trial *trial)
     const struct attn_problem *p = &trial->problem;
     const struct attn_tensors *t = &trial->set.tensors;
     const bool own = t->k_scale.stride[2] != 0;
-    make_positive(trial);
+    make_positive(trial, 1);
     for (size_t b = 0; b < p->batch; b++)
         for (size_t g = 0; g < p->kv_heads && attn_sequence(p, t, b).kv_len; g++) {
             const size_t kind = adversary_kind(trial, b, g, INFINITE_K_KINDS);

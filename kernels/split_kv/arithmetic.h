@@ -6,7 +6,8 @@
 
 #include "values.h"
 #if BYTE_PAIRS
-#include "nibble_pairs.h"
+#include "nibble_scores.h"
+#include "nibble_values.h"
 #endif
 
 /* Scores of GROUP_KEYS keys from k on, in lane key * r + row; at most `most` keys at once if rows are few. */
@@ -106,14 +107,10 @@ VF_INLINE void values_of_tile(const enum format format, const int r, const struc
     VF_NOINLINE void dots_i4_pairs_##r(vf *s, const float *q, struct rows k,              \
                                        const struct axis *axis, struct cursor *next)      \
     {                                                                                     \
-        struct cursor none = {0};                                                         \
-        vf exact[r];                                                                      \
-        if (axis->groups.zeros) {                                                         \
+        if (axis->groups.zeros)                                                           \
             dots_i4_##r(s, q, k, axis, next);                                             \
-        } else if (!dots_of_nibble_pairs(r, s, q, k, axis, next)) {                       \
-            dots_i4_##r(exact, q, k, axis, &none);                                        \
-            replace_scores(r, s, exact);                                                  \
-        }                                                                                 \
+        else                                                                              \
+            scores_of_nibble_pairs(r, s, q, k, axis, next, dots_i4_##r);                  \
     }                                                                                     \
     VF_NOINLINE void values_i4_pairs_##r(const struct tile *t, int row, int from, int to, \
                                          struct rows v, const struct axis *axis,          \
@@ -168,7 +165,7 @@ ARITHMETIC_OF_NIBBLE_PAIRS(4)
 
 /* By format and height. */
 static const struct arithmetic {
-    /* Scores of GROUP_KEYS keys, for each way of reading (format.h). */
+    /* Scores of GROUP_KEYS keys, or of twice as many (struct groups), for each way of reading (format.h). */
     void (*dots[READINGS])(vf *s, const float *q, struct rows k, const struct axis *axis,
                            struct cursor *next);
     /* O += P V for rows [row, row + height) of t. */

@@ -22,7 +22,7 @@
  *   a block      cache.h: where its keys lie; mask_bits.h: which of them a row sees; split_kv_terms.h: what is
  *                added to scores; listed.h, listed_rows.h: keys that a list names
  *   products     arithmetic.h, of format.h, scores.h, values.h and, for 8 and 4 bits, byte_pairs.h, nibbles.h and
- *                nibble_pairs.h
+ *                nibble_pairs.h, nibble_scores.h, nibble_values.h
  *   shared keys  shared_keys.h, row_lanes.h: with pairs of bf16 in vectors of 64 bytes, rows of several sequences
  *                see them together, a row in each lane, and keep their bits
  *   amx          panels.h, matrix_products.h: panels of keys instead of blocks, and tiles of 16 rows.  K, and V for

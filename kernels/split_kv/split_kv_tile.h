@@ -14,7 +14,8 @@
 #include "shared/softcap.h"
 
 #define GROUP_KEYS 16 /* keys whose scores are compared with the running maximum at once */
-#define LANE_ROWS 8   /* query rows of the highest tile with 16 lanes */
+#define MOST_GROUPS (BYTE_PAIRS ? 2 : 1) /* groups whose scores are computed at once */
+#define LANE_ROWS 8                      /* query rows of the highest tile with 16 lanes */
 #if MATRIX_UNIT
 #define MOST_ROWS VF_LANES /* always */
 #define P_STEP 16 /* floats from one vector of P to the next: a tile of the unit has 16 rows */

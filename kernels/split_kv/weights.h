@@ -36,8 +36,8 @@ static void weights(const struct unit *u, struct tile *t, struct rows k, ptrdiff
     const int n = GROUP_KEYS * t->rows / VF_LANES;
     struct axis own;
 #endif
-    for (int j = 0; j < keys; j += GROUP_KEYS) {
-        vf s[GROUP_KEYS * MOST_ROWS / VF_LANES];
+    for (int j = 0, groups = 1; j < keys; j += groups * GROUP_KEYS) {
+        vf s[MOST_GROUPS * GROUP_KEYS * MOST_ROWS / VF_LANES];
 #if MATRIX_UNIT
         for (int i = 0; i < n; i++)
             s[i] = vf_load(t->p + P_AT(t, j + i));
@@ -45,6 +45,7 @@ static void weights(const struct unit *u, struct tile *t, struct rows k, ptrdiff
         const struct rows group = {k.data + j * k.stride, k.stride};
         const struct axis *axis =
             nibbles_of_block(u, &u->k, &u->g->qk, first + j, n_keys - j, &own);
+        groups = MOST_GROUPS > 1 && axis->groups.doubled ? 2 : 1;
         products.dots(s, t->q, group, axis, next);
 #if BYTE_PAIRS
         for (int part = 1; part < parts_of_queries(u); part++) { /* the largest last */
@@ -56,10 +57,11 @@ static void weights(const struct unit *u, struct tile *t, struct rows k, ptrdiff
         }
 #endif
 #endif
-        if (terms)
-            weigh_natural(t, s, n, j, terms, seen);
-        else
-            weigh_in_log2(t, s, n, j, seen);
+        for (int g = 0; g < groups; g++)
+            if (terms)
+                weigh_natural(t, s + g * n, n, j + g * GROUP_KEYS, terms, seen);
+            else
+                weigh_in_log2(t, s + g * n, n, j + g * GROUP_KEYS, seen);
     }
 }
 

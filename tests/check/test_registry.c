@@ -77,14 +77,16 @@ TEST(drawn_problems_pass)
     tested_skip_unless_ran();
 }
 
-/* Multi-head latent attention: one KV head, whose keys are wide and hold the values. */
-TEST(latent_heads_pass)
+/* Multi-head latent attention: one KV head, whose keys are wide and hold the values; and rows of 4 bits of more
+ * groups than are loaded together. */
+TEST(wide_heads_pass)
 {
     static const char *const problems[] = {
         "hq=16,hkv=1,sq=1,skv=70,d=576,dv=512,shared_kv=1,outputs=o+lse",
         "b=2,hq=5,hkv=1,sq=3,skv=130,d=576,dv=512,shared_kv=1,ragged=1,mask=causal",
         "b=2,hq=32,hkv=1,sq=1,skv=300,d=576,dv=512,shared_kv=1,ragged=1,page=16,dtype=bf16",
         "b=2,hq=16,hkv=1,sq=1,skv=300,d=576,dv=512,shared_kv=1,ragged=1,dtype=f16",
+        "hq=8,hkv=2,sq=1,skv=70,d=256,dv=288,dtype=bf16,kv_dtype=i4",
     };
     struct problem_case cases[sizeof problems / sizeof *problems];
     const struct drawn_property property = {.kernel = tested, .holds = drawn_passes};
@@ -168,7 +170,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         /* first: in a child, which GCC's OpenMP does not survive once its parent has used it */
         cmocka_unit_test_setup(drawn_problems_pass, tested_start),
-        cmocka_unit_test_setup(latent_heads_pass, tested_start),
+        cmocka_unit_test_setup(wide_heads_pass, tested_start),
         cmocka_unit_test_setup(problems_pass_in_full, tested_start),
     };
     const int status = tested_choose(argc, argv);
