@@ -51,6 +51,14 @@ static struct mask_bits look_at(const struct unit *u, ptrdiff_t j, ptrdiff_t n, 
     return s;
 }
 
+/* The unit multiplies P and V's elements, which are divided by a power of two (unit.h), and takes products below
+ * 2^-126 for 0.  Where no scale has multiplied P, it is that power larger. */
+static float lift_of(const struct unit *u, float bits)
+{
+    const bool whole = FORMAT_SCALED(u->g->format) && !u->scaling.values;
+    return whole ? log2f(SCALING_UNIT(u->block.problem)) / bits : 0;
+}
+
 /* Cuts the rows into tiles that have seen no key yet.  Their O is that of the part; it is written before it
  * is read (o_floats is 0 until then). */
 static void start_tiles(struct unit *u, float *o)
@@ -60,6 +68,7 @@ static void start_tiles(struct unit *u, float *o)
     const int rows = row_tiles(u) * TILE_ROWS;
     for (int r = u->rows; r < rows; r++)
         u->view[r] = u->view[u->rows - 1];
+    const float bits = u->scaling.natural ? SOFTMAX_LOG2E : 1, lift = lift_of(u, bits);
     u->tiles = 0;
     for (int row = 0; row < rows; row += VF_LANES) {
         struct tile *t = &u->tile[u->tiles++];
@@ -68,7 +77,8 @@ static void start_tiles(struct unit *u, float *o)
                            .unit = u->scaling.k,
                            .scale = u->scaling.natural ? attn_problem_scale(problem)
                                                        : softmax_scale(problem) * u->scaling.k,
-                           .bits = u->scaling.natural ? SOFTMAX_LOG2E : 1,
+                           .bits = bits,
+                           .lift = lift,
                            .o = o + row * g->o_floats};
         for (int lane = 0; lane < VF_LANES; lane++)
             t->limit[lane] = -INFINITY;

@@ -76,13 +76,14 @@ struct tile {
     float unit;         /* scaling.k (unit.h), for natural scores */
     float scale;        /* of the scores, times log2(e) if `bits` is 1 */
     float bits;         /* from scores to exponents of 2: log2(e) for natural scores, else 1 */
+    float lift;         /* scores by which the shift is below a maximum, so that P is larger */
     float *p;           /* [key][row] */
     ptrdiff_t before;   /* keys whose P, not used yet, precedes p */
     float *o;           /* unnormalised */
     ptrdiff_t o_floats; /* of a row */
     /* By lane, lane % rows being the row.  P is 2^(bits * (score - shift)); shift is a maximum of earlier
-     * scores, raised only if a score exceeds limit = shift + 8 / bits, so that P stays below 2^8 and most
-     * blocks rescale nothing.  Before the first score limit is -inf. */
+     * scores less `lift`, raised only if a score exceeds limit, that maximum + 8 / bits, so that P stays below
+     * 2^8 where lift is 0, and most blocks rescale nothing.  Before the first score limit is -inf. */
     float shift[VF_LANES], limit[VF_LANES], sum[VF_LANES];
     /* ALiBi, by lane: slope, and the row's position minus the lane's key in a vector of P. */
     float slope[VF_LANES];
@@ -100,9 +101,10 @@ VF_NOINLINE void raise_shift(struct tile *t, const vf *s, int n, int done)
                 m = s[i][lane] > m ? s[i][lane] : m;
         if (!(m > t->limit[h]))
             continue;
-        const float factor = t->limit[h] == -INFINITY ? 0 : exp2f((t->shift[h] - m) * t->bits);
+        const float shift = m - t->lift;
+        const float factor = t->limit[h] == -INFINITY ? 0 : exp2f((t->shift[h] - shift) * t->bits);
         for (int lane = h; lane < VF_LANES; lane += t->rows) {
-            t->shift[lane] = m;
+            t->shift[lane] = shift;
             t->limit[lane] = m + 8 / t->bits;
             t->sum[lane] *= factor;
         }

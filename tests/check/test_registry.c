@@ -165,12 +165,24 @@ TEST(problems_pass_in_full)
     tested_skip_unless_ran();
 }
 
+/* Such a scale multiplies results: weights that a matrix unit multiplies must be large enough without it. */
+TEST(a_scale_of_all_keys_passes_in_full)
+{
+    struct problem_case c =
+        case_of("hq=1,sq=8,skv=3,d=1,dtype=bf16,kv_dtype=i8", "normal:1+scales:tensor");
+    tested_type(&c.problem);
+    if (!tested_is_fast() || !tested_computes(tested, &c.problem, THREADS))
+        skip();
+    assert_passes(tested, &c);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         /* first: in a child, which GCC's OpenMP does not survive once its parent has used it */
         cmocka_unit_test_setup(drawn_problems_pass, tested_start),
         cmocka_unit_test_setup(wide_heads_pass, tested_start),
+        cmocka_unit_test_setup(a_scale_of_all_keys_passes_in_full, tested_start),
         cmocka_unit_test_setup(problems_pass_in_full, tested_start),
     };
     const int status = tested_choose(argc, argv);

@@ -6,7 +6,18 @@ import shutil
 import unittest
 from random import Random
 
-from command import BASELINE, PROGRAM, TINY, CommandTest, Row, Tensor, lines, run, safetensors
+from command import (
+    BASELINE,
+    PROGRAM,
+    SANITIZED,
+    TINY,
+    CommandTest,
+    Row,
+    Tensor,
+    lines,
+    run,
+    safetensors,
+)
 from experiments import Experiments, values_by
 
 
@@ -267,6 +278,7 @@ class Beside(CommandTest):
         return [line for line in lines(self.output) if line["type"] == "cell"]
 
     @unittest.skipUnless(BASELINE == "baseline", "the sizes are built for x86's AVX-512 alone")
+    @unittest.skipIf(SANITIZED, "flash/avx512 is not in the sanitized build")
     def test_sizes_are_cells_beside_flash(self) -> None:
         kernels = "flash/avx512,flash_k64_q32,flash_k64_q128"
         flash, *sizes = self.cells("tiles", "h=1,sq=40,skv=200,d=16", kernels)
