@@ -105,7 +105,7 @@ void scales_shrink_k(struct trial *trial)
         return;
     make_positive(trial, 0x1p121);
     for (struct kv_place at = {0}; kv_reaches(p, t, &at); at.j++)
-        fill_row(trial, KV_K, at, 0x1p-123F, (double)(at.j % 15) - 7);
+        fill_row(trial, KV_K, at, 0x1p-123F * (float)(1 + at.j % 3), (double)(at.j % 15) - 7);
 }
 
 /* A key of each KV head: the first, one in the middle, or the last. */

@@ -105,7 +105,7 @@ struct groups {
     ptrdiff_t steps;                 /* of a group */
     int last;                        /* row that there is */
     int left;                        /* elements in the last step where that is not whole */
-    bool doubled;                    /* scores of 2 * GROUP_KEYS keys are computed at once */
+    bool two_key_groups;             /* scores of 2 * GROUP_KEYS keys are computed at once */
     bool zeros;                      /* there are zero points; otherwise all are 8 */
 };
 

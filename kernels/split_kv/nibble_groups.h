@@ -60,7 +60,7 @@ VF_NOINLINE const struct axis *axis_of_nibbles(const struct unit *u, const struc
         .last = (int)n - 1,
         .left = (int)(axis->dim - axis->full * 2 * VF_LANES),
         .zeros = zeros,
-        .doubled = MOST_GROUPS > 1 && is_k && !zeros && !u->list && n >= 2 * GROUP_KEYS,
+        .two_key_groups = MOST_KEY_GROUPS > 1 && is_k && !zeros && !u->list && n >= 2 * GROUP_KEYS,
     };
     if (u->list) {
         groups_listed(u, axis, scale, zeros ? zero : NULL, j,

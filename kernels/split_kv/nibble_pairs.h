@@ -62,6 +62,7 @@ VF_INLINE void transpose_quarters(__m512i x[4])
     x[3] = _mm512_unpackhi_epi64(upper[0], upper[1]);
 }
 
+/* Where transpose_quarters() puts what was 16 bytes of a key: elements or scales. */
 #define LANE_OF_KEY(key) ((key) % 4 * 4 + (key) / 4)
 
 /* 16 bytes of each of 16 rows, or as many as `bytes` has, transposed: in lane LANE_OF_KEY(n) of x[i] are

@@ -3,8 +3,8 @@
  *
  * 16 bytes of 16 keys are transposed: a lane has a key, pairs of Q are broadcast, and one multiply-add applies the
  * scales of a group to 16 sums.  Four bytes of a key are a quad of eight elements, and each of four shifts gives
- * a pair of them that are four apart.  Where there are 32 keys both halves take the same broadcasts, of which
- * each would otherwise take a load as wide as a vector.
+ * a pair of them that are four apart.  A broadcast is a load as wide as a vector, and Zen 4 has one a cycle, as it
+ * has one product.  So two groups of 16 keys are multiplied with each broadcast, where there are as many.
  *
  * A scale times a sum is not the sum of scaled products where the scale is infinite, or the sum too large for a
  * float.  So a score that is not finite is computed again as in nibbles.h.  Subnormal elements of Q count as 0,
@@ -14,18 +14,19 @@
 
 #include "nibble_pairs.h"
 
-/* Sums beside each other hide the latency of a product: of halves of the pairs where rows and keys are few. */
-#define NIBBLE_HALVES(r, n) ((r) * (n) < 8 ? 2 : 1)
+/* Sums of a row and a group of keys: where r rows and n groups have too few to hide the latency of a product, even
+ * and odd pairs have sums of their own.  So the last bits of a score depend on r and on n. */
+#define NIBBLE_SUMS(r, n) ((r) * (n) < 8 ? 2 : 1)
 
-/* sum[i][half][row] += a quad of GROUP_KEYS keys, quads[i][quad], times Q, for i < n. */
+/* sum[i][which][row] += a quad of GROUP_KEYS keys, quads[i][quad], times Q, for i < n. */
 VF_INLINE void add_quad(const int r, const int n, const int quad, vf sum[][2][4], const float *q,
                         __m512i quads[][4])
 {
-    const int halves = NIBBLE_HALVES(r, n);
+    const int sums_each = NIBBLE_SUMS(r, n);
     const bf16_vector table = nibble_tables[0];
 #pragma GCC unroll 4
     for (int pair = 0; pair < 4; pair++) {
-        vi k[MOST_GROUPS];
+        vi k[MOST_KEY_GROUPS];
 #pragma GCC unroll 2
         for (int i = 0; i < n; i++)
             k[i] = nibble_pairs(table, _mm512_srli_epi32(quads[i][quad], 4u * (unsigned)pair));
@@ -34,18 +35,18 @@ VF_INLINE void add_quad(const int r, const int n, const int quad, vf sum[][2][4]
             const vi both = (vi)vf_broadcast(q + h * VF_LANES + 4 * quad + pair);
 #pragma GCC unroll 2
             for (int i = 0; i < n; i++)
-                sum[i][pair % halves][h] = bf16_dot(both, k[i], sum[i][pair % halves][h]);
+                sum[i][pair % sums_each][h] = bf16_dot(both, k[i], sum[i][pair % sums_each][h]);
         }
     }
 }
 
 /* The same of the four quads of a step, which are replaced by those of the step at `next`.  Loads stand between
- * products: more than one step does not fit the window of instructions (0.94 to 0.97 of the time of a call on
- * Zen 4, 2026-11-30). */
+ * products, since a step fills most of the processor's window of instructions (0.94 to 0.97 of the time of a call
+ * on Zen 4, 2026-11-30). */
 VF_INLINE void add_step(const int r, const int n, vf sum[][2][4], const float *q,
                         __m512i quads[][4], const char *next, ptrdiff_t stride)
 {
-    __m512i later[MOST_GROUPS][4];
+    __m512i later[MOST_KEY_GROUPS][4];
 #pragma GCC unroll 4
     for (int quad = 0; quad < 4; quad++) {
 #pragma GCC unroll 2
@@ -88,12 +89,12 @@ VF_INLINE void interleave_rows(const int r, const vf *x, vf *s)
 VF_INLINE bool dots_of_nibble_pairs(const int r, const int n, vf *s, const float *q, struct rows k,
                                     const struct axis *axis, struct cursor *next)
 {
-    const int halves = NIBBLE_HALVES(r, n);
+    const int sums_each = NIBBLE_SUMS(r, n);
     const ptrdiff_t each = axis->groups.steps, full = axis->full;
     const __mmask16 tail = (__mmask16)((1u << axis->tail) - 1);
     struct cursor cursor = *next; /* in registers */
-    __m512i scales[MOST_GROUPS][NIBBLE_GROUPS], quads[MOST_GROUPS][4];
-    vf sums[MOST_GROUPS][4], zero = {0};
+    __m512i scales[MOST_KEY_GROUPS][NIBBLE_GROUPS], quads[MOST_KEY_GROUPS][4];
+    vf sums[MOST_KEY_GROUPS][4], zero = {0};
 #pragma GCC unroll 2
     for (int i = 0; i < n; i++) {
         load_transposed(k.data + i * GROUP_KEYS * k.stride, k.stride, full ? 0xffff : tail,
@@ -107,7 +108,7 @@ VF_INLINE bool dots_of_nibble_pairs(const int r, const int n, vf *s, const float
     for (ptrdiff_t x = 0, group = 0; x < axis->steps; group++) {
         const ptrdiff_t end = x + each < axis->steps ? x + each : axis->steps;
         const ptrdiff_t whole = end < full ? end : full;
-        vf sum[MOST_GROUPS][2][4];
+        vf sum[MOST_KEY_GROUPS][2][4];
 #pragma GCC unroll 2
         for (int i = 0; i < n; i++)
 #pragma GCC unroll 4
@@ -141,7 +142,7 @@ VF_INLINE bool dots_of_nibble_pairs(const int r, const int n, vf *s, const float
         for (int i = 0; i < n; i++)
 #pragma GCC unroll 4
             for (int h = 0; h < r; h++)
-                sums[i][h] = vf_fma(halves == 2 ? sum[i][0][h] + sum[i][1][h] : sum[i][0][h],
+                sums[i][h] = vf_fma(sums_each == 2 ? sum[i][0][h] + sum[i][1][h] : sum[i][0][h],
                                     (vf)scales[i][group % NIBBLE_GROUPS], sums[i][h]);
     }
 #pragma GCC unroll 2
@@ -163,7 +164,8 @@ VF_NOINLINE void replace_scores(int r, vf *s, const float *q, struct rows k,
                                 const struct axis *axis, dots_function *exactly)
 {
     struct axis group = *axis;
-    for (int i = 0; i < (axis->groups.doubled ? 2 : 1); i++) {
+    group.groups.two_key_groups = false;
+    for (int i = 0; i < (axis->groups.two_key_groups ? 2 : 1); i++) {
         struct cursor none = {0};
         vf exact[4];
         exactly(exact, q, k, &group, &none);
@@ -180,8 +182,9 @@ VF_INLINE void scores_of_nibble_pairs(const int r, vf *s, const float *q, struct
                                       const struct axis *axis, struct cursor *next,
                                       dots_function *exactly)
 {
-    const bool finite = axis->groups.doubled ? dots_of_nibble_pairs(r, 2, s, q, k, axis, next)
-                                             : dots_of_nibble_pairs(r, 1, s, q, k, axis, next);
+    const bool finite = axis->groups.two_key_groups
+                            ? dots_of_nibble_pairs(r, 2, s, q, k, axis, next)
+                            : dots_of_nibble_pairs(r, 1, s, q, k, axis, next);
     if (!finite)
         replace_scores(r, s, q, k, axis, exactly);
 }

@@ -51,12 +51,12 @@ static struct mask_bits look_at(const struct unit *u, ptrdiff_t j, ptrdiff_t n, 
     return s;
 }
 
-/* The unit multiplies P and V's elements, which are divided by a power of two (unit.h), and takes products below
- * 2^-126 for 0.  Where no scale has multiplied P, it is that power larger. */
+/* How far the shift of P lies below a maximum.  A matrix unit takes products below 2^-126 for 0, and elements of V
+ * are divided by VALUES_UNIT (unit.h).  P is multiplied by it: with V's scales, or, where these multiply the result,
+ * by a lower shift. */
 static float lift_of(const struct unit *u, float bits)
 {
-    const bool whole = FORMAT_SCALED(u->g->format) && !u->scaling.values;
-    return whole ? log2f(SCALING_UNIT(u->block.problem)) / bits : 0;
+    return u->scaling.values ? 0 : log2f(VALUES_UNIT(u->block.problem)) / bits;
 }
 
 /* Cuts the rows into tiles that have seen no key yet.  Their O is that of the part; it is written before it

@@ -14,8 +14,8 @@
 #include "shared/softcap.h"
 
 #define GROUP_KEYS 16 /* keys whose scores are compared with the running maximum at once */
-#define MOST_GROUPS (BYTE_PAIRS ? 2 : 1) /* groups whose scores are computed at once */
-#define LANE_ROWS 8                      /* query rows of the highest tile with 16 lanes */
+#define MOST_KEY_GROUPS (BYTE_PAIRS ? 2 : 1) /* groups of keys whose scores are computed at once */
+#define LANE_ROWS 8                          /* query rows of the highest tile with 16 lanes */
 #if MATRIX_UNIT
 #define MOST_ROWS VF_LANES /* always */
 #define P_STEP 16 /* floats from one vector of P to the next: a tile of the unit has 16 rows */
@@ -76,14 +76,14 @@ struct tile {
     float unit;         /* scaling.k (unit.h), for natural scores */
     float scale;        /* of the scores, times log2(e) if `bits` is 1 */
     float bits;         /* from scores to exponents of 2: log2(e) for natural scores, else 1 */
-    float lift;         /* scores by which the shift is below a maximum, so that P is larger */
+    float lift;         /* how far the shift is below a maximum of scores */
     float *p;           /* [key][row] */
     ptrdiff_t before;   /* keys whose P, not used yet, precedes p */
     float *o;           /* unnormalised */
     ptrdiff_t o_floats; /* of a row */
-    /* By lane, lane % rows being the row.  P is 2^(bits * (score - shift)); shift is a maximum of earlier
-     * scores less `lift`, raised only if a score exceeds limit, that maximum + 8 / bits, so that P stays below
-     * 2^8 where lift is 0, and most blocks rescale nothing.  Before the first score limit is -inf. */
+    /* By lane, lane % rows being the row.  P is 2^(bits * (score - shift)); shift + lift is a maximum of earlier
+     * scores, raised only if a score exceeds limit = shift + lift + 8 / bits, so that P stays below
+     * 2^(8 + bits * lift) and most blocks rescale nothing.  Before the first score limit is -inf. */
     float shift[VF_LANES], limit[VF_LANES], sum[VF_LANES];
     /* ALiBi, by lane: slope, and the row's position minus the lane's key in a vector of P. */
     float slope[VF_LANES];

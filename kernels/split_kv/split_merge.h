@@ -5,14 +5,14 @@
 
 #include "unit.h"
 
-/* m and l of row r in a part: m in the units of the tiles' scores, -inf if the row sees no key of the
- * split. */
+/* m and l of row r in a part: m is the shift of its weights, in the units of the tiles' scores, -inf if the row
+ * sees no key of the split. */
 static float *part_sums(const struct geometry *g, char *part, int r)
 {
     return (float *)(part + g->o_bytes) + 2 * r;
 }
 
-/* The maximum, in the units of the tiles' scores, and 1 / l of a merged row; they replace the sums of its
+/* The largest shift, in the units of the tiles' scores, and 1 / l of a merged row; they replace the sums of its
  * first part. */
 struct merged {
     float m, inverse;
@@ -111,7 +111,7 @@ static const float *only_part(const struct geometry *g, char *part, int r, float
     return (const float *)part + r * g->o_floats;
 }
 
-/* Sums the parts' O of row r relative to the maximum m; returns l plus the parts' l.  Parts in which the row
+/* Sums the parts' O of row r relative to the shift m; returns l plus the parts' l.  Parts in which the row
  * sees no key have not written O and l. */
 static float join_parts(const struct geometry *g, int r, char *parts, size_t splits, double m,
                         double bits, float l, float *sum)

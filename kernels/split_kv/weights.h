@@ -37,7 +37,7 @@ static void weights(const struct unit *u, struct tile *t, struct rows k, ptrdiff
     struct axis own;
 #endif
     for (int j = 0, groups = 1; j < keys; j += groups * GROUP_KEYS) {
-        vf s[MOST_GROUPS * GROUP_KEYS * MOST_ROWS / VF_LANES];
+        vf s[MOST_KEY_GROUPS * GROUP_KEYS * MOST_ROWS / VF_LANES];
 #if MATRIX_UNIT
         for (int i = 0; i < n; i++)
             s[i] = vf_load(t->p + P_AT(t, j + i));
@@ -45,7 +45,7 @@ static void weights(const struct unit *u, struct tile *t, struct rows k, ptrdiff
         const struct rows group = {k.data + j * k.stride, k.stride};
         const struct axis *axis =
             nibbles_of_block(u, &u->k, &u->g->qk, first + j, n_keys - j, &own);
-        groups = MOST_GROUPS > 1 && axis->groups.doubled ? 2 : 1;
+        groups = MOST_KEY_GROUPS > 1 && axis->groups.two_key_groups ? 2 : 1;
         products.dots(s, t->q, group, axis, next);
 #if BYTE_PAIRS
         for (int part = 1; part < parts_of_queries(u); part++) { /* the largest last */
