@@ -114,12 +114,13 @@ VF_INLINE bool dots_of_nibble_pairs(const int r, const int n, vf *s, const float
 #pragma GCC unroll 4
             for (int h = 0; h < r; h++)
                 sum[i][0][h] = sum[i][1][h] = (vf){0};
-        if (group % NIBBLE_GROUPS == 0)
+        if (group % NIBBLE_GROUPS == 0) {
 #pragma GCC unroll 2
             for (int i = 0; i < n; i++) {
                 load_scales(axis, i * GROUP_KEYS, group, scales[i]);
                 transpose_quarters(scales[i]);
             }
+        }
 #pragma GCC unroll 1
         for (; x < whole; x++, q += r * VF_LANES) {
 #pragma GCC unroll 8
