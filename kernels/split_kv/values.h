@@ -105,7 +105,7 @@ VF_INLINE bf16_vector pair_order(int rows)
 }
 
 /* Rearranges P of `keys` keys, a multiple of GROUP_KEYS, in place, in that order. */
-static void pair_weights(struct tile *t, int keys)
+VF_INLINE void pair_weights(struct tile *t, int keys)
 {
     const bf16_vector from = pair_order(t->rows);
     const int n = keys * t->rows / VF_LANES;

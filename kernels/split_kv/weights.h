@@ -16,21 +16,20 @@
 static struct products products_of(const struct unit *u, int rows)
 {
     const struct arithmetic *a = arithmetic_of(u->g->format, rows);
-    if (u->in_place)
+    if (u->in_place && u->g->format != FORMAT_I4) /* which no list reads in place */
         return listed_products[u->g->format][rows];
     return (struct products){a->dots[u->reading], a->values[u->reading]};
 }
 #endif
 
-/* P of keys [0, keys) of k, keys a multiple of GROUP_KEYS; terms NULL: scores have none; seen NULL: every row
- * sees all. */
-static void weights(const struct unit *u, struct tile *t, struct rows k, ptrdiff_t first,
-                    int n_keys, int keys, const struct terms *terms, const struct seen *seen,
-                    struct cursor *next)
+VF_INLINE void weights_of_format(const bool nibbles, const struct unit *u, struct tile *t,
+                                 struct rows k, ptrdiff_t first, int n_keys, int keys,
+                                 const struct terms *terms, const struct seen *seen,
+                                 struct cursor *next)
 {
 #if MATRIX_UNIT /* P already holds the products (panels.h) */
     const int n = GROUP_KEYS;
-    (void)u, (void)k, (void)next, (void)first, (void)n_keys;
+    (void)nibbles, (void)u, (void)k, (void)next, (void)first, (void)n_keys;
 #else
     const struct products products = products_of(u, t->rows);
     const int n = GROUP_KEYS * t->rows / VF_LANES;
@@ -44,8 +43,8 @@ static void weights(const struct unit *u, struct tile *t, struct rows k, ptrdiff
 #else
         const struct rows group = {k.data + j * k.stride, k.stride};
         const struct axis *axis =
-            nibbles_of_block(u, &u->k, &u->g->qk, first + j, n_keys - j, &own);
-        groups = MOST_KEY_GROUPS > 1 && axis->groups.two_key_groups ? 2 : 1;
+            nibbles ? axis_of_nibbles(u, &u->k, &u->g->qk, first + j, n_keys - j, &own) : &u->g->qk;
+        groups = nibbles && MOST_KEY_GROUPS > 1 && axis->groups.two_key_groups ? 2 : 1;
         products.dots(s, t->q, group, axis, next);
 #if BYTE_PAIRS
         for (int part = 1; part < parts_of_queries(u); part++) { /* the largest last */
@@ -63,6 +62,18 @@ static void weights(const struct unit *u, struct tile *t, struct rows k, ptrdiff
             else
                 weigh_in_log2(t, s + g * n, n, j + g * GROUP_KEYS, seen);
     }
+}
+
+/* P of keys [0, keys) of k, keys a multiple of GROUP_KEYS; terms NULL: scores have none; seen NULL: every row
+ * sees all. */
+static void weights(const struct unit *u, struct tile *t, struct rows k, ptrdiff_t first,
+                    int n_keys, int keys, const struct terms *terms, const struct seen *seen,
+                    struct cursor *next)
+{
+    if (u->g->format == FORMAT_I4)
+        weights_of_format(true, u, t, k, first, n_keys, keys, terms, seen, next);
+    else
+        weights_of_format(false, u, t, k, first, n_keys, keys, terms, seen, next);
 }
 
 /* P of the tile whose rows begin at `row`, not yet paired; `bits`: the keys that its rows see, NULL: all. */
