@@ -193,6 +193,53 @@ VF_INLINE void weigh(const bool natural, struct tile *t, vf *s, int n, int key,
     vf_store(t->sum, sum);
 }
 
+/* The same of n vectors of scores without terms that every row sees, kept in registers. */
+VF_INLINE void weigh_seen(const int n, struct tile *t, vf *s, int key)
+{
+    const vf limit = vf_load(t->limit), scale = vf_set1(t->scale);
+    vf x[GROUP_KEYS * MOST_ROWS / VF_LANES];
+    vi within = ~(vi){0};
+#pragma GCC unroll 8
+    for (int i = 0; i < n; i++) {
+        x[i] = s[i] * scale;
+        within &= (vi)(x[i] <= limit); /* NaN is not */
+    }
+    if (__builtin_expect(vi_any(~within), 0)) {
+        for (int i = 0; i < n; i++)
+            s[i] = x[i];
+        raise_shift(t, s, n, key);
+    }
+    const vf shift = vf_load(t->shift);
+    float *const p = t->p + P_AT(t, key);
+    vf sum = vf_load(t->sum);
+#pragma GCC unroll 8
+    for (int i = 0; i < n; i++) {
+        const vf e = exp2_any(x[i] - shift);
+        sum += e;
+        vf_store(p + i * P_STEP, e);
+    }
+    vf_store(t->sum, sum);
+}
+
+/* The same of GROUP_KEYS keys.  (For each height its own instructions: in L2 and L3 0.96 to 1.00 of the time of a call
+ * on Zen 4, 2026-11-30.) */
+VF_INLINE void weigh_seen_group(struct tile *t, vf *s, int key)
+{
+    switch (t->rows) {
+    case 1:
+        weigh_seen(GROUP_KEYS / VF_LANES, t, s, key);
+        break;
+    case 2:
+        weigh_seen(GROUP_KEYS * 2 / VF_LANES, t, s, key);
+        break;
+    case 4:
+        weigh_seen(GROUP_KEYS * 4 / VF_LANES, t, s, key);
+        break;
+    default:
+        weigh_seen(GROUP_KEYS * MOST_ROWS / VF_LANES, t, s, key);
+    }
+}
+
 /* (Inlined: calls for each group of keys are 0.7 % of all instructions.) */
 VF_INLINE void weigh_in_log2(struct tile *t, vf *s, int n, int key, const struct seen *seen)
 {

@@ -59,6 +59,8 @@ VF_INLINE void weights_of_format(const bool nibbles, const struct unit *u, struc
         for (int g = 0; g < groups; g++)
             if (terms)
                 weigh_natural(t, s + g * n, n, j + g * GROUP_KEYS, terms, seen);
+            else if (!seen && !MATRIX_UNIT)
+                weigh_seen_group(t, s + g * n, j + g * GROUP_KEYS);
             else
                 weigh_in_log2(t, s + g * n, n, j + g * GROUP_KEYS, seen);
     }
