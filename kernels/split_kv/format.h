@@ -114,7 +114,7 @@ struct axis {
     ptrdiff_t dim, bytes; /* of the row */
     ptrdiff_t full, steps;
     int tail;
-    struct groups groups; /* of a block: nibbles_of_block() */
+    struct groups groups; /* of a block: axis_of_nibbles() */
 };
 
 static inline struct axis axis_of(size_t dim, enum attn_dtype dtype, enum format format)

@@ -5,7 +5,7 @@
  * Blocks of which every row sees all are read in place, from wherever their rows lie (listed_rows.h).  The
  * others, and all of 4 bits, are copied row by row, while the rows of the next one are fetched, and then
  * computed like any block, of which entries of -1 and masked keys are hidden.  Of 4 bits the scales and zero
- * points of groups are copied, too (nibbles_of_block()).
+ * points of groups are copied, too (axis_of_nibbles()).
  */
 #pragma once
 

@@ -80,10 +80,10 @@ VF_NOINLINE const struct axis *axis_of_nibbles(const struct unit *u, const struc
     return own;
 }
 
-/* The same for 4 bits; for other formats `axis`. */
-VF_INLINE const struct axis *nibbles_of_block(const struct unit *u, const struct cache *c,
-                                              const struct axis *axis, ptrdiff_t j, ptrdiff_t n,
-                                              struct axis *own)
+/* The axis of V of a block's rows [j, j + n); with 4 bits it is in `own`. */
+VF_INLINE const struct axis *axis_of_values(const struct unit *u, ptrdiff_t j, ptrdiff_t n,
+                                            struct axis *own)
 {
-    return u->g->format == FORMAT_I4 ? axis_of_nibbles(u, c, axis, j, n, own) : axis;
+    const struct axis *axis = &u->g->v;
+    return u->g->format == FORMAT_I4 ? axis_of_nibbles(u, &u->v, axis, j, n, own) : axis;
 }

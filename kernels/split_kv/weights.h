@@ -22,6 +22,7 @@ static struct products products_of(const struct unit *u, int rows)
 }
 #endif
 
+/* weights() below, for K of 4 bits or for other formats. */
 VF_INLINE void weights_of_format(const bool nibbles, const struct unit *u, struct tile *t,
                                  struct rows k, ptrdiff_t first, int n_keys, int keys,
                                  const struct terms *terms, const struct seen *seen,
