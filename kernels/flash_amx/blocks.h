@@ -26,9 +26,7 @@ static void open_block(const struct call *call, const struct group_block *task, 
 {
     block->rows = group_part(task, first, BLOCK_ROWS);
     block->begun = block->started = false;
-    block->sums = 0;
     block->kind = call->kind;
-    memset(block->l[0], 0, sizeof block->l[0]);
     const struct attn_tensors *t = call->tensors;
     block->scale = call->scale * scale_of_head(call, &t->k_scale, &block->rows);
     block->v_scale = call->v_tokens ? 1 : scale_of_head(call, &t->v_scale, &block->rows);

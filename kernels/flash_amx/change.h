@@ -24,9 +24,9 @@ struct weighing {
     float *scores[JOB_STRIPS + 1]; /* rows of STRIP_KEYS; behind them NULL, which step() may read */
     const uint32_t (*seen)[BLOCK_ROWS];
     const float *bias;
-    const float (*sums_before)[TILE_ROWS];
-    float (*sums)[TILE_ROWS];
     uint16_t *weights; /* tiles of A, two a strip */
+    float (*sums)
+        [TILE_ROWS]; /* of this job alone, lane by lane, where weights take scales of values */
     struct weigh_factors factors;
     /* where scores are changed */
     const struct terms *terms;

@@ -130,10 +130,11 @@ static void raise_m(const struct call *call, struct block *block, int i, float t
                      : far_now ? m - top * call->unit
                                : m - block->m[i];
     const float factor = far || far_now ? exp2f(by) : power_of_two(by);
-    for (int lane = 0; lane < TILE_ROWS; lane += VF_LANES) {
-        float *l = block->l[block->sums][i] + lane;
-        vf_store(l, vf_load(l) * vf_set1(factor));
-    }
+    for (int part = 0; block->started && part < 2; part++)
+        for (int lane = 0; lane < TILE_ROWS; lane += VF_LANES) {
+            float *l = block->l[part][i] + lane;
+            vf_store(l, vf_load(l) * vf_set1(factor));
+        }
     for (int d = 0; block->started && d < 2 * call->v_steps; d++)
         for (int lane = 0; lane < TILE_ROWS; lane += VF_LANES) {
             float *o = block->o + result_at(d / 2 * STEP_DIMS + d % 2 * 4, i) + lane;
@@ -152,7 +153,8 @@ static float power_of(const struct call *call, const struct block *block, int i,
 }
 
 static void weigh_exactly(const struct call *call, const struct job *job,
-                          const struct scratch *scratch, int i, uint16_t *weights)
+                          const struct scratch *scratch, int i, uint16_t *weights,
+                          float (*sums)[TILE_ROWS])
 {
     struct block *block = job->block;
     float rows[JOB_STRIPS][STRIP_KEYS];
@@ -160,9 +162,8 @@ static void weigh_exactly(const struct call *call, const struct job *job,
         see_row(call, block, i, scratch->again + (s * BLOCK_ROWS + i) * STRIP_KEYS, job->key[s],
                 scales_at(scratch->k_scales, job->strip[s]), job->seen[s][i], rows[s]);
     raise_m(call, block, i, largest(rows[0], job->strips * STRIP_KEYS));
-    const float *before = block->l[block->sums][i];
-    float *after = block->l[!block->sums][i];
-    memcpy(after, before, TILE_ROWS * sizeof *after);
+    if (sums)
+        memset(sums[i], 0, sizeof sums[i]);
     for (int s = 0; s < job->strips; s++) {
         const float *v_scale = scales_at(scratch->v_scales, job->strip[s]);
         for (int w = 0; w < STRIP_KEYS; w++) {
@@ -172,7 +173,8 @@ static void weigh_exactly(const struct call *call, const struct job *job,
             const uint16_t rounded =
                 attn_f32_to_bf16(v_scale && seen ? weight * call->v_unit * v_scale[key] : weight);
             weights[(s * BLOCK_ROWS + i) * STRIP_KEYS + w] = rounded;
-            after[w / 2] += v_scale ? weight : attn_bf16_to_f32(rounded);
+            if (sums)
+                sums[i][w / 2] += weight;
         }
     }
 }
@@ -193,15 +195,13 @@ static enum weigh_kind kind_again(const struct call *call)
 /* Weights and sums of a row as weigh.h makes them, from the m that it has; false where that cannot be. */
 static bool weigh_row_again(const struct call *call, const struct job *job,
                             const struct scratch *scratch, int i, const struct weigh_constants *c,
-                            uint16_t *weights)
+                            uint16_t *weights, float (*sums)[TILE_ROWS])
 {
     const struct block *block = job->block;
     const ptrdiff_t end = (ptrdiff_t)block->rows.sequence.kv_len;
-    float *after = job->block->l[!block->sums][i];
-    const float *before = block->l[block->sums][i];
     const enum weigh_kind again = kind_again(call);
     struct weigh_flags flags = weigh_no_flags();
-    for (int s = 0; s < job->strips; s++, before = after) {
+    for (int s = 0; s < job->strips; s++) {
         float row[STRIP_KEYS] __attribute__((aligned(ATTN_WORKSPACE_ALIGN)));
         const uint32_t seen = job->seen[s][i];
         memcpy(row, scratch->again + (s * BLOCK_ROWS + i) * STRIP_KEYS, sizeof row);
@@ -214,9 +214,10 @@ static bool weigh_row_again(const struct call *call, const struct job *job,
         if (call->natural)
             raise_far_below(row, (block->m[i] - 2 * WEIGHT_ABOVE) / call->unit);
         if (scaled.v_scale)
-            weigh_row_scaled(row, seen, &scaled, block->bias[i], before, after, to, &flags);
+            weigh_row_scaled(row, seen, &scaled, block->bias[i], s ? sums[i] : no_sums, sums[i], to,
+                             &flags);
         else
-            weigh_row(row, again, seen, NULL, c, block->bias[i], before, after, to, &flags);
+            weigh_row(row, again, seen, NULL, c, block->bias[i], to, &flags);
     }
     return !weigh_flagged(flags);
 }
@@ -225,7 +226,8 @@ static bool weigh_row_again(const struct call *call, const struct job *job,
  * with weigh_exactly().  Many jobs come here where scores rise with the key; with ALiBi their blocks begin at
  * the last one (jobs.h). */
 VF_NOINLINE void weigh_job_again(const struct call *call, const struct job *job,
-                                 const struct scratch *scratch, uint16_t *weights)
+                                 const struct scratch *scratch, uint16_t *weights,
+                                 float (*sums)[TILE_ROWS])
 {
     const uint16_t *k[JOB_STRIPS];
     float *scores[JOB_STRIPS];
@@ -240,8 +242,8 @@ VF_NOINLINE void weigh_job_again(const struct call *call, const struct job *job,
         const float top = vf_hmax(top_of_row(call, job, scratch, i, scores, job->strips));
         if (top > -INFINITY && top < INFINITY)
             raise_m(call, job->block, i, top);
-        if (!weigh_row_again(call, job, scratch, i, &c, weights))
-            weigh_exactly(call, job, scratch, i, weights);
+        if (!weigh_row_again(call, job, scratch, i, &c, weights, sums))
+            weigh_exactly(call, job, scratch, i, weights, sums);
     }
 }
 

@@ -70,7 +70,8 @@ static int list_products(struct line *line, const struct job *job, const struct 
                          const uint16_t *weights, struct product *list)
 {
     const struct call *call = line->source.call;
-    const int total = job ? job->strips : 0, values = before && before->strips ? call->v_steps : 0;
+    const bool sums = before && before->strips;
+    const int total = job ? job->strips : 0, values = sums ? call->v_steps : 0;
     const int scores = line->strips_done + total + line->ahead - line->strips_scored;
     int n = 0;
     for (int d = 0, made = 0; d < (values ? values : 1); d++) {
@@ -80,6 +81,8 @@ static int list_products(struct line *line, const struct job *job, const struct 
         if (values)
             value_product(before, d, weights, line->source.scratch->v, &list[n++]);
     }
+    if (sums && !call->v_tokens)
+        sum_product(before, weights, &list[n++]);
     return n;
 }
 
@@ -102,15 +105,14 @@ static void set_offsets(const struct block *block, ptrdiff_t key, float offsets[
 }
 
 static void set_weighing(struct line *line, const struct job *job, enum weigh_kind kind,
-                         uint16_t *weights, struct weighing *w)
+                         uint16_t *weights, float (*sums)[TILE_ROWS], struct weighing *w)
 {
     const struct call *call = line->source.call;
     struct block *block = job->block;
     w->seen = job->seen;
     w->bias = block->bias;
-    w->sums_before = (const float(*)[TILE_ROWS])block->l[block->sums];
-    w->sums = block->l[!block->sums];
     w->weights = weights;
+    w->sums = sums;
     w->factors = weigh_factors_of(call, block, kind);
     w->terms = block->terms;
     w->rise = block->rise;
@@ -168,6 +170,16 @@ static bool all_finite(const struct scratch *scratch, const struct job *job)
     return finite;
 }
 
+/* Adds the sums of a job whose weights take scales of values. */
+static void add_sums(struct block *block, float (*sums)[TILE_ROWS])
+{
+    if (!block->started)
+        memset(block->l, 0, sizeof block->l);
+    for (int i = 0; i < BLOCK_ROWS; i++)
+        for (int at = 0; at < TILE_ROWS; at += VF_LANES)
+            vf_store(block->l[0][i] + at, vf_load(block->l[0][i] + at) + vf_load(sums[i] + at));
+}
+
 /* The next job if the turn can be computed whole; its first strips' scores are computed last. */
 static const struct job *whole_next(struct line *line, int turn, enum weigh_kind kind,
                                     const struct job *job, const struct job *before)
@@ -192,6 +204,7 @@ static void whole_turn(struct line *line, int turn, const struct job *job, const
         .values = before->values,
         .k_at = call->k_at,
         .o = before->block->o,
+        .l = before->block->l[0][0],
         .add = before->block->started,
     };
     int place = line->strips_scored % line->ring;
@@ -226,7 +239,7 @@ static void run_turn(struct line *line, int turn, struct job *job, struct job *b
     if (job) {
         begin(line, job, turn, pending);
         kind = kind_of(job);
-        set_weighing(line, job, kind, weights, &w);
+        set_weighing(line, job, kind, weights, scratch->sums[turn & 1], &w);
         const int ready = line->strips_scored - line->strips_done;
         at.total = job->strips * BLOCK_ROWS;
         at.ready = ready < job->strips ? ready * BLOCK_ROWS : at.total;
@@ -237,13 +250,15 @@ static void run_turn(struct line *line, int turn, struct job *job, struct job *b
     if (next) {
         whole_turn(line, turn, job, before, next, kind, weights_before, &w, &at, pending);
     } else {
-        struct product list[MAX_STEPS + 2 * JOB_STRIPS];
+        struct product list[MAX_STEPS + 2 * JOB_STRIPS + 1];
         const int n = list_products(line, job, before, weights_before, list);
         multiply(JOB_STRIPS * (call->score_steps + call->v_steps), kind, list, n, &w, &at, pending);
     }
-    if (before && before->strips && call->v_steps) {
+    if (before && before->strips) {
+        if (call->v_tokens)
+            add_sums(before->block, scratch->sums[!(turn & 1)]);
         before->block->started = true;
-        if (!all_finite(scratch, before)) {
+        if (call->v_steps && !all_finite(scratch, before)) {
             const struct keys keys = keys_of(call->tensors, &before->block->rows);
             flush(pending);
             add_infinite(call, &keys, before, scratch, weights_before);
@@ -253,12 +268,10 @@ static void run_turn(struct line *line, int turn, struct job *job, struct job *b
         job->block->kind = WEIGH_CHANGED;
     if (job && (weigh_flagged(at.flags) || job->block->kind > kind)) {
         flush(pending);
-        weigh_job_again(call, job, scratch, weights);
+        weigh_job_again(call, job, scratch, weights, scratch->sums[turn & 1]);
     }
-    if (job && job->strips) {
-        job->block->sums ^= 1;
+    if (job)
         line->strips_done += job->strips;
-    }
 }
 
 /* All blocks of a task and the keys that are packed, and what follows without a stop. */

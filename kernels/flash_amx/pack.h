@@ -233,19 +233,36 @@ VF_INLINE uint16_t *rows_at(const struct rows *rows, size_t i)
                        : group_row(rows->block, rows->t, i);
 }
 
+/* Whether a block's queries are tiles as they lie: each 64 bytes of a row a cache line, no two of which an L1
+ * maps to the same set. */
+static inline bool lies_in_tiles(const struct call *call, const struct block *block,
+                                 const struct rows *rows)
+{
+    const size_t dim = call->problem->qk_dim;
+    return rows->first && block->rows.rows == BLOCK_ROWS && !call->k_channels &&
+           dim % STEP_DIMS == 0 && rows->t->stride[2] == (ptrdiff_t)dim &&
+           (uintptr_t)rows->first % TILE_ROW_BYTES == 0;
+}
+
 /* A block's queries: 32 dimensions after the other, each two tiles of 16 queries. */
 static void pack_q(const struct call *call, struct block *block)
 {
     const size_t dim = call->problem->qk_dim;
+    const struct rows rows = rows_of(&block->rows, &call->tensors->q);
+    if (lies_in_tiles(call, block, &rows)) {
+        block->q = (struct left_rows){rows.first, (ptrdiff_t)dim * (ptrdiff_t)sizeof *rows.first,
+                                      (ptrdiff_t)dim * TILE_ROWS, STEP_DIMS};
+        return;
+    }
+    block->q = packed_rows(block->packed_q);
     const float *scale = call->k_channels
                              ? attn_row_f32(&call->tensors->k_scale, block->rows.b, block->rows.g,
                                             block->rows.sequence.kv_first)
                              : NULL;
-    const struct rows rows = rows_of(&block->rows, &call->tensors->q);
     uint16_t room[STEP_DIMS];
     for (int i = 0; i < BLOCK_ROWS; i++) {
         const uint16_t *row = (size_t)i < block->rows.rows ? rows_at(&rows, (size_t)i) : zero_row;
-        uint16_t *to = block->q + i * STEP_DIMS;
+        uint16_t *to = block->packed_q + i * STEP_DIMS;
         for (size_t d = 0; d < dim; d += STEP_DIMS, to += PAIR_ELEMENTS)
             if (scale)
                 split_dims(dims_of(row, d, dim, room), scale + d, dim - d, to,

@@ -51,11 +51,22 @@ enum weigh_kind {
     WEIGH_SCALED,  /* likewise, and weights get the scales of values */
 };
 
+/* 32 rows of a left factor: two tiles for each 32 columns. */
+struct left_rows {
+    const uint16_t *at;
+    ptrdiff_t row;         /* bytes from one to the next */
+    ptrdiff_t lower, next; /* elements from the first to row 16, and to the next 32 columns */
+};
+
+static inline struct left_rows packed_rows(const uint16_t *at)
+{
+    return (struct left_rows){at, TILE_ROW_BYTES, TILE_ELEMENTS, PAIR_ELEMENTS};
+}
+
 /* 32 queries of a KV head: what is kept between their jobs. */
 struct block {
-    /* Sums of weights, lane by lane: a job reads one and writes the other, so that it can be begun again. */
+    /* Sums of weights: four tiles of lanes whose sum is a row's (sum_product()). */
     float l[2][BLOCK_ROWS][TILE_ROWS] __attribute__((aligned(ATTN_WORKSPACE_ALIGN)));
-    int sums; /* which of the two is valid */
     /* A whole number near the maximum of the scores in base 2; -INFINITY: no key was seen yet. */
     float m[BLOCK_ROWS];
     float bias
@@ -64,13 +75,14 @@ struct block {
     float scale;               /* of products, to scores */
     float v_scale;             /* of results; 1 where weights have it, or values none */
     bool begun;                /* m was looked for */
-    bool started;              /* o holds a sum */
+    bool started;              /* l and o hold sums */
     struct group_block rows;
     ptrdiff_t lo[BLOCK_ROWS], hi[BLOCK_ROWS]; /* keys that a row sees by its place */
     struct terms terms[BLOCK_ROWS]; /* where rows have any; all stand at the first one's key */
     float rise[BLOCK_ROWS];         /* of products with the key, by ALiBi */
     enum weigh_kind kind;           /* of jobs that hide nothing */
-    uint16_t *q;                    /* tiles of A, two for each 32 dimensions */
+    struct left_rows q;             /* packed or where they lie */
+    uint16_t *packed_q;             /* tiles of A, two for each 32 dimensions */
     float *o;                       /* four tiles of results for each 32 value dimensions */
 };
 
@@ -122,6 +134,8 @@ struct scratch {
     struct block *blocks;
     bool *finite;               /* by strip: all of V is */
     float *k_scales, *v_scales; /* by packed key; NULL where scores and weights take none */
+    float (
+        *sums[2])[TILE_ROWS]; /* of those jobs' weights before these take scales; NULL likewise */
 };
 
 /* Those of a strip. */

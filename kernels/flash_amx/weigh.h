@@ -1,13 +1,13 @@
 /*
  * weigh.h: part of kernel flash for matrix units: a row of scores becomes a row of weights in bfloat16.
  *
- * Beside the products of the matrix unit a core has one port for 512-bit arithmetic, and an exponential in
- * float32 would cost more of its time than the products do at D = 64.  So weights are made as 16-bit
+ * Beside products of the matrix unit a core starts one 512-bit operation on floats a cycle (two on integers),
+ * and an exponential in float32 would take longer than the products do at D = 64.  So weights are made as 16-bit
  * integers, twice as many a vector, and directly as the bits of a bfloat16:
  *
  *   1. n = 256 (x - m + 127), rounded, for a score x in base 2 and a whole number m.  One FMA, whose addend
- *      brings in 1.5 * 2^23, leaves n in the low bits; a subtraction and the packing of two vectors saturate
- *      it to 0 .. 65535.
+ *      brings in about 1.5 * 2^23, adds n to the bits of a constant; a subtraction and the packing of two vectors
+ *      saturate it to 0 .. 65535.
  *   2. As a number of 8 bits of exponent and 8 of fraction f, n stands for (1 + f) 2^e, where 2^(e + f) is
  *      wanted: a table of 64 bytes, read by one instruction, has 256 (1 + f - 2^f), which is subtracted.
  *   3. Half of it, rounded, has 7 bits of fraction: the bits of 2^(x - m) as a bfloat16.
@@ -17,23 +17,26 @@
  * of these weights, so that a common error cancels in O; errors of two weights differ by 3.02 at most.
  *
  * m is chosen from the first scores of a block and is not a maximum: later scores may be above it by up to
- * 8, which is as far as sums of large values allow, and no maximum is looked for.  If one is higher, the
- * largest n shows it; if one is NaN or too far below for step 1, the sign of the sum does.  The job is then
- * computed again by exactly.h.
+ * 8, which is as far as sums of large values allow, and no maximum is looked for.  The addend of step 1 is
+ * such that the first bit of the fraction is set where a score is higher; that and a few others show what is
+ * NaN, infinite or too far below (WEIGHT_ODD), in all sums or-ed.  The job is then computed again by
+ * exactly.h.
  */
 #pragma once
 
 #include "change.h"
 
-#define WEIGHT_ABOVE 127.0f      /* m - x where n = 0: the bias of exponents */
-#define WEIGHT_MAGIC 0x1.8p23f   /* its bits and n are those of the sum */
-#define WEIGHT_HIGHEST 8         /* x - m at most */
+#define WEIGHT_ABOVE 127.0f /* m - x where n = 0: the bias of exponents */
+#define WEIGHT_HIGHEST 8    /* x - m at most */
+#define WEIGHT_TOO_HIGH ((127 + WEIGHT_HIGHEST) * 256) /* n */
+#define WEIGHT_MAGIC (0x1.8p23f - WEIGHT_TOO_HIGH)     /* its bits and n are those of the sum */
+/* The sign, the bits of the exponent that are 0 from 2^23 to 2^24, and the first of the fraction: none is set
+ * in 0 and in sums whose n is 0 to WEIGHT_TOO_HIGH - 1. */
+#define WEIGHT_ODD 0xb4c00000u
 #define WEIGHT_LARGEST_M 0x1p22f /* above it the addend would be rounded */
 #define WEIGHT_ERROR \
     2.01 /* that of O at most, beside the two roundings of a P and an O in bfloat16 */
 #define WEIGHT_MEAN -1.7e-5 /* relative error, on average over f with the weight's size */
-
-#define WEIGHT_TOO_HIGH ((127 + WEIGHT_HIGHEST) * 256) /* n */
 
 /* 256 (1 + f - 2^f) for f = i / 64 and what is above it, rounded so that the mean square error of step 3 is
  * least. */
@@ -52,8 +55,8 @@ static inline float weight_bias(float m)
 #ifdef ATTN_TILES_EMULATED
 
 struct weigh_flags {
-    uint32_t high, low;
-    vf square; /* the largest of a product whose score is capped */
+    uint32_t odd; /* sums of step 1, or-ed */
+    vf square;    /* the largest of a product whose score is capped */
 };
 
 struct weigh_constants {
@@ -67,17 +70,17 @@ VF_INLINE struct weigh_constants weigh_constants_of(const struct weigh_factors *
 
 static inline struct weigh_flags weigh_no_flags(void)
 {
-    return (struct weigh_flags){0, 0, vf_set1(0)};
+    return (struct weigh_flags){0, vf_set1(0)};
 }
 
 static inline void weigh_flag(struct weigh_flags *flags, vi x)
 {
-    flags->low |= vi_any(x) ? 0x80000000 : 0;
+    flags->odd |= vi_any(x) ? WEIGHT_ODD : 0;
 }
 
 static inline bool weigh_flagged(struct weigh_flags flags)
 {
-    return flags.high >= WEIGHT_TOO_HIGH || flags.low >> 31;
+    return flags.odd & WEIGHT_ODD;
 }
 
 /* Products of a strip as terms of n: their weights' n are x times factor and the row's bias. */
@@ -97,8 +100,7 @@ VF_INLINE void change_strip(const float *scores, const enum weigh_kind kind, uin
 
 VF_INLINE void weigh_row(const float *scores, const enum weigh_kind kind, uint32_t seen,
                          const struct row_change *change, const struct weigh_constants *c,
-                         float bias, const float *before, float *after, uint16_t *weights,
-                         struct weigh_flags *flags)
+                         float bias, uint16_t *weights, struct weigh_flags *flags)
 {
     float x[STRIP_KEYS], factor[STRIP_KEYS];
     change_strip(scores, kind, seen, change, c, x, factor, flags);
@@ -111,53 +113,47 @@ VF_INLINE void weigh_row(const float *scores, const enum weigh_kind kind, uint32
         const int32_t n = above < 0 ? 0 : above > 65535 ? 65535 : (int32_t)above;
         const int32_t less = n - weight_table[n >> 2 & 63];
         weights[w] = (uint16_t)(((less < 0 ? 0 : less) + 1) >> 1);
-        flags->high = (uint32_t)n > flags->high ? (uint32_t)n : flags->high;
-        flags->low |= attn_float_bits(y);
+        flags->odd |= attn_float_bits(y);
     }
-    for (int i = 0; i < TILE_ROWS; i++)
-        after[i] =
-            before[i] + (attn_bf16_to_f32(weights[2 * i]) + attn_bf16_to_f32(weights[2 * i + 1]));
 }
 
 #else
 
 struct weigh_flags {
-    __m512i high, low;
-    vf square; /* the largest of a product whose score is capped */
+    __m512i odd; /* sums of step 1, or-ed */
+    vf square;   /* the largest of a product whose score is capped */
 };
 
 /* Operands that stay in registers: GCC would make them anew for each row, on the port that has the most to
  * do. */
 struct weigh_constants {
     struct factors by;
-    __m512i magic, table, ones, zero;
+    __m512i magic, table, zero;
 };
 
 /* Flags a row of which some lane of x is set. */
 VF_INLINE void weigh_flag(struct weigh_flags *flags, vi x)
 {
-    flags->low = _mm512_or_si512(flags->low, (__m512i)x);
+    flags->odd = _mm512_or_si512(flags->odd, (__m512i)x);
 }
 
 VF_INLINE struct weigh_constants weigh_constants_of(const struct weigh_factors *f)
 {
-    struct weigh_constants c = {factors_of(f), _mm512_set1_epi32(0x4b400000),
-                                _mm512_load_si512(weight_table), _mm512_set1_epi16(0x3f80),
-                                _mm512_setzero_si512()};
-    __asm__("" : "+v"(c.by.unit), "+v"(c.magic), "+v"(c.table), "+v"(c.ones), "+v"(c.zero));
+    struct weigh_constants c = {factors_of(f), (__m512i)vf_set1(WEIGHT_MAGIC),
+                                _mm512_load_si512(weight_table), _mm512_setzero_si512()};
+    __asm__("" : "+v"(c.by.unit), "+v"(c.magic), "+v"(c.table), "+v"(c.zero));
     __asm__("" : "+v"(c.by.cap[0]), "+v"(c.by.cap[1]), "+v"(c.by.cap[2]), "+v"(c.by.scale));
     return c;
 }
 
 VF_INLINE struct weigh_flags weigh_no_flags(void)
 {
-    return (struct weigh_flags){_mm512_setzero_si512(), _mm512_setzero_si512(), vf_set1(0)};
+    return (struct weigh_flags){_mm512_setzero_si512(), vf_set1(0)};
 }
 
 VF_INLINE bool weigh_flagged(struct weigh_flags flags)
 {
-    const __m512i highest = _mm512_set1_epi16((short)WEIGHT_TOO_HIGH);
-    return _mm512_cmpge_epu16_mask(flags.high, highest) || _mm512_movepi32_mask(flags.low);
+    return _mm512_test_epi32_mask(flags.odd, _mm512_set1_epi32((int)WEIGHT_ODD));
 }
 
 /* 16 products as y of step 1. */
@@ -172,11 +168,10 @@ VF_INLINE __m512i weigh_half(const float *scores, const enum weigh_kind kind, __
                                        : _mm512_maskz_fmadd_ps(seen, to.x, to.factor, plus));
 }
 
-/* One row of a strip: 32 scores to 32 weights, whose sums go lane by lane from `before` to `after`. */
+/* One row of a strip: 32 scores to 32 weights. */
 VF_INLINE void weigh_row(const float *scores, const enum weigh_kind kind, uint32_t seen,
                          const struct row_change *change, const struct weigh_constants *c,
-                         float bias, const float *before, float *after, uint16_t *weights,
-                         struct weigh_flags *flags)
+                         float bias, uint16_t *weights, struct weigh_flags *flags)
 {
     const vf plus = vf_set1(bias);
     const __m512i y0 = weigh_half(scores, kind, (__mmask16)seen, change, 0, c, plus, flags);
@@ -188,10 +183,7 @@ VF_INLINE void weigh_row(const float *scores, const enum weigh_kind kind, uint32
         _mm512_maskz_permutexvar_epi8(0x5555555555555555u, _mm512_srli_epi16(n, 2), c->table);
     const __m512i w = _mm512_avg_epu16(_mm512_subs_epu16(n, less), c->zero);
     _mm512_store_si512(weights, w);
-    flags->high = _mm512_max_epu16(flags->high, n);
-    flags->low = _mm512_ternarylogic_epi32(flags->low, y0, y1, 0xfe); /* the three of them or-ed */
-    const __m512 sum = _mm512_load_ps(before);
-    _mm512_store_ps(after, _mm512_dpbf16_ps(sum, (__m512bh)w, (__m512bh)c->ones));
+    flags->odd = _mm512_ternarylogic_epi32(flags->odd, y0, y1, 0xfe); /* the three of them or-ed */
 }
 
 #endif

@@ -17,6 +17,8 @@ struct scaled {
     const float *v_scale;
 };
 
+static const float no_sums[TILE_ROWS] __attribute__((aligned(ATTN_WORKSPACE_ALIGN)));
+
 /* 32 weights in bfloat16, in their order, from those by key. */
 VF_INLINE void weights_round(const float x[STRIP_KEYS], uint16_t *weights)
 {
@@ -31,7 +33,8 @@ VF_INLINE void weights_round(const float x[STRIP_KEYS], uint16_t *weights)
 }
 
 /* The same as weigh_row() for weights that take scales of values, which are then rounded once: in float32.
- * What is flagged is a score that is NaN or too high, and a weight that is not finite. */
+ * Their sums without these scales go lane by lane from `before` to `after`.  What is flagged is a score that is
+ * NaN or too high, and a weight that is not finite. */
 VF_INLINE void weigh_row_scaled(const float *scores, uint32_t seen, const struct scaled *scaled,
                                 float bias, const float *before, float *after, uint16_t *weights,
                                 struct weigh_flags *flags)
@@ -62,7 +65,6 @@ struct weigh_rows {
     float *scores;
     const uint32_t *seen;
     const float *bias;
-    const float *sums_before;
     float *sums;
     uint16_t *weights;
     int row, strip;
@@ -76,8 +78,7 @@ VF_INLINE struct weigh_rows weigh_rows_at(const struct weighing *w, unsigned don
         .scores = w->scores[strip] + (size_t)row * STRIP_KEYS,
         .seen = w->seen[strip] + row,
         .bias = w->bias + row,
-        .sums_before = strip ? w->sums[row] : w->sums_before[row],
-        .sums = w->sums[row],
+        .sums = w->sums ? w->sums[row] : NULL,
         .weights = w->weights + (size_t)done * STRIP_KEYS,
         .row = (int)row,
         .strip = (int)strip,
@@ -110,10 +111,10 @@ VF_INLINE void weigh(const struct weighing *w, const enum weigh_kind kind,
                    w->end);
     if (kind == WEIGH_SCALED) {
         const struct scaled scaled = {w->factors.unit, w->v_unit, w->v_scale[r->strip]};
-        weigh_row_scaled(scores, seen, &scaled, r->bias[i], r->sums_before + i * TILE_ROWS,
-                         r->sums + i * TILE_ROWS, r->weights + i * STRIP_KEYS, flags);
+        float *sums = r->sums + i * TILE_ROWS;
+        weigh_row_scaled(scores, seen, &scaled, r->bias[i], r->strip ? sums : no_sums, sums,
+                         r->weights + i * STRIP_KEYS, flags);
         return;
     }
-    weigh_row(scores, kind, seen, &change, c, r->bias[i], r->sums_before + i * TILE_ROWS,
-              r->sums + i * TILE_ROWS, r->weights + i * STRIP_KEYS, flags);
+    weigh_row(scores, kind, seen, &change, c, r->bias[i], r->weights + i * STRIP_KEYS, flags);
 }

@@ -11,13 +11,14 @@
 #include "multiply.h"
 
 struct whole {
-    const uint16_t *q[JOB_STRIPS], *k[JOB_STRIPS]; /* factors of the strips of scores to come */
-    float *scores[JOB_STRIPS];                     /* and where they go */
-    const uint16_t *weights, *v;                   /* factors of results */
-    const int32_t *values;                         /* where each strip's V lies behind v, */
-    const int32_t *k_at;                           /* and the tiles of K in each of k */
-    float *o;
-    bool add; /* to what is there */
+    struct left_rows q[JOB_STRIPS]; /* factors of the strips of scores to come, */
+    const uint16_t *k[JOB_STRIPS];
+    float *scores[JOB_STRIPS];   /* and where they go */
+    const uint16_t *weights, *v; /* factors of results */
+    const int32_t *values;       /* where each strip's V lies behind v, */
+    const int32_t *k_at;         /* and the tiles of K in each of k */
+    float *o, *l;                /* results and sums */
+    bool add;                    /* to what is there */
 };
 
 /* A product of tiles: a's follow each other, b's lie at b + at[]. */
@@ -27,10 +28,10 @@ VF_INLINE void multiply_one(const int rows, const int steps, const enum weigh_ki
                             struct progress *at)
 {
     prefetch_share(w->prefetch);
-    step(true, true, rows, kind, p, p->a, p->b + p->at[0], before, w, c, at);
+    step(true, true, rows, kind, p, p->a.at, p->b + p->at[0], before, w, c, at);
 #pragma GCC unroll 1
     for (int i = 1; i < steps; i++)
-        step(false, true, rows, kind, p, p->a + i * PAIR_ELEMENTS, p->b + p->at[i], before, w, c,
+        step(false, true, rows, kind, p, p->a.at + i * p->a.next, p->b + p->at[i], before, w, c,
              at);
     before->to = p->to;
 }
@@ -56,7 +57,7 @@ VF_INLINE void multiply_all(const int steps, const enum weigh_kind kind, const s
             multiply_one(rows, steps, kind, &scores, &before, w, &c, &at);
         }
         const struct product values = {
-            .a = whole->weights,
+            .a = packed_rows(whole->weights),
             .b = whole->v + d * PAIR_ELEMENTS,
             .at = whole->values,
             .add = whole->add,
@@ -64,6 +65,16 @@ VF_INLINE void multiply_all(const int steps, const enum weigh_kind kind, const s
                    2 * TILE_ROWS * TILE_ROW_BYTES},
         };
         multiply_one(rows, JOB_STRIPS, kind, &values, &before, w, &c, &at);
+        if (d > 0)
+            continue;
+        const struct product sums = {
+            .a = packed_rows(whole->weights),
+            .add = whole->add,
+            .to = {whole->l, TILE_ROW_BYTES, BLOCK_ROWS * TILE_ROW_BYTES,
+                   TILE_ROWS * TILE_ROW_BYTES},
+        };
+        add_rows(&sums, JOB_STRIPS, &before);
+        before.to = sums.to;
     }
     pending->to = before.to;
     *progress = at;

@@ -2,7 +2,8 @@
  * matrix_products.h: part of kernel split_kv: products of a matrix unit.
  *
  * A product takes 16 cycles, loading a tile from L1 8.  So four products share four or five loaded tiles:
- * two tiles of 16 rows at a time or, with a single one, twice the keys or value dimensions.
+ * two tiles of 16 rows at a time or, with a single one, twice the keys or value dimensions.  Products that share
+ * a tile of the right factor follow each other.
  */
 #pragma once
 
@@ -20,13 +21,13 @@ VF_NOINLINE void score_two(const struct rows k[2], const struct queries *queries
     for (size_t x = 0, at = 0; x < all; x++, at++) {
         if (at == steps) /* the next part */
             at = 0;
-        TILE_LOAD(4, k[0].data + at * TILE_ROW_BYTES, k[0].stride);
         TILE_LOAD_PAST_L1(6, q + x * TILE_ELEMENTS, TILE_ROW_BYTES);
+        TILE_LOAD(4, k[0].data + at * TILE_ROW_BYTES, k[0].stride);
+        TILE_LOAD(5, k[1].data + at * TILE_ROW_BYTES, k[1].stride);
         TILE_DOT_BF16(0, 4, 6);
         TILE_LOAD_PAST_L1(7, lower + x * TILE_ELEMENTS, TILE_ROW_BYTES);
-        TILE_DOT_BF16(1, 4, 7);
-        TILE_LOAD(5, k[1].data + at * TILE_ROW_BYTES, k[1].stride);
         TILE_DOT_BF16(2, 5, 6);
+        TILE_DOT_BF16(1, 4, 7);
         TILE_DOT_BF16(3, 5, 7);
     }
     const ptrdiff_t next = GROUP_KEYS * TILE_ROWS;
@@ -115,13 +116,13 @@ VF_NOINLINE void values_two(const uint16_t *a, const uint16_t *v, ptrdiff_t v_st
         LOAD_SUMS(3, below + TILE_ROW_BYTES, row, add);
         for (int s = 0; s < strips; s++) {
             const uint16_t *b = v + s * v_step;
-            TILE_LOAD(4, a + s * TILE_ELEMENTS, TILE_ROW_BYTES);
             TILE_LOAD_PAST_L1(6, b, TILE_ROW_BYTES);
+            TILE_LOAD(4, a + s * TILE_ELEMENTS, TILE_ROW_BYTES);
+            TILE_LOAD(5, lower + s * TILE_ELEMENTS, TILE_ROW_BYTES);
             TILE_DOT_BF16(0, 4, 6);
             TILE_LOAD_PAST_L1(7, b + TILE_ELEMENTS, TILE_ROW_BYTES);
-            TILE_DOT_BF16(1, 4, 7);
-            TILE_LOAD(5, lower + s * TILE_ELEMENTS, TILE_ROW_BYTES);
             TILE_DOT_BF16(2, 5, 6);
+            TILE_DOT_BF16(1, 4, 7);
             TILE_DOT_BF16(3, 5, 7);
         }
         TILE_STORE(0, o, row);
