@@ -25,8 +25,8 @@ struct weighing {
     const uint32_t (*seen)[BLOCK_ROWS];
     const float *bias;
     uint16_t *weights; /* tiles of A, two a strip */
-    float (*sums)
-        [TILE_ROWS]; /* of this job alone, lane by lane, where weights take scales of values */
+    /* Sums of this job's weights, lane by lane, where these take scales of values. */
+    float (*sums)[TILE_ROWS];
     struct weigh_factors factors;
     /* where scores are changed */
     const struct terms *terms;

@@ -70,8 +70,8 @@ static int list_products(struct line *line, const struct job *job, const struct 
                          const uint16_t *weights, struct product *list)
 {
     const struct call *call = line->source.call;
-    const bool sums = before && before->strips;
-    const int total = job ? job->strips : 0, values = sums ? call->v_steps : 0;
+    const bool results = before && before->strips;
+    const int total = job ? job->strips : 0, values = results ? call->v_steps : 0;
     const int scores = line->strips_done + total + line->ahead - line->strips_scored;
     int n = 0;
     for (int d = 0, made = 0; d < (values ? values : 1); d++) {
@@ -81,7 +81,7 @@ static int list_products(struct line *line, const struct job *job, const struct 
         if (values)
             value_product(before, d, weights, line->source.scratch->v, &list[n++]);
     }
-    if (sums && !call->v_tokens)
+    if (results && !call->v_tokens)
         sum_product(before, weights, &list[n++]);
     return n;
 }

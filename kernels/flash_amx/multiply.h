@@ -117,12 +117,12 @@ VF_INLINE void step(const bool first, const bool ready, const int rows, const en
 }
 
 /* A tile of B by which a row is summed, two elements to a column. */
-#define ONE 0x3f80
-#define TWO_ONES(k) [(k) * STRIP_KEYS + 2 * (k)] = ONE, ONE
+#define TWO_ONES(k) [(k) * 2 * TILE_ROWS + 2 * (k)] = 0x3f80, 0x3f80
 static const uint16_t pair_sums[TILE_ELEMENTS] __attribute__((aligned(64))) = {
     TWO_ONES(0),  TWO_ONES(1),  TWO_ONES(2),  TWO_ONES(3), TWO_ONES(4),  TWO_ONES(5),
     TWO_ONES(6),  TWO_ONES(7),  TWO_ONES(8),  TWO_ONES(9), TWO_ONES(10), TWO_ONES(11),
     TWO_ONES(12), TWO_ONES(13), TWO_ONES(14), TWO_ONES(15)};
+#undef TWO_ONES
 
 /* Adds the rows of A's strips to sums: those of even ones to the left tiles, those of odd ones to the right. */
 VF_INLINE void add_rows(const struct product *p, const int strips, const struct product *pending)
@@ -288,7 +288,7 @@ static inline void value_product(const struct job *job, int d, const uint16_t *w
 static inline void sum_product(const struct job *job, const uint16_t *weights, struct product *p)
 {
     p->a = packed_rows(weights);
-    p->steps = 1;
+    p->steps = 1; /* add_rows() */
     p->strips = job->strips;
     p->add = job->block->started;
     p->to.at = job->block->l[0][0];

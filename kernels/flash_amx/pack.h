@@ -233,8 +233,7 @@ VF_INLINE uint16_t *rows_at(const struct rows *rows, size_t i)
                        : group_row(rows->block, rows->t, i);
 }
 
-/* Whether a block's queries are tiles as they lie: each 64 bytes of a row a cache line, no two of which an L1
- * maps to the same set. */
+/* Whether a block's queries are tiles as they lie: rows follow each other, and each 64 bytes are a cache line. */
 static inline bool lies_in_tiles(const struct call *call, const struct block *block,
                                  const struct rows *rows)
 {

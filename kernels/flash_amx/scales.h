@@ -21,11 +21,13 @@ static inline bool scales_values(const struct attn_problem *p, const struct attn
 {
     if (!attn_dtype_scaled(p->kv_dtype) || !(p->outputs & ATTN_OUTPUT_O))
         return false;
+    if (scales->stride[2])
+        return true;
     bool finite = true;
     for (size_t b = 0; b < p->batch; b++)
         for (size_t g = 0; g < p->kv_heads; g++)
             finite &= isfinite(*attn_row_f32(scales, b, g, 0)) != 0;
-    return scales->stride[2] || !finite;
+    return !finite;
 }
 
 /* That of a head where it has one for all its keys; else 1. */

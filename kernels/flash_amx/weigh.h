@@ -6,7 +6,7 @@
  * integers, twice as many a vector, and directly as the bits of a bfloat16:
  *
  *   1. n = 256 (x - m + 127), rounded, for a score x in base 2 and a whole number m.  One FMA, whose addend
- *      brings in about 1.5 * 2^23, adds n to the bits of a constant; a subtraction and the packing of two vectors
+ *      brings in almost 2^24, adds n to the bits of a constant; a subtraction and the packing of two vectors
  *      saturate it to 0 .. 65535.
  *   2. As a number of 8 bits of exponent and 8 of fraction f, n stands for (1 + f) 2^e, where 2^(e + f) is
  *      wanted: a table of 64 bytes, read by one instruction, has 256 (1 + f - 2^f), which is subtracted.
@@ -18,9 +18,9 @@
  *
  * m is chosen from the first scores of a block and is not a maximum: later scores may be above it by up to
  * 8, which is as far as sums of large values allow, and no maximum is looked for.  The addend of step 1 is
- * such that the first bit of the fraction is set where a score is higher; that and a few others show what is
- * NaN, infinite or too far below (WEIGHT_ODD), in all sums or-ed.  The job is then computed again by
- * exactly.h.
+ * such that a sum reaches 2^24 where a score is higher.  Bits of the exponent show that and what is infinite or
+ * NaN, the sign what is too far below for a subtraction (WEIGHT_ODD), in all sums or-ed.  The job is then computed
+ * again by exactly.h.
  */
 #pragma once
 
@@ -29,10 +29,10 @@
 #define WEIGHT_ABOVE 127.0f /* m - x where n = 0: the bias of exponents */
 #define WEIGHT_HIGHEST 8    /* x - m at most */
 #define WEIGHT_TOO_HIGH ((127 + WEIGHT_HIGHEST) * 256) /* n */
-#define WEIGHT_MAGIC (0x1.8p23f - WEIGHT_TOO_HIGH)     /* its bits and n are those of the sum */
-/* The sign, the bits of the exponent that are 0 from 2^23 to 2^24, and the first of the fraction: none is set
- * in 0 and in sums whose n is 0 to WEIGHT_TOO_HIGH - 1. */
-#define WEIGHT_ODD 0xb4c00000u
+#define WEIGHT_MAGIC (0x1p24f - WEIGHT_TOO_HIGH)       /* its bits and n are those of the sum */
+/* The sign and the bits of the exponent that are 0 from 2^23 to 2^24.  None is set in 0 and in sums whose n is 0 to
+ * WEIGHT_TOO_HIGH - 1; some are, too, in sums of which x is 32,760 or more below m, though their weight is 0. */
+#define WEIGHT_ODD 0xb4800000u
 #define WEIGHT_LARGEST_M 0x1p22f /* above it the addend would be rounded */
 #define WEIGHT_ERROR \
     2.01 /* that of O at most, beside the two roundings of a P and an O in bfloat16 */

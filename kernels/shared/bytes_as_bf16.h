@@ -114,6 +114,14 @@ static inline uint16_t part_below(float x)
     return (uint16_t)((bits - (size != 0)) >> 16);
 }
 
+/* A part of x, at least the smallest normal bfloat16 with x's sign unless x is 0: products take a subnormal part for
+ * 0, which makes NaN of an infinite element. */
+static inline uint16_t part_normal(uint16_t part, float x)
+{
+    const uint16_t sign = (uint16_t)(attn_float_bits(x) >> 16 & 0x8000);
+    return x != 0 && (part & 0x7fff) < 0x0080 ? (uint16_t)(sign | 0x0080) : part;
+}
+
 /* An element of a query times the scale of its channel as three parts `apart` elements apart, the largest
  * last. */
 static inline void split_product(uint16_t q, float scale, uint16_t *to, size_t apart)
@@ -124,7 +132,7 @@ static inline void split_product(uint16_t q, float scale, uint16_t *to, size_t a
     const uint16_t middle = part_below(rest);
     const uint16_t small = attn_f32_to_bf16(rest - attn_bf16_to_f32(middle));
     const bool finite = isfinite(x);
-    to[0] = finite ? small : attn_f32_to_bf16(x);
-    to[apart] = finite ? middle : to[0];
-    to[2 * apart] = finite ? large : to[0];
+    to[0] = finite ? part_normal(small, x) : attn_f32_to_bf16(x);
+    to[apart] = finite ? part_normal(middle, x) : to[0];
+    to[2 * apart] = finite ? part_normal(large, x) : to[0];
 }

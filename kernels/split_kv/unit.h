@@ -70,8 +70,10 @@ struct unit {
  * an infinite one a sum of products of both signs must be NaN. */
 static float scaling_shared(const struct keys *keys, const struct attn_tensor *scale, float unit)
 {
+    if (scale->stride[2]) /* a scale for each: of a sequence without keys there is none */
+        return 0;
     const float x = *attn_row_f32(scale, keys->b, keys->g, keys->sequence.kv_first) * unit;
-    return scale->stride[2] == 0 && isfinite(x * softmax_scale(keys->problem)) ? x : 0;
+    return isfinite(x * softmax_scale(keys->problem)) ? x : 0;
 }
 
 /* Sets the scales that are applied to sums, which keys, or values, share. */
