@@ -226,9 +226,9 @@ static bool weigh_row_again(const struct call *call, const struct job *job,
  * with weigh_exactly().  Many jobs come here where scores rise with the key; with ALiBi their blocks begin at
  * the last one (jobs.h). */
 VF_NOINLINE void weigh_job_again(const struct call *call, const struct job *job,
-                                 const struct scratch *scratch, uint16_t *weights,
-                                 float (*sums)[TILE_ROWS])
+                                 const struct scratch *scratch, uint16_t *weights)
 {
+    float(*const sums)[TILE_ROWS] = call->v_tokens ? job->block->l[1] : NULL;
     const uint16_t *k[JOB_STRIPS];
     float *scores[JOB_STRIPS];
     for (int s = 0; s < job->strips; s++) {

@@ -84,7 +84,7 @@ static size_t kept_results(const struct attn_problem *p)
 
 /* Parts of a thread's scratch, in bytes; each keeps the alignment of a tile's rows. */
 struct parts {
-    size_t k, v, ring, again, weights, strip, left, blocks, q, o, finite, scales, sums, all;
+    size_t k, v, ring, again, weights, strip, left, blocks, q, o, finite, scales, all;
 };
 
 static struct parts parts_of(const struct attn_problem *p)
@@ -107,11 +107,10 @@ static struct parts parts_of(const struct attn_problem *p)
         .o = v * RESULT_FLOATS * sizeof(float),
         .finite = attn_round_up(strips, ATTN_WORKSPACE_ALIGN),
         .scales = attn_dtype_scaled(p->kv_dtype) ? strips * STRIP_KEYS * sizeof(float) : 0,
-        .sums = attn_dtype_scaled(p->kv_dtype) ? BLOCK_ROWS * TILE_ROWS * sizeof(float) : 0,
     };
     parts.all = parts.k + parts.v + parts.ring + parts.again + 2 * parts.weights + parts.strip +
                 parts.left + parts.blocks + kept_blocks(p) * parts.q + kept_results(p) * parts.o +
-                parts.finite + 2 * parts.scales + 2 * parts.sums;
+                parts.finite + 2 * parts.scales;
     return parts;
 }
 
@@ -143,7 +142,6 @@ static struct scratch scratch_at(const struct attn_problem *p, char *at)
         .finite = carve(&at, parts.finite),
         .k_scales = carve(&at, parts.scales),
         .v_scales = carve(&at, parts.scales),
-        .sums = {carve(&at, parts.sums), carve(&at, parts.sums)},
     };
     for (size_t i = 0; i < kept_blocks(p); i++) {
         s.blocks[i].packed_q = carve(&at, parts.q);
@@ -223,10 +221,8 @@ static void run_tasks(const struct attn_plan *plan, const struct call *call, int
     struct jobs *jobs = &line.source;
     if (!call->k_tokens)
         scratch.k_scales = NULL;
-    if (!call->v_tokens) {
+    if (!call->v_tokens)
         scratch.v_scales = NULL;
-        scratch.sums[0] = scratch.sums[1] = NULL;
-    }
     jobs->call = call;
     jobs->scratch = &scratch;
     jobs->packed.first = -1;

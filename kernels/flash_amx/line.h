@@ -105,14 +105,14 @@ static void set_offsets(const struct block *block, ptrdiff_t key, float offsets[
 }
 
 static void set_weighing(struct line *line, const struct job *job, enum weigh_kind kind,
-                         uint16_t *weights, float (*sums)[TILE_ROWS], struct weighing *w)
+                         uint16_t *weights, struct weighing *w)
 {
     const struct call *call = line->source.call;
     struct block *block = job->block;
     w->seen = job->seen;
     w->bias = block->bias;
     w->weights = weights;
-    w->sums = sums;
+    w->sums = call->v_tokens ? block->l[1] : NULL;
     w->factors = weigh_factors_of(call, block, kind);
     w->terms = block->terms;
     w->rise = block->rise;
@@ -171,13 +171,14 @@ static bool all_finite(const struct scratch *scratch, const struct job *job)
 }
 
 /* Adds the sums of a job whose weights take scales of values. */
-static void add_sums(struct block *block, float (*sums)[TILE_ROWS])
+static void add_sums(struct block *block)
 {
-    if (!block->started)
-        memset(block->l, 0, sizeof block->l);
     for (int i = 0; i < BLOCK_ROWS; i++)
-        for (int at = 0; at < TILE_ROWS; at += VF_LANES)
-            vf_store(block->l[0][i] + at, vf_load(block->l[0][i] + at) + vf_load(sums[i] + at));
+        for (int at = 0; at < TILE_ROWS; at += VF_LANES) {
+            float *all = block->l[0][i] + at, *job = block->l[1][i] + at;
+            vf_store(all, block->started ? vf_load(all) + vf_load(job) : vf_load(job));
+            vf_store(job, vf_set1(0));
+        }
 }
 
 /* The next job if the turn can be computed whole; its first strips' scores are computed last. */
@@ -236,10 +237,12 @@ static void run_turn(struct line *line, int turn, struct job *job, struct job *b
     struct progress at = {.flags = weigh_no_flags()};
     enum weigh_kind kind = WEIGH_ALL;
     w.prefetch = &line->source.prefetch;
+    if (call->v_tokens && before && before->strips)
+        add_sums(before->block);
     if (job) {
         begin(line, job, turn, pending);
         kind = kind_of(job);
-        set_weighing(line, job, kind, weights, scratch->sums[turn & 1], &w);
+        set_weighing(line, job, kind, weights, &w);
         const int ready = line->strips_scored - line->strips_done;
         at.total = job->strips * BLOCK_ROWS;
         at.ready = ready < job->strips ? ready * BLOCK_ROWS : at.total;
@@ -255,8 +258,6 @@ static void run_turn(struct line *line, int turn, struct job *job, struct job *b
         multiply(JOB_STRIPS * (call->score_steps + call->v_steps), kind, list, n, &w, &at, pending);
     }
     if (before && before->strips) {
-        if (call->v_tokens)
-            add_sums(before->block, scratch->sums[!(turn & 1)]);
         before->block->started = true;
         if (call->v_steps && !all_finite(scratch, before)) {
             const struct keys keys = keys_of(call->tensors, &before->block->rows);
@@ -268,7 +269,7 @@ static void run_turn(struct line *line, int turn, struct job *job, struct job *b
         job->block->kind = WEIGH_CHANGED;
     if (job && (weigh_flagged(at.flags) || job->block->kind > kind)) {
         flush(pending);
-        weigh_job_again(call, job, scratch, weights, scratch->sums[turn & 1]);
+        weigh_job_again(call, job, scratch, weights);
     }
     if (job)
         line->strips_done += job->strips;

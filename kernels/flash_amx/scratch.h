@@ -65,7 +65,8 @@ static inline struct left_rows packed_rows(const uint16_t *at)
 
 /* 32 queries of a KV head: what is kept between their jobs. */
 struct block {
-    /* Sums of weights of even strips, and of odd ones: a row's are those of its lanes. */
+    /* Sums of weights, those of even strips and of odd ones: a row's is the sum of its lanes.  Where weights take
+     * scales of values, those of all jobs, and of one before they are added (add_sums()). */
     float l[2][BLOCK_ROWS][TILE_ROWS] __attribute__((aligned(ATTN_WORKSPACE_ALIGN)));
     /* A whole number near the maximum of the scores in base 2; -INFINITY: no key was seen yet. */
     float m[BLOCK_ROWS];
@@ -134,8 +135,6 @@ struct scratch {
     struct block *blocks;
     bool *finite;               /* by strip: all of V is */
     float *k_scales, *v_scales; /* by packed key; NULL where scores and weights take none */
-    /* Sums of those two jobs' weights before these take scales; NULL likewise. */
-    float (*sums[2])[TILE_ROWS];
 };
 
 /* Those of a strip. */

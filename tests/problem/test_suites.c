@@ -303,8 +303,7 @@ TEST(conformance_has_every_kind_of_problem)
                      ATTN_OUTPUT_O | ATTN_OUTPUT_LSE | ATTN_OUTPUT_WEIGHTS | ATTN_OUTPUT_SCORES);
     assert_int_equal(all.dtypes,
                      1u << ATTN_F32 | 1u << ATTN_BF16 | 1u << ATTN_F16 | 1u << ATTN_F64);
-    assert_int_equal(all.kv_dtypes,
-                     all.dtypes | 1u << ATTN_I8 | 1u << ATTN_F8E5M2 | 1u << ATTN_I4);
+    assert_int_equal(all.kv_dtypes, all.dtypes | 1u << ATTN_I8 | 1u << ATTN_F8E5M2 | 1u << ATTN_I4);
     assert_true(all.dim_1 && all.dim_256);
     for (int dtype = ATTN_F32; dtype <= ATTN_F64; dtype++) {
         const struct kinds *kinds = &of[dtype];
