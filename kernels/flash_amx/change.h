@@ -25,7 +25,7 @@ struct weighing {
     const uint32_t (*seen)[BLOCK_ROWS];
     const float *bias;
     uint16_t *weights; /* tiles of A, two a strip */
-    /* Sums of this job's weights, lane by lane, where these take scales of values. */
+    /* Sums of this job's weights, lane by lane, where these take scales of values; else NULL. */
     float (*sums)[TILE_ROWS];
     struct weigh_factors factors;
     /* where scores are changed */

@@ -121,10 +121,12 @@ static inline float power_of_two(float by)
 static void raise_m(const struct call *call, struct block *block, int i, float top)
 {
     const float m = block->m[i];
-    const bool far = isnan(block->bias[i]);
-    if (!(far ? top > m : top > -INFINITY && !(top * call->unit <= m)))
+    const bool far = isnan(block->bias[i]), none = !far && m == -INFINITY;
+    if (!(far ? top > m : top > -INFINITY && (none || !(top * call->unit <= m))))
         return;
     set_m(call, block, i, top);
+    if (none) /* l and o are 0, and top in base 2 may be -INFINITY, too */
+        return;
     const bool far_now = isnan(block->bias[i]);
     const float by = far       ? (m - top) * call->unit
                      : far_now ? m - top * call->unit

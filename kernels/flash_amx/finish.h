@@ -72,10 +72,10 @@ VF_NOINLINE void finish_block(const struct call *call, struct block *block)
     for (int first = 0; first < BLOCK_ROWS; first += VF_LANES) {
         vf lanes[VF_LANES];
         for (int i = 0; i < VF_LANES; i++) {
-            const float *even = block->l[0][first + i], *odd = block->l[1][first + i];
+            const float *l[] = {block->l[0][first + i], block->l[1][first + i]};
             lanes[i] = vf_set1(0);
             for (int at = 0; block->started && at < TILE_ROWS; at += VF_LANES)
-                lanes[i] += vf_load(even + at) + vf_load(odd + at);
+                lanes[i] += vf_load(l[0] + at) + vf_load(l[1] + at);
         }
         const vf sum = vf_hsum_each(lanes), one = vf_set1(1);
         const vi none = (vi)(sum == vf_set1(0));

@@ -65,8 +65,8 @@ static inline struct left_rows packed_rows(const uint16_t *at)
 
 /* 32 queries of a KV head: what is kept between their jobs. */
 struct block {
-    /* Sums of weights, those of even strips and of odd ones: a row's is the sum of its lanes.  Where weights take
-     * scales of values, those of all jobs, and of one before they are added (add_sums()). */
+    /* Sums of weights: [0] of the even strips of jobs, [1] of the odd ones; a row's is the sum of all its lanes.
+     * Where weights take scales of values, [0] of all jobs but the last and [1] of that, until add_sums(). */
     float l[2][BLOCK_ROWS][TILE_ROWS] __attribute__((aligned(ATTN_WORKSPACE_ALIGN)));
     /* A whole number near the maximum of the scores in base 2; -INFINITY: no key was seen yet. */
     float m[BLOCK_ROWS];

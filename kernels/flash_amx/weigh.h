@@ -30,8 +30,8 @@
 #define WEIGHT_HIGHEST 8    /* x - m at most */
 #define WEIGHT_TOO_HIGH ((127 + WEIGHT_HIGHEST) * 256) /* n */
 #define WEIGHT_MAGIC (0x1p24f - WEIGHT_TOO_HIGH)       /* its bits and n are those of the sum */
-/* The sign and the bits of the exponent that are 0 from 2^23 to 2^24.  None is set in 0 and in sums whose n is 0 to
- * WEIGHT_TOO_HIGH - 1; some are, too, in sums of which x is 32,760 or more below m, though their weight is 0. */
+/* The sign and the bits of the exponent that are 0 from 2^23 to 2^24.  None is set in 0, nor in sums of scores from
+ * 32,760 below m up to where n reaches WEIGHT_TOO_HIGH.  Farther below some may be, though the weight is 0. */
 #define WEIGHT_ODD 0xb4800000u
 #define WEIGHT_LARGEST_M 0x1p22f /* above it the addend would be rounded */
 #define WEIGHT_ERROR \

@@ -10,10 +10,10 @@
  * 2^8, then become infinite with scales of V from 2^120 / bytes_unit() on.
  *
  * Scales of K's channels multiply the queries, which rounds within the bound (reference.c).  The 24 bits of
- * the product are split into three bfloat16 of 8 bits each, exactly, and scores are the sum of their products
+ * the product are split into three bfloat16 of 8 bits each, exactly from about 2^-110 on, and scores are the sum of their products
  * with K, the smallest part first.  Sums of the first two parts are below 2^-7 of the third's, so that their
- * rounding is negligible.  All parts have the sign of the whole and none is 0, since 0 times an infinite key
- * is NaN, but the score is infinite.
+ * rounding is negligible.  All parts have the sign of the whole and none is 0 or subnormal, which products take
+ * for 0: times an infinite key that is NaN, but the score is infinite.
  */
 #pragma once
 
@@ -114,8 +114,7 @@ static inline uint16_t part_below(float x)
     return (uint16_t)((bits - (size != 0)) >> 16);
 }
 
-/* A part of x, at least the smallest normal bfloat16 with x's sign unless x is 0: products take a subnormal part for
- * 0, which makes NaN of an infinite element. */
+/* A part of x, at least the smallest normal bfloat16 with x's sign unless x is 0. */
 static inline uint16_t part_normal(uint16_t part, float x)
 {
     const uint16_t sign = (uint16_t)(attn_float_bits(x) >> 16 & 0x8000);
