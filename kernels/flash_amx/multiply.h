@@ -25,7 +25,7 @@ struct product {
     const int32_t *at;
     int steps;
     int strips; /* that are summed; 0: it is a product of A and B */
-    bool add; /* to what is there */
+    bool add;   /* to what is there */
     struct results to;
     bool scores; /* of a strip; else they are results */
     int ready; /* rows of the job whose scores are there once it is stored; 0: it is another job's */
@@ -116,13 +116,15 @@ VF_INLINE void step(const bool first, const bool ready, const int rows, const en
     at->done += go ? rows : 0;
 }
 
-/* A tile of B by which a row is summed, two elements to a column. */
-#define TWO_ONES(k) [(k) * 2 * TILE_ROWS + 2 * (k)] = 0x3f80, 0x3f80
-static const uint16_t pair_sums[TILE_ELEMENTS] __attribute__((aligned(64))) = {
-    TWO_ONES(0),  TWO_ONES(1),  TWO_ONES(2),  TWO_ONES(3), TWO_ONES(4),  TWO_ONES(5),
-    TWO_ONES(6),  TWO_ONES(7),  TWO_ONES(8),  TWO_ONES(9), TWO_ONES(10), TWO_ONES(11),
-    TWO_ONES(12), TWO_ONES(13), TWO_ONES(14), TWO_ONES(15)};
-#undef TWO_ONES
+/* A tile of B by which a row is summed, two elements to a column: pairs of ones on its diagonal. */
+#define ONES 0x3f803f80
+static const uint32_t pair_sums[TILE_ROWS][TILE_ROWS] __attribute__((aligned(64))) = {
+    [0][0] = ONES,   [1][1] = ONES,   [2][2] = ONES,   [3][3] = ONES,
+    [4][4] = ONES,   [5][5] = ONES,   [6][6] = ONES,   [7][7] = ONES,
+    [8][8] = ONES,   [9][9] = ONES,   [10][10] = ONES, [11][11] = ONES,
+    [12][12] = ONES, [13][13] = ONES, [14][14] = ONES, [15][15] = ONES,
+};
+#undef ONES
 
 /* Adds the rows of A's strips to sums: those of even ones to the left tiles, those of odd ones to the right. */
 VF_INLINE void add_rows(const struct product *p, const int strips, const struct product *pending)
