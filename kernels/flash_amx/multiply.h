@@ -4,7 +4,8 @@
  * A product of the unit takes 16 cycles, in which the core's vectors have nothing to do with it.  So the rows
  * of one job's softmax are computed between the products of its neighbours: the scores of strips to come, and
  * the results of the job before.  Sums of weights are products, too: in vectors they took some 300 of the
- * 1860 to 2100 cycles of a turn at D = 64.  What is multiplied is a list of products, each of 2 x 2 tiles of results.
+ * 1860 to 2100 cycles of a turn at D = 64.  What is multiplied is a list of products, each of 2 x 2 tiles of
+ * results.
  * A list begins by storing, tile by tile as they are needed again, the results of the list before: waiting
  * for a store costs as much as half a product (16.5 instead of 24.3 cycles each on Emerald Rapids).
  */
@@ -84,8 +85,8 @@ struct progress {
 /* One step of a product: four tiles loaded, four products, `rows` rows of the softmax between them.  B is
  * read past the first-level cache, which keeps scores, weights and queries.  Products that share a tile of B
  * follow each other, and three tiles are loaded before the first: a step without a softmax takes 65 cycles with
- * its operands in L1 and 66 to 71 with B in L2, and 73 to 76 and 75 to 82 where neighbours share a tile of A and each
- * tile is loaded when it is needed.  `ready`: scores are known to be there. */
+ * its operands in L1 and 66 to 71 with B in L2, and 73 to 76 and 75 to 82 where neighbours share a tile of A and
+ * each tile is loaded when it is needed.  `ready`: scores are known to be there. */
 VF_INLINE void step(const bool first, const bool ready, const int rows, const enum weigh_kind kind,
                     const struct product *p, const uint16_t *a, const uint16_t *b,
                     const struct product *pending, const struct weighing *w,

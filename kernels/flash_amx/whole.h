@@ -2,8 +2,8 @@
  * whole.h: part of kernel flash for matrix units: the fast path for a whole turn.
  *
  * Most turns of long sequences are alike: four strips of softmax, as many strips of scores to come, and the
- * results and sums of four strips.  Where products have 64 or 128 dimensions, their number and order are known when
- * this is compiled, and with them that the scores of a row are there before its turn, and that they have been
+ * results and sums of four strips.  Where products have 64 or 128 dimensions, their number and order are known
+ * when this is compiled, and with them that the scores of a row are there before its turn, and that they have been
  * read before others take their place.
  */
 #pragma once

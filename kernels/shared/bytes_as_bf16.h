@@ -10,10 +10,10 @@
  * 2^8, then become infinite with scales of V from 2^120 / bytes_unit() on.
  *
  * Scales of K's channels multiply the queries, which rounds within the bound (reference.c).  The 24 bits of
- * the product are split into three bfloat16 of 8 bits each, exactly from about 2^-110 on, and scores are the sum of their products
- * with K, the smallest part first.  Sums of the first two parts are below 2^-7 of the third's, so that their
- * rounding is negligible.  All parts have the sign of the whole and none is 0 or subnormal, which products take
- * for 0: times an infinite key that is NaN, but the score is infinite.
+ * the product are split into three bfloat16 of 8 bits each, exactly from about 2^-110 on, and scores are the sum
+ * of their products with K, the smallest part first.  Sums of the first two parts are below 2^-7 of the third's,
+ * so that their rounding is negligible.  All parts have the sign of the whole and none is 0 or subnormal, which
+ * products take for 0: times an infinite key that is NaN, but the score is infinite.
  */
 #pragma once
 

@@ -70,8 +70,7 @@ struct unit {
  * an infinite one a sum of products of both signs must be NaN. */
 static float scaling_shared(const struct keys *keys, const struct attn_tensor *scale, float unit)
 {
-    if (scale->stride
-            [2]) /* each key has its own; a sequence without keys has none that could be read */
+    if (scale->stride[2]) /* each key has its own, and a sequence without keys none */
         return 0;
     const float x = *attn_row_f32(scale, keys->b, keys->g, keys->sequence.kv_first) * unit;
     return isfinite(x * softmax_scale(keys->problem)) ? x : 0;
