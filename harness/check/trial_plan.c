@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "system/aftermath.h"
-#include "system/fault.h"
 #include "system/machine.h"
 
 /* Maps a workspace filled with NaN.  It ends, up to alignment, where inaccessible pages begin. */
@@ -51,15 +50,12 @@ static bool last_row(const void *context, size_t place[3])
 static void expect(const struct trial *trial)
 {
     static struct fault_call call;
-    struct tensors_span spans[TENSORS_SPANS];
     const struct trial_plan *plan = &trial->plans[trial->at];
     fault_expect(NULL);
     call = (struct fault_call){
         .context = trial, .last_row = trial->problem.outputs & ATTN_OUTPUT_O ? last_row : NULL};
-    const size_t count = tensors_spans(&trial->set, &trial->problem, spans);
-    for (size_t n = 0; n < count; n++)
-        call.regions[call.count++] =
-            (struct fault_region){spans[n].name, spans[n].data, spans[n].bytes, spans[n].element};
+    static_assert(TENSORS_SPANS < FAULT_REGIONS, "operands, results and a workspace");
+    call.count = tensors_spans(&trial->set, &trial->problem, call.regions);
     call.regions[call.count++] =
         (struct fault_region){"workspace", plan->workspace, plan->workspace_bytes, sizeof(float)};
     fault_expect(&call);

@@ -115,13 +115,13 @@ void tensors_free(struct tensor_set *set)
 }
 
 size_t tensors_spans(const struct tensor_set *set, const struct attn_problem *problem,
-                     struct tensors_span spans[TENSORS_SPANS])
+                     struct fault_region spans[TENSORS_SPANS])
 {
     struct tensors_view views[TENSORS_SPANS];
     size_t count = tensors_operands(&set->tensors, problem, &set->shape, views);
     count += tensors_results(&set->tensors, problem, &set->shape, views + count);
     for (size_t n = 0; n < count; n++)
-        spans[n] = (struct tensors_span){
+        spans[n] = (struct fault_region){
             views[n].name, views[n].t->data, tensors_extent(&views[n], set->layout.row_padding),
             views[n].dtype == ATTN_I4 ? 1 : attn_dtype_size(views[n].dtype)};
     return count;
@@ -129,7 +129,7 @@ size_t tensors_spans(const struct tensor_set *set, const struct attn_problem *pr
 
 struct ceilings_kv tensors_kv(const struct tensor_set *set, const struct attn_problem *problem)
 {
-    struct tensors_span spans[TENSORS_SPANS] = {0}; /* q, k, v and others */
+    struct fault_region spans[TENSORS_SPANS] = {0}; /* q, k, v and others */
     tensors_spans(set, problem, spans);
     const size_t k = spans[1].bytes, half = k / 2 / ATTN_WORKSPACE_ALIGN * ATTN_WORKSPACE_ALIGN;
     if (problem->options & ATTN_OPTION_SHARED_KV)

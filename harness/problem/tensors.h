@@ -17,6 +17,7 @@
 #include "cases.h"
 #include "operands.h"
 #include "system/ceilings.h"
+#include "system/fault.h"
 
 enum tensors_guard { TENSORS_TIMING, TENSORS_GUARD_FRONT, TENSORS_GUARD_BACK };
 
@@ -142,21 +143,15 @@ struct tensors_spot {
     size_t b, h, i, d;
 };
 
-/* An operand or result as a block of memory, padding included. */
-struct tensors_span {
-    const char *name;
-    const char *data;
-    size_t bytes, element;
-};
 #define TENSORS_SPANS ((size_t)TENSORS_OPERANDS + TENSORS_RESULTS)
 
 /* K and V as two blocks of the same size, for probes that read them: the size of the smaller one; if V is
  * part of K, the halves of K. */
 struct ceilings_kv tensors_kv(const struct tensor_set *set, const struct attn_problem *problem);
 
-/* All operands and results of a set; returns how many. */
+/* The memory of all operands and results of a set, padding included; returns how many. */
 size_t tensors_spans(const struct tensor_set *set, const struct attn_problem *problem,
-                     struct tensors_span spans[TENSORS_SPANS]);
+                     struct fault_region spans[TENSORS_SPANS]);
 
 /* Writes NaN to every element of the results and to the padding between rows. */
 void tensors_poison(struct tensor_set *set, const struct attn_problem *problem);

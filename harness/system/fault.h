@@ -22,7 +22,7 @@ struct fault_region {
     size_t element; /* bytes of an element; distances include the element accessed */
 };
 
-#define FAULT_REGIONS 17 /* all operands and results, and a workspace */
+#define FAULT_REGIONS 22 /* room for all operands and results, and a workspace */
 
 /* The memory of a kernel's call. */
 struct fault_call {

@@ -79,7 +79,7 @@ TEST(shared_values_are_the_keys)
         struct problem_case c;
         struct tensor_set set =
             made("hq=4,hkv=1,sq=1,skv=9,d=12,dv=8,shared_kv=1,dtype=bf16", inputs[n], &c);
-        struct tensors_span spans[TENSORS_SPANS];
+        struct fault_region spans[TENSORS_SPANS];
         assert_ptr_equal(set.tensors.v.data, set.tensors.k.data);
         assert_memory_equal(set.tensors.v.stride, set.tensors.k.stride,
                             sizeof set.tensors.v.stride);
@@ -105,7 +105,7 @@ TEST(changes_of_any_operand_are_noticed)
                                         "cu_seqlens", "block_table", "k_scale", "v_scale"};
     const struct problem_case c = case_of(everything, "normal");
     struct tensor_set set = filled(&c, (struct tensors_layout){TENSORS_GUARD_BACK, 0, 3}, 0);
-    struct tensors_span spans[TENSORS_SPANS];
+    struct fault_region spans[TENSORS_SPANS];
     assert_int_equal(tensors_spans(&set, &c.problem, spans), COUNT(names) + 2);
     for (size_t n = 0; n < COUNT(names); n++) {
         assert_string_equal(spans[n].name, names[n]);
@@ -134,7 +134,7 @@ TEST(every_operand_comes_through_a_memory_file)
     if (!tensors_map(&set, &c.problem, fd, 1, 192, false, MESSAGE(message)))
         fail_msg("%s", message);
     struct tensor_set fresh = filled(&c, usual, 1);
-    struct tensors_span mapped[TENSORS_SPANS], alone[TENSORS_SPANS];
+    struct fault_region mapped[TENSORS_SPANS], alone[TENSORS_SPANS];
     const size_t count = tensors_spans(&set, &c.problem, mapped);
     assert_int_equal(tensors_spans(&fresh, &c.problem, alone), count);
     for (size_t n = 0; n + 2 < count; n++) {

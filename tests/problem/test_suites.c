@@ -298,7 +298,7 @@ TEST(conformance_has_every_kind_of_problem)
     }
     assert_int_equal(all.masks, 1u << 31 | ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT |
                                     ATTN_MASK_BIAS | ATTN_MASK_BOOL | ATTN_MASK_TREE);
-    assert_int_equal(all.options, ((ATTN_OPTION_SHARED_KV << 1) - 1) | ATTN_OPTION_INDEX);
+    assert_int_equal(all.options, (ATTN_OPTION_INDEX << 1) - 1);
     assert_int_equal(all.outputs,
                      ATTN_OUTPUT_O | ATTN_OUTPUT_LSE | ATTN_OUTPUT_WEIGHTS | ATTN_OUTPUT_SCORES);
     assert_int_equal(all.dtypes,
