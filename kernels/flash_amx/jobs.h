@@ -89,11 +89,12 @@ static bool next_part(struct jobs *jobs)
     return true;
 }
 
-/* Whether scores fall towards the first key, as far as ALiBi makes them: m is best found at the last one. */
+/* Whether scores fall towards the first key, as far as ALiBi makes them: m is best found at the last one.  Tasks of
+ * a KV head, which may begin with any of its query heads, answer alike. */
 static bool falling(const struct call *call, const struct group_block *task)
 {
     const float *slopes = call->tensors->slopes.data;
-    return call->problem->options & ATTN_OPTION_ALIBI && slopes[group_head(task, 0)] > 0;
+    return call->problem->options & ATTN_OPTION_ALIBI && slopes[task->g * task->group] > 0;
 }
 
 /* Turns to the next task; false where there is none. */
