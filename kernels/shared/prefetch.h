@@ -92,22 +92,26 @@ static inline void prefetch_pairs(struct prefetch *prefetch, const struct attn_t
     };
 }
 
-/* Touches the pages of rows. */
-static inline void prefetch_touch(const struct prefetch_rows *r)
+static inline void prefetch_touch_rows(const struct prefetch_rows *r)
 {
     for (size_t h = 0; h < r->inner; h++)
         pages_touch(r->row + (ptrdiff_t)h * r->inner_stride, r->outer_stride, (ptrdiff_t)r->outer);
 }
 
-/* Divides the planned rows among so many calls of prefetch_share(), and touches their pages. */
+/* Touches the pages of the planned rows. */
+static inline void prefetch_touch(const struct prefetch *prefetch)
+{
+    for (int i = 0; i < prefetch->count; i++)
+        prefetch_touch_rows(&prefetch->planned[i]);
+}
+
+/* Divides the planned rows among so many calls of prefetch_share(). */
 static inline void prefetch_divide(struct prefetch *prefetch, size_t calls)
 {
     assert(calls > 0);
     size_t rows = 0;
-    for (int i = 0; i < prefetch->count; i++) {
+    for (int i = 0; i < prefetch->count; i++)
         rows += prefetch->planned[i].inner * prefetch->planned[i].outer;
-        prefetch_touch(&prefetch->planned[i]);
-    }
     prefetch->share = (rows + calls - 1) / calls;
 }
 
@@ -141,7 +145,7 @@ static inline void prefetch_divide_lines(struct prefetch *prefetch, size_t calls
             r->outer_stride = LINE_BYTES;
             r->bytes = LINE_BYTES;
         } else {
-            prefetch_touch(r);
+            prefetch_touch_rows(r);
         }
         lines += r->inner * r->outer * ((r->bytes + LINE_BYTES - 1) / LINE_BYTES);
     }
