@@ -10,10 +10,10 @@
  *
  *   memory    reads K and V once per TASK_ROWS query rows, and packs them; skips what no query sees
  *   parallel  over (batch, KV head, TASK_ROWS query rows), those with the most keys of a head first
- *   scratch   per thread half a megabyte of packed K and V, and the blocks of a task where these are
- *             not all of its keys: at most 1.24, 1.64 and 4.41 MB at D = 64, 128 and 576, with a mask or
- *             bias and caches of 8 bits 1.53, 2.17 and 6.77, whatever the lengths; and where sequences
- *             have lengths of their own 16 bytes for each
+ *   scratch   per thread up to 1.2 MB of packed K and V, and the blocks of a task where these are not all
+ *             of its keys: at most 1.24, 1.64 and 5.07 MB at D = 64, 128 and 576, with a mask or bias and
+ *             caches of 8 bits 1.53, 2.17 and 7.44, whatever the lengths; and where sequences have
+ *             lengths of their own 16 bytes for each
  *   instead   split_kv for a few queries and long caches: one thread works on all keys of a KV head here;
  *             avx512 for caches of 4 bits, whose elements are no bfloat16 once they have their scales, and
  *             for lists of keys
@@ -33,17 +33,38 @@
 
 /* ---- scratch --------------------------------------------------------------------------------- */
 
+static size_t least_of(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Strips of keys that a task sees at most: with a window those of its queries and their windows. */
+static size_t seen_strips(const struct attn_problem *p)
+{
+    const bool ahead = !(p->mask & (ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT | ATTN_MASK_TREE));
+    const size_t all = (p->kv_len + STRIP_KEYS - 1) / STRIP_KEYS;
+    if (!(p->options & ATTN_OPTION_WINDOW) || p->window_left < 0 || (ahead && p->window_right < 0))
+        return all;
+    const size_t rows = least_of(group_rows(p), TASK_ROWS);
+    const size_t queries = rows / (p->q_heads / p->kv_heads) + 2; /* with those at both ends */
+    const size_t window = least_of((size_t)p->window_left, p->kv_len) +
+                          (ahead ? least_of((size_t)p->window_right, p->kv_len) : 0);
+    return least_of((window + queries) / STRIP_KEYS + 2, all);
+}
+
 static int packed_strips(const struct attn_problem *p)
 {
-    const int steps = steps_of_dims(p->qk_dim) + steps_of_dims(p->v_dim);
-    const size_t most = PACKED_BYTES / (PAIR_ELEMENTS * sizeof(uint16_t)) / (size_t)steps;
-    const size_t all = (p->kv_len + STRIP_KEYS - 1) / STRIP_KEYS;
-    return (int)(all < most ? all : most);
+    const size_t steps = (size_t)steps_of_dims(p->qk_dim) + (size_t)steps_of_dims(p->v_dim);
+    const size_t strip = steps * PAIR_ELEMENTS * sizeof(uint16_t), seen = seen_strips(p);
+    const size_t part = PART_BYTES / strip, least = PART_KEYS / STRIP_KEYS;
+    if (seen * strip <= WHOLE_BYTES)
+        return (int)seen;
+    return (int)least_of(seen, part > least ? part : least);
 }
 
 static bool in_parts(const struct attn_problem *p)
 {
-    return p->kv_len > (size_t)packed_strips(p) * STRIP_KEYS;
+    return seen_strips(p) > (size_t)packed_strips(p);
 }
 
 /* Sets of packed keys. */
@@ -51,9 +72,8 @@ static int packed_sets(const struct attn_problem *p)
 {
     const size_t steps = (size_t)steps_of_dims(p->qk_dim) + (size_t)steps_of_dims(p->v_dim);
     const size_t set = (size_t)packed_strips(p) * steps * PAIR_ELEMENTS * sizeof(uint16_t);
-    return p->batch * p->kv_heads > 1 && !in_parts(p) && KEPT_TASKS * set <= PACKED_BYTES
-               ? KEPT_TASKS
-               : 1;
+    return p->batch * p->kv_heads > 1 && !in_parts(p) && KEPT_TASKS * set <= PART_BYTES ? KEPT_TASKS
+                                                                                        : 1;
 }
 
 /* Rows of a task: fewer where threads would have none. */

@@ -67,9 +67,11 @@ static void pack_part(struct jobs *jobs)
 static void begin_part(struct jobs *jobs, ptrdiff_t key)
 {
     const ptrdiff_t most = (ptrdiff_t)jobs->call->strips * STRIP_KEYS;
-    const ptrdiff_t start = key / most * most, next = start + most;
+    const ptrdiff_t start = jobs->call->in_parts ? key / most * most : jobs->lo,
+                    next = start + most;
     jobs->first = jobs->lo > start ? jobs->lo : start;
     jobs->end = jobs->hi < next ? jobs->hi : next;
+    assert(jobs->call->in_parts || jobs->end == jobs->hi);
     jobs->rows = 0;
     jobs->open = false;
     pack_part(jobs);

@@ -33,9 +33,12 @@ enum {
     MAX_STEPS = AMX_MAX_DIM / STEP_DIMS,
 };
 
-/* Bytes of K and V packed at a time: together with a block's queries and results they fit in an L2 of 2
- * MB. */
-#define PACKED_BYTES (1 << 19)
+/* K and V are packed at once where those that a task sees fit in WHOLE_BYTES, else in parts of PART_BYTES, or of
+ * PART_KEYS keys, which is more from D = 288 on.  Then they fit in an L2 of 2 MB with a block's queries and
+ * results, or in parts with most of a task's, which are read and written once for each part. */
+#define WHOLE_BYTES (1 << 20)
+#define PART_BYTES (1 << 19)
+#define PART_KEYS 512
 
 /* Query rows of a task, which share the cost of packing a head's keys. */
 #define TASK_ROWS 1024
