@@ -175,14 +175,16 @@ static bool kernel_rows(const json_t *s, size_t d, json_t *rows, struct experime
     c.problem.outputs = ATTN_OUTPUT_O | ATTN_OUTPUT_LSE;
     c.input.seed = random_key(experiment_count(s, "seed"), STREAM_KERNELS + d);
     const struct attn_kernel *kernel = kernel_call_find(member_text(s, "kernel"), &c.problem, work);
-    if (!kernel || !kernel_call_case(&call, kernel, &c, work->threads, work))
+    if (!kernel)
         return false;
-    bool right = true;
-    for (size_t i = 0; right && i < DOTS_SCALES; i++)
-        if ((right = kernel_call_scale(&call, (float)pow((double)d, dots_scales[i].power), work)))
-            kernel_row(s, d, i, &call, rows);
-    kernel_call_close(&call);
-    return right;
+    for (size_t i = 0; i < DOTS_SCALES; i++) {
+        c.problem.scale = (float)pow((double)d, dots_scales[i].power);
+        if (!kernel_call_case(&call, kernel, &c, work->threads, work))
+            return false;
+        kernel_row(s, d, i, &call, rows);
+        kernel_call_close(&call);
+    }
+    return true;
 }
 
 static bool compute(const json_t *s, json_t *rows, struct experiment_work *work)

@@ -76,22 +76,6 @@ json_t *kernel_call_params(const json_t *step, const struct attn_kernel *kernel)
     return params;
 }
 
-bool kernel_call_scale(struct kernel_call *call, float scale, struct experiment_work *work)
-{
-    const struct attn_kernel *kernel = call->plan.kernel;
-    struct attn_problem problem = call->plan.problem;
-    const int threads = call->plan.threads;
-    const size_t bytes = call->plan.workspace_bytes;
-    const char *why;
-    problem.scale = scale;
-    attn_plan_destroy(&call->plan);
-    if (attn_plan_init(&call->plan, kernel, &problem, threads, call->workspace, bytes, &why))
-        return true;
-    experiment_fail(work, "%s: %s", kernel->name, why);
-    call->plan = (struct attn_plan){0};
-    return false;
-}
-
 void kernel_call_run(struct kernel_call *call)
 {
     attn_execute(&call->plan, &call->set.tensors);
@@ -99,8 +83,7 @@ void kernel_call_run(struct kernel_call *call)
 
 void kernel_call_close(struct kernel_call *call)
 {
-    if (call->plan.kernel)
-        attn_plan_destroy(&call->plan);
+    attn_plan_destroy(&call->plan);
     free(call->workspace);
     tensors_free(&call->set);
 }

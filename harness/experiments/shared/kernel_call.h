@@ -31,9 +31,6 @@ bool kernel_call_case(struct kernel_call *call, const struct attn_kernel *kernel
 /* A row's parameters: the step's, and the kernel's instruction set. */
 json_t *kernel_call_params(const json_t *step, const struct attn_kernel *kernel);
 
-/* Changes the scale, with the same operands.  False fills work->message. */
-bool kernel_call_scale(struct kernel_call *call, float scale, struct experiment_work *work);
-
 void kernel_call_run(struct kernel_call *call);
 void kernel_call_close(struct kernel_call *call);
 
