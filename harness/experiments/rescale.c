@@ -91,7 +91,7 @@ struct logits {
 static bool real_logits(const json_t *s, struct logits *l, struct experiment_work *work)
 {
     struct layer_heads layer;
-    if (!layer_heads_open_step(&layer, s, work))
+    if (!layer_heads_open(&layer, member_text(s, "file"), member_text(s, "prefix"), work))
         return false;
     l->rows = layer.heads * layer.len;
     l->keys = layer.len;

@@ -112,7 +112,7 @@ static bool compute(const json_t *s, json_t *result, struct experiment_work *wor
     struct layer_heads l;
     if (experiment_is(s, "part", "random"))
         return random_head(s, result, work);
-    bool right = layer_heads_open_step(&l, s, work);
+    bool right = layer_heads_open(&l, member_text(s, "file"), member_text(s, "prefix"), work);
     for (size_t h = 0; right && h < l.heads; h++) {
         const size_t at = h * l.len * l.dim;
         const struct softmax_head head = {l.q + at, l.k + at, l.len, l.len, l.dim};

@@ -78,7 +78,7 @@ bool variance_heads(const json_t *s, json_t *rows, struct experiment_work *work)
 {
     struct layer_heads l;
     double *scratch, half;
-    if (!layer_heads_open_step(&l, s, work) ||
+    if (!layer_heads_open(&l, member_text(s, "file"), member_text(s, "prefix"), work) ||
         !(scratch = experiment_alloc(work, 2 * l.len, sizeof *scratch)))
         return false;
     for (size_t h = 0; h < l.heads; h++) {

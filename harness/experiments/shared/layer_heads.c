@@ -80,12 +80,6 @@ void layer_heads_steps(json_t *steps, json_t *base)
     json_decref(base);
 }
 
-bool layer_heads_open_step(struct layer_heads *heads, const json_t *step,
-                           struct experiment_work *work)
-{
-    return layer_heads_open(heads, member_text(step, "file"), member_text(step, "prefix"), work);
-}
-
 json_t *layer_heads_params(const json_t *step, const struct layer_heads *heads, size_t h,
                            const char *length)
 {

@@ -32,10 +32,6 @@ extern const struct layer_heads_name layer_heads_real[];
 /* Adds a step for each: a copy of `base`, which is stolen, with file and prefix. */
 void layer_heads_steps(json_t *steps, json_t *base);
 
-/* Reads the heads of a step's file and prefix; false fills work->message. */
-bool layer_heads_open_step(struct layer_heads *heads, const json_t *step,
-                           struct experiment_work *work);
-
 /* A row's parameters for head h: the step's, "head", "d", and the number of tokens under the key `length`. */
 json_t *layer_heads_params(const json_t *step, const struct layer_heads *heads, size_t h,
                            const char *length);
