@@ -139,26 +139,17 @@ static json_t *asked_of(const struct options *options, const struct experiment *
     return all;
 }
 
-static bool accepts(const struct experiment *experiment, const json_t *asked, struct running *r)
-{
-    const struct calculation *calculation = experiment->calculation;
-    return !calculation->accepts || calculation->accepts(asked, MESSAGE(r->record.message));
-}
-
 /* The steps for the given parameters; none where this build cannot run the experiment. */
 static json_t *plan_steps(struct running *r)
 {
     const struct calculation *calculation = r->experiment->calculation;
     json_t *steps = json_array(), *asked = asked_of(r->options, r->experiment);
-    bool able = accepts(r->experiment, asked, r);
-    if (able && calculation->ready && !calculation->ready(MESSAGE(r->record.message))) {
-        able = false;
+    if (!calculation->ready || calculation->ready(MESSAGE(r->record.message))) {
+        calculation->plan(asked, steps);
+    } else {
+        progress_say("experiment %s: %s", r->experiment->name, r->record.message);
         r->code = record_worse(r->code, EXIT_ENVIRONMENT);
     }
-    if (able)
-        calculation->plan(asked, steps);
-    else
-        progress_say("experiment %s: %s", r->experiment->name, r->record.message);
     json_decref(asked);
     return steps;
 }
@@ -222,13 +213,15 @@ static int run(struct running *r)
     return r->code;
 }
 
-/* Has experiments check their own arguments. */
+/* Has an experiment check its own arguments; with all, each gets its defaults. */
 static bool accepted(struct running *r)
 {
     const char *name = r->options->subject;
     const struct experiment *experiment = name ? experiment_find(name) : NULL;
-    json_t *asked = experiment ? asked_of(r->options, experiment) : NULL;
-    const bool right = name && (!experiment || accepts(experiment, asked, r));
+    const struct calculation *calculation = experiment ? experiment->calculation : NULL;
+    const bool checks = calculation && calculation->accepts;
+    json_t *asked = checks ? asked_of(r->options, experiment) : NULL;
+    const bool right = name && (!checks || calculation->accepts(asked, MESSAGE(r->record.message)));
     if (!name)
         snprintf(r->record.message, sizeof r->record.message,
                  "experiment takes a name, or all; attnbench experiment --help lists them");
