@@ -109,9 +109,6 @@ enum field_unit {
 
 /* Other fields that are read from rows: F(constant, object of the row or NULL, name). */
 #define FIELDS_BESIDE(F)                   \
-    F(CASE, NULL, "case")                  \
-    F(KERNEL, NULL, "kernel")              \
-    F(ISA, NULL, "isa")                    \
     F(THREADS, NULL, "threads")            \
     F(STATE, NULL, "state")                \
     F(WHY, NULL, "why")                    \
@@ -121,7 +118,6 @@ enum field_unit {
     F(FLAGS, NULL, "flags")                \
     F(BOUND_BY, NULL, "bound_by")          \
     F(IN_PLACE, NULL, "memory_in_place")   \
-    F(SETTING, NULL, "setting")            \
     F(INTERVAL, "time", "ci95_s")          \
     F(MEDIANS, "time", "launch_medians_s") \
     F(CHECK, NULL, "check")                \

@@ -76,16 +76,15 @@ unsigned report_table(const struct table *table)
     return shown;
 }
 
-void report_line(const json_t *row, char *text, size_t size)
+void report_line(const struct cell *cell, char *text, size_t size)
 {
-    char time[UNITS_TEXT], gflops[UNITS_TEXT], threads[TABLE_CELL], variant[TABLE_CELL];
-    const char *state = field_word(row, FIELD_STATE), *why = field_word(row, FIELD_WHY);
-    units_seconds(report_row_median(row), time);
-    field_text(row, FIELD_GFLOPS, gflops);
-    report_row_threads(row, threads);
-    report_row_variant(row, variant);
-    snprintf(text, size, "%s  %s  %s thr  %s%s%s%s%s%s%s", field_word(row, FIELD_CASE), variant,
-             threads, state, *why ? ": " : "", why, *time ? "  " : "", time, *time ? "  " : "",
+    char time[UNITS_TEXT], gflops[UNITS_TEXT], variant[96];
+    const char *state = cell_state_name(cell->state), *why = field_word(cell->row, FIELD_WHY);
+    units_seconds(report_row_median(cell), time);
+    field_text(cell->row, FIELD_GFLOPS, gflops);
+    cell_variant(cell, variant);
+    snprintf(text, size, "%s  %s  %d thr  %s%s%s%s%s%s%s", cell->c->name, variant, cell->threads,
+             state, *why ? ": " : "", why, *time ? "  " : "", time, *time ? "  " : "",
              *time ? gflops : "");
     if (*time)
         strncat(text, " GFLOP/s", size - strlen(text) - 1);
@@ -129,7 +128,7 @@ static void summary_row(const struct cell *cells, size_t count, const struct cel
 {
     struct table_row whole = {0};
     const struct cell *chosen, *fastest;
-    report_column_fill(cell->row, report_row_gemm(cells, count, cell), &whole);
+    report_column_fill(cell, report_row_gemm(cells, count, cell), &whole);
     units_number(report_row_regret(cells, count, cell, &chosen, &fastest).ratio,
                  whole.text[COLUMN_REGRET]);
     snprintf(whole.text[COLUMN_MARK], TABLE_CELL, "%s", marked);
@@ -163,7 +162,7 @@ static void print_states(const struct cell *cells, size_t count)
         total += done;
         incomplete += cells[i].row && !done;
         if (done)
-            counts[report_row_state(cells[i].row)]++;
+            counts[cells[i].state]++;
     }
     snprintf(line, sizeof line, "%zu of %zu cells", total, count);
     for (int state = 0; state < CELL_STATE_COUNT; state++)

@@ -48,8 +48,8 @@ void report_session_noise(const json_t *lines);
 /* Prints how long the session took and for what, from its line of type end. */
 void report_session_time(const json_t *end);
 
-/* Formats a row as one line, for progress that is not a terminal. */
-void report_line(const json_t *row, char *text, size_t size);
+/* Formats a finished cell as one line, for progress that is not a terminal. */
+void report_line(const struct cell *cell, char *text, size_t size);
 
 /* Print the pages of `attnbench help`: marks and columns, flags, numbers of a row, states. */
 void report_legend_columns(void);

@@ -10,7 +10,7 @@
 bool report_absent_all(const struct cell *cells, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (!cells[i].row || !report_row_is_absent(cells[i].row))
+        if (!report_row_is_absent(&cells[i]))
             return false;
     return count > 0;
 }
@@ -46,7 +46,7 @@ static size_t cases_like(const struct cell *cells, size_t count, const struct ce
 void report_absent_cases(const struct cell *cells, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        bool said = !cells[i].row || !report_row_is_absent(cells[i].row);
+        bool said = !report_row_is_absent(&cells[i]);
         for (size_t k = 0; !said && k < i; k++)
             said = cells[k].row && alike(&cells[k], &cells[i]) && !is_told(cells, count, &cells[k]);
         if (said || is_told(cells, count, &cells[i]))

@@ -94,7 +94,7 @@ static struct report_answer answer_of(const struct cell *cell, bool ranked)
     const json_t *row = cell->row;
     struct report_answer a = {
         .threads = cell->threads, .ranked = ranked, .ratio = NAN, .regret = NAN};
-    const double median = report_row_median(row);
+    const double median = report_row_median(cell);
     cell_variant(cell, a.variant);
     units_seconds(median, a.time);
     a.launches = (int)field_of(row, FIELD_LAUNCHES);
@@ -111,9 +111,8 @@ static void add_rivals(const struct cell *fastest, const struct cell *const *sor
 {
     size_t ties = 0;
     for (size_t i = 0; i < count; i++) {
-        const json_t *row = sorted[i]->row;
         char variant[96];
-        if (sorted[i] == fastest || isnan(report_row_median(row)))
+        if (sorted[i] == fastest || !report_row_has_time(sorted[i]))
             continue;
         const struct stats_ratio ratio = report_row_ratio(fastest, sorted[i]);
         const bool tie = report_row_tie(ratio);
@@ -128,7 +127,8 @@ static void add_rivals(const struct cell *fastest, const struct cell *const *sor
             a->ratio = ratio.ratio;
         }
         const bool same_setting = sorted[i]->setting.name == fastest->setting.name;
-        if (report_row_is_chosen(row) && (ratio.interval || !a->ranked) && same_setting) {
+        if (report_row_is_chosen(sorted[i]->row) && (ratio.interval || !a->ranked) &&
+            same_setting) {
             memcpy(a->choice, variant, sizeof variant);
             a->regret = fmax(1, ratio.ratio); /* round by round, though its median is above */
             a->choice_ties = tie;

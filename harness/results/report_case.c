@@ -23,10 +23,9 @@ static bool nothing_to_compute(const struct cell *cells, size_t count)
     const char *why = NULL;
     for (size_t i = 0; i < count; i++) {
         const json_t *row = cells[i].row;
-        if (!row || report_row_is_absent(row))
+        if (!row || report_row_is_absent(&cells[i]))
             continue;
-        if (report_row_state(row) != CELL_SKIPPED ||
-            (why && strcmp(why, field_word(row, FIELD_WHY)) != 0))
+        if (cells[i].state != CELL_SKIPPED || (why && strcmp(why, field_word(row, FIELD_WHY)) != 0))
             return false;
         why = field_word(row, FIELD_WHY);
     }
@@ -36,12 +35,10 @@ static bool nothing_to_compute(const struct cell *cells, size_t count)
 /* By threads, then time; those without a time last. */
 static int compare(const void *a, const void *b)
 {
-    const json_t *x = (*(const struct cell *const *)a)->row;
-    const json_t *y = (*(const struct cell *const *)b)->row;
-    const double threads = field_of(x, FIELD_THREADS) - field_of(y, FIELD_THREADS);
+    const struct cell *x = *(const struct cell *const *)a, *y = *(const struct cell *const *)b;
     const double s = report_row_median(x), t = report_row_median(y);
-    if (threads != 0)
-        return threads < 0 ? -1 : 1;
+    if (x->threads != y->threads)
+        return x->threads - y->threads;
     if (isnan(s) || isnan(t))
         return isnan(s) - isnan(t);
     return (s > t) - (s < t);
@@ -81,8 +78,7 @@ void report_case_head(FILE *out, size_t width, const struct cell *cell)
 
 static bool absent_for(const struct cell *cell, enum cell_state state, const char *why)
 {
-    return cell->row && report_row_state(cell->row) == state &&
-           strcmp(field_word(cell->row, FIELD_WHY), why) == 0;
+    return cell->row && cell->state == state && strcmp(field_word(cell->row, FIELD_WHY), why) == 0;
 }
 
 /* "  unsupported: naive/avx512, gemm/avx512 (dtype=f16)"; variants that do not fit are left out. */
@@ -109,7 +105,7 @@ static void print_absent(const struct cell *cells, size_t count, enum cell_state
 {
     for (size_t i = 0; i < count; i++) {
         bool said = false;
-        if (!cells[i].row || report_row_state(cells[i].row) != state)
+        if (!cells[i].row || cells[i].state != state)
             continue;
         const char *why = field_word(cells[i].row, FIELD_WHY);
         for (size_t j = 0; j < i; j++)
@@ -124,7 +120,7 @@ static size_t present(const struct cell *cells, size_t count, const struct cell 
 {
     size_t n = 0;
     for (size_t i = 0; i < count; i++)
-        if (cells[i].row && !report_row_is_absent(cells[i].row))
+        if (cells[i].row && !report_row_is_absent(&cells[i]))
             sorted[n++] = &cells[i];
     qsort(sorted, n, sizeof *sorted, compare);
     return n;
@@ -136,18 +132,18 @@ static void fill_rows(const struct cell *cells, size_t cell_count, const struct 
     const struct cell *chosen, *first;
     for (size_t i = 0; i < count; i++) {
         const struct cell *cell = sorted[i];
-        const bool timed = !isnan(report_row_median(cell->row));
+        const bool timed = report_row_has_time(cell);
         const struct cell *fastest = timed ? report_row_fastest(cells, cell_count, cell) : NULL;
-        const bool beats = cell == fastest && report_row_is_ranked(cells, cell_count, cell) &&
+        const bool beats = timed && cell == fastest &&
+                           report_row_is_ranked(cells, cell_count, cell) &&
                            report_row_is_contested(cells, cell_count, cell);
-        report_column_fill(cell->row, report_row_gemm(cells, cell_count, cell), &rows[i]);
+        report_column_fill(cell, report_row_gemm(cells, cell_count, cell), &rows[i]);
         if (timed && report_row_is_chosen(cell->row))
             units_number(report_row_regret(cells, cell_count, cell, &chosen, &first).ratio,
                          rows[i].text[COLUMN_REGRET]);
         if (timed)
             snprintf(rows[i].text[COLUMN_MARK], TABLE_CELL, "%s", mark(cell, fastest, beats));
-        const enum cell_state state = report_row_state(cell->row);
-        rows[i].style = state != CELL_OK ? TABLE_BAD : beats ? TABLE_STRONG : TABLE_PLAIN;
+        rows[i].style = cell->state != CELL_OK ? TABLE_BAD : beats ? TABLE_STRONG : TABLE_PLAIN;
     }
 }
 
@@ -162,7 +158,7 @@ static void print_memory(const struct cell *const *sorted, size_t count, const s
         if (sorted[i]->setting.name != how->name)
             continue;
         const double huge = field_of(row, FIELD_HUGE);
-        timed += !isnan(report_row_median(row));
+        timed += report_row_has_time(sorted[i]);
         elsewhere += json_is_false(field_json(row, FIELD_IN_PLACE));
         least = fmin(least, huge);
         most = fmax(most, huge);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/members.h"
 #include "base/message.h"
 #include "bench/noise.h"
 #include "fields.h"
@@ -15,11 +16,23 @@
 
 /* ---- columns that are not a single number --------------------------------------------------- */
 
-/* Half the interval's width in percent of the median, or n=... with too few launches for an interval. */
-static void show_interval(const json_t *row, char *text)
+static void show_variant(const struct cell *cell, char *text)
 {
-    const double half = report_row_half_width(row) / report_row_median(row);
-    const double launches = field_of(row, FIELD_LAUNCHES);
+    char variant[96];
+    cell_variant(cell, variant);
+    snprintf(text, TABLE_CELL, "%.*s", TABLE_CELL - 1, variant);
+}
+
+static void show_threads(const struct cell *cell, char *text)
+{
+    snprintf(text, TABLE_CELL, "%d", cell->threads);
+}
+
+/* Half the interval's width in percent of the median, or n=... with too few launches for an interval. */
+static void show_interval(const struct cell *cell, char *text)
+{
+    const double half = report_row_half_width(cell->row) / report_row_median(cell);
+    const double launches = field_of(cell->row, FIELD_LAUNCHES);
     if (isfinite(half))
         units_number(100 * half, text);
     else if (isfinite(launches))
@@ -28,36 +41,36 @@ static void show_interval(const json_t *row, char *text)
 
 /* The share of the read bandwidth, if that and not arithmetic bounds the row, by its own launches' ceilings;
  * older rows have no bandwidth in place. */
-static void show_bandwidth(const json_t *row, char *text)
+static void show_bandwidth(const struct cell *cell, char *text)
 {
+    const json_t *row = cell->row;
     const bool in_place = isfinite(field_of(row, FIELD_OF_READ_IN_PLACE));
     if (field_of(row, FIELD_OF_READ) > field_of(row, FIELD_OF_FMA))
         field_text(row, in_place ? FIELD_OF_READ_IN_PLACE : FIELD_OF_READ, text);
 }
 
 /* The bandwidth that show_bandwidth() divides by. */
-static void show_read(const json_t *row, char *text)
+static void show_read(const struct cell *cell, char *text)
 {
-    const bool in_place = isfinite(field_of(row, FIELD_CEILING_READ_IN_PLACE));
-    field_text(row, in_place ? FIELD_CEILING_READ_IN_PLACE : FIELD_CEILING_READ, text);
+    const bool in_place = isfinite(field_of(cell->row, FIELD_CEILING_READ_IN_PLACE));
+    field_text(cell->row, in_place ? FIELD_CEILING_READ_IN_PLACE : FIELD_CEILING_READ, text);
 }
 
-/* A failed row shows the error of its failure, or none. */
-static void show_error(const json_t *row, char *text)
+/* A failed cell shows the error of its failure, or none. */
+static void show_error(const struct cell *cell, char *text)
 {
-    const double error = field_of(row, FIELD_ERROR_OVER_BOUND);
-    const enum cell_state state = report_row_state(row);
-    if (isfinite(error) && (state == CELL_OK || (state == CELL_FAILED && error > 1)))
+    const double error = member_number(cell->check, "error_over_bound");
+    if (isfinite(error) && (cell->state == CELL_OK || (cell->state == CELL_FAILED && error > 1)))
         snprintf(text, TABLE_CELL, error < 1 ? "%.4f" : "%.4g", error);
 }
 
 /* The row's check and the numbers of threads that it ran on: "full 1,2". */
-static void show_check(const json_t *row, char *text)
+static void show_check(const struct cell *cell, char *text)
 {
     const json_t *threads;
     size_t k;
-    snprintf(text, TABLE_CELL, "%s", field_word(row, FIELD_CHECK_DEPTH));
-    json_array_foreach (field_json(row, FIELD_CHECK_THREADS), k, threads)
+    snprintf(text, TABLE_CELL, "%s", field_word(cell->row, FIELD_CHECK_DEPTH));
+    json_array_foreach (field_json(cell->row, FIELD_CHECK_THREADS), k, threads)
         message_add(text, TABLE_CELL, "%s%" JSON_INTEGER_FORMAT, k ? "," : " ",
                     json_integer_value(threads));
 }
@@ -71,20 +84,20 @@ static char letter(const char *flag)
     return 0;
 }
 
-static void show_flags(const json_t *row, char *text)
+static void show_flags(const struct cell *cell, char *text)
 {
     size_t f, n = 0;
     const json_t *flag;
-    json_array_foreach (field_json(row, FIELD_FLAGS), f, flag)
+    json_array_foreach (field_json(cell->row, FIELD_FLAGS), f, flag)
         if (n + 1 < TABLE_CELL && (text[n] = letter(json_string_value(flag))))
             n++;
     text[n] = 0;
 }
 
-static void show_huge(const json_t *row, char *text)
+static void show_huge(const struct cell *cell, char *text)
 {
-    field_text(row, FIELD_HUGE, text);
-    if (field_of(row, FIELD_HUGE) == 0)
+    field_text(cell->row, FIELD_HUGE, text);
+    if (field_of(cell->row, FIELD_HUGE) == 0)
         snprintf(text, TABLE_CELL, "none");
 }
 
@@ -96,21 +109,21 @@ static const struct {
     struct table_column column;
     int live;
     enum field field; /* a number or a word, where `show` is NULL */
-    void (*show)(const json_t *row, char *text);
-    bool always;         /* shown for rows that are not ok, too */
+    void (*show)(const struct cell *cell, char *text);
+    bool always;         /* shown for cells that are not ok, too */
     const char *meaning; /* NULL: that of the field */
     bool plain;          /* needs no legend: only in `help columns` */
 } columns[COLUMN_COUNT] = {
     [COLUMN_MARK] = {.column = {"", 0, true}},
     [COLUMN_KERNEL] = {{"kernel/isa", 0, true},
-                       .show = report_row_variant,
+                       .show = show_variant,
                        .always = true,
                        .plain = true,
                        .meaning =
                            "the kernel, and the instruction set that this variant was built for; "
                            "behind them base or new, where a session compares two settings"},
     [COLUMN_THREADS] = {{"thr", 0, false},
-                        .show = report_row_threads,
+                        .show = show_threads,
                         .always = true,
                         .plain = true,
                         .meaning = "threads"},
@@ -187,23 +200,23 @@ int report_column_of(enum field field)
     return c;
 }
 
-void report_column_fill(const json_t *row, double gemm, struct table_row *out)
+void report_column_fill(const struct cell *cell, double gemm, struct table_row *out)
 {
     _Static_assert(COLUMN_COUNT <= TABLE_COLUMNS, "a table has room for every column");
-    const bool ok = report_row_state(row) == CELL_OK;
+    const bool ok = cell->state == CELL_OK;
     for (int c = 0; c < COLUMN_COUNT; c++) {
         if (!ok && !columns[c].always)
             continue;
         if (columns[c].show)
-            columns[c].show(row, out->text[c]);
+            columns[c].show(cell, out->text[c]);
         else if (columns[c].field > FIELD_COUNT)
-            snprintf(out->text[c], TABLE_CELL, "%s", field_word(row, columns[c].field));
+            snprintf(out->text[c], TABLE_CELL, "%s", field_word(cell->row, columns[c].field));
         else if (columns[c].field)
-            field_text(row, columns[c].field, out->text[c]);
+            field_text(cell->row, columns[c].field, out->text[c]);
     }
-    snprintf(out->note, sizeof out->note, "%s", field_word(row, FIELD_WHY));
+    snprintf(out->note, sizeof out->note, "%s", field_word(cell->row, FIELD_WHY));
     if (ok)
         units_number(gemm, out->text[COLUMN_GEMM]);
-    else /* even if an older row has a time */
-        snprintf(out->text[COLUMN_TIME], TABLE_CELL, "%s", field_word(row, FIELD_STATE));
+    else if (cell->row) /* even if an older row has a time */
+        snprintf(out->text[COLUMN_TIME], TABLE_CELL, "%s", cell_state_name(cell->state));
 }

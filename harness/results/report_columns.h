@@ -3,8 +3,6 @@
  */
 #pragma once
 
-#include <jansson.h>
-
 #include "base/table.h"
 #include "fields.h"
 
@@ -44,5 +42,6 @@ const char *report_column_meaning(int column, bool all);
 /* The column that shows a field; COLUMN_COUNT if none does. */
 int report_column_of(enum field field);
 
-/* Fills a table row; `gemm` is what report_row_gemm() returns. */
-void report_column_fill(const json_t *row, double gemm, struct table_row *out);
+/* Fills a table row with what is known of a cell, most of it from its row; `gemm` is what report_row_gemm()
+ * returns. */
+void report_column_fill(const struct cell *cell, double gemm, struct table_row *out);

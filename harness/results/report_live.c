@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/members.h"
 #include "base/progress.h"
 #include "base/units.h"
 #include "launches.h"
@@ -77,7 +76,7 @@ static size_t list(const struct cell *cells, size_t count, const struct cell **l
 {
     size_t n = 0;
     for (size_t i = 0; i < count; i++)
-        if (!cells[i].row || !report_row_is_absent(cells[i].row))
+        if (!report_row_is_absent(&cells[i]))
             listed[n++] = &cells[i];
     qsort(listed, n, sizeof *listed, compare);
     return n;
@@ -100,30 +99,22 @@ static size_t cut(const struct cell **listed, size_t count, size_t room, const s
     return done;
 }
 
+/* The median so far, and of how many launches. */
 static void fill_unfinished(const struct cell *cell, struct table_row *row)
 {
-    const double error = member_number(cell->check, "error_over_bound");
     const size_t launches = json_array_size(cell->launches);
-    char variant[96];
-    cell_variant(cell, variant);
-    snprintf(row->text[COLUMN_KERNEL], TABLE_CELL, "%.*s", TABLE_CELL - 1, variant);
-    snprintf(row->text[COLUMN_THREADS], TABLE_CELL, "%d", cell->threads);
     units_seconds(launches_median_of(cell, NULL, "median_s"), row->text[COLUMN_TIME]);
     if (launches)
         snprintf(row->text[COLUMN_INTERVAL], TABLE_CELL, "n=%zu", launches);
-    if (error < 1)
-        snprintf(row->text[COLUMN_ERROR], TABLE_CELL, "%.4f", error);
 }
 
 static void fill(const struct cell *cells, size_t count, const struct cell *cell,
                  const struct cell *running, struct table_row *row)
 {
-    if (cell->row) {
-        report_column_fill(cell->row, report_row_gemm(cells, count, cell), row);
-        row->style = report_row_state(cell->row) != CELL_OK ? TABLE_BAD : TABLE_PLAIN;
-    } else {
+    report_column_fill(cell, report_row_gemm(cells, count, cell), row);
+    if (!cell->row)
         fill_unfinished(cell, row);
-    }
+    row->style = cell->state != CELL_OK ? TABLE_BAD : TABLE_PLAIN;
     if (same(cell, running)) {
         snprintf(row->text[COLUMN_MARK], TABLE_CELL, ">");
         row->style = TABLE_STRONG;

@@ -55,13 +55,13 @@ static struct piece kind_of(const struct problem_case *c, const struct pass *pas
 }
 
 /* "146 ms +-1.2 %", or "(n=1)" with too few launches for an interval. */
-static void add_time(const json_t *row, char *text, size_t size)
+static void add_time(const struct cell *cell, char *text, size_t size)
 {
     struct table_row whole = {0};
     char time[UNITS_TEXT];
-    const double half = report_row_half_width(row);
-    report_column_fill(row, NAN, &whole);
-    units_seconds_known(report_row_median(row), half / report_row_median(row), time);
+    const double median = report_row_median(cell), half = report_row_half_width(cell->row);
+    report_column_fill(cell, NAN, &whole);
+    units_seconds_known(median, half / median, time);
     message_add(text, size, isfinite(half) ? "%s +-%s %%" : "%s (%s)", time,
                 whole.text[COLUMN_INTERVAL]);
 }
@@ -78,13 +78,13 @@ static void add(struct sum *sum, const struct cell *cells, size_t count, const s
                     cell->c->name);
         return;
     }
-    sum->seconds += (double)layers * report_row_median(best->row);
+    sum->seconds += (double)layers * report_row_median(best);
     sum->half_s += (double)layers * report_row_half_width(best->row);
     sum->timed += layers;
     cell_variant(best, variant);
     message_add(sum->parts, sizeof sum->parts, "%s%zu %.*s%sx ", *sum->parts ? " + " : "", layers,
                 (int)kind.length, kind.at, kind.length ? " " : "");
-    add_time(best->row, sum->parts, sizeof sum->parts);
+    add_time(best, sum->parts, sizeof sum->parts);
     message_add(sum->parts, sizeof sum->parts, " by %s", variant);
 }
 

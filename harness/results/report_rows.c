@@ -23,39 +23,19 @@ void report_wrapped(size_t indent, const char *format, ...)
     table_wrap(report_output.out, text, report_output.width, indent);
 }
 
-void report_row_threads(const json_t *row, char text[TABLE_CELL])
+double report_row_median(const struct cell *cell)
 {
-    snprintf(text, TABLE_CELL, "%.0f", field_of(row, FIELD_THREADS));
-}
-
-void report_row_variant(const json_t *row, char text[TABLE_CELL])
-{
-    const char *setting = field_word(row, FIELD_SETTING);
-    snprintf(text, TABLE_CELL, "%s/%s%s%s", field_word(row, FIELD_KERNEL),
-             field_word(row, FIELD_ISA), *setting ? " " : "", setting);
-}
-
-double report_row_median(const json_t *row)
-{
-    return report_row_state(row) == CELL_OK ? field_of(row, FIELD_MEDIAN) : NAN;
+    return cell->state == CELL_OK ? field_of(cell->row, FIELD_MEDIAN) : NAN;
 }
 
 bool report_row_has_time(const struct cell *cell)
 {
-    return cell->row && !isnan(report_row_median(cell->row));
+    return !isnan(report_row_median(cell));
 }
 
-enum cell_state report_row_state(const json_t *row)
+bool report_row_is_absent(const struct cell *cell)
 {
-    enum cell_state state = CELL_SKIPPED;
-    cell_state_parse(field_word(row, FIELD_STATE), &state);
-    return state;
-}
-
-bool report_row_is_absent(const json_t *row)
-{
-    const enum cell_state state = report_row_state(row);
-    return state == CELL_UNSUPPORTED || state == CELL_UNAVAILABLE;
+    return cell->row && (cell->state == CELL_UNSUPPORTED || cell->state == CELL_UNAVAILABLE);
 }
 
 /* An end of the median's 95 % interval in seconds, side 0 the lower; NaN if there is none. */
@@ -90,8 +70,7 @@ struct stats_ratio report_row_ratio(const struct cell *base, const struct cell *
 {
     double *a, *b;
     const size_t n = medians_of(base->row, &a), m = medians_of(cell->row, &b);
-    struct stats_ratio ratio = {report_row_median(cell->row) / report_row_median(base->row), NAN,
-                                NAN, false};
+    struct stats_ratio ratio = {report_row_median(cell) / report_row_median(base), NAN, NAN, false};
     /* launch k of both was in the same round, unless one is a row of an earlier session, without launches here */
     const bool same = !json_array_size(base->launches) == !json_array_size(cell->launches);
     if (cell == base)
@@ -147,8 +126,7 @@ static const struct cell *fastest_of(const struct cell *cells, size_t count,
             continue;
         const bool ranked = report_row_is_ranked(cells, count, cell);
         if (!best || ranked > best_ranked ||
-            (ranked == best_ranked &&
-             report_row_median(cell->row) < report_row_median(best->row))) {
+            (ranked == best_ranked && report_row_median(cell) < report_row_median(best))) {
             best = cell;
             best_ranked = ranked;
         }
@@ -217,7 +195,7 @@ double report_row_gemm(const struct cell *cells, size_t count, const struct cell
     for (size_t i = 0; i < count; i++)
         if (report_row_rivals(&cells[i], like) && cells[i].setting.name == like->setting.name &&
             strcmp(cells[i].kernel_name, "gemm") == 0 && report_row_has_time(&cells[i]) &&
-            !(best && report_row_median(best->row) <= report_row_median(cells[i].row)))
+            !(best && report_row_median(best) <= report_row_median(&cells[i])))
             best = &cells[i];
     return best && report_row_has_time(like) ? report_row_ratio(like, best).ratio : NAN;
 }

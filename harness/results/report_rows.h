@@ -25,14 +25,13 @@ bool report_colors(void);
 /* Flushes the output and keeps the first error for report_close(). */
 void report_flush(void);
 
-/* Values of a row; NaN or "" if absent.  Only an ok row has a median. */
-void report_row_threads(const json_t *row, char text[TABLE_CELL]);
-double report_row_median(const json_t *row);
+/* The median in a cell's row; NaN without a row, and where the cell is not ok. */
+double report_row_median(const struct cell *cell);
 bool report_row_has_time(const struct cell *cell); /* finished, with a median */
-enum cell_state report_row_state(const json_t *row);
 
-/* Whether the state is unsupported or unavailable: a property of the build or kernel, not a result. */
-bool report_row_is_absent(const json_t *row);
+/* Whether a cell has a row with the state unsupported or unavailable: a property of the build or kernel, not a
+ * result. */
+bool report_row_is_absent(const struct cell *cell);
 
 /* Half the width of the median's 95 % interval in seconds; NaN if there is none. */
 double report_row_half_width(const json_t *row);
@@ -71,9 +70,6 @@ void report_legend_saw(const struct table *table, unsigned shown, const int *whi
 
 /* Prints a line for each mark, column and flag that was shown and needs one. */
 void report_legend(void);
-
-/* Kernel, instruction set and setting of a row, as cell_variant() formats them. */
-void report_row_variant(const json_t *row, char text[TABLE_CELL]);
 
 /* Whether the library's dispatch chose it. */
 bool report_row_is_chosen(const json_t *row);

@@ -124,7 +124,7 @@ static bool write_row(const struct rounds *rounds, const struct cell *cell)
     if ((rounds->action == PROTOCOL_CHECK && report_absent_all(cell, 1)) ||
         (cell->state == CELL_OK && session_drew(rounds->session, cell->c)))
         return true;
-    report_line(cell->row, text, sizeof text);
+    report_line(cell, text, sizeof text);
     progress_line("%3.0f %%  %s", 100 * share_done(rounds->session), text);
     return true;
 }

@@ -24,7 +24,7 @@ static void finish(json_t *answer)
     json_array_append_new(cell.launches, record);
     cell_end(&cell, CELL_OK, "%s", "");
     row_finish(&cell, "run", 1);
-    report_line(cell.row, line, sizeof line);
+    report_line(&cell, line, sizeof line);
     cell_free(&cell);
     cases_free(&cases);
 }

@@ -27,7 +27,7 @@ static void resume(const struct journal *journal)
         if (!cells[i].done)
             cell_end(&cells[i], CELL_OK, "%s", "");
         if (cells[i].row || row_finish(&cells[i], "run", 1))
-            report_line(cells[i].row, line, sizeof line);
+            report_line(&cells[i], line, sizeof line);
         cell_free(&cells[i]);
     }
     cases_free(&cases);
