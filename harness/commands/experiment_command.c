@@ -242,7 +242,7 @@ int experiment_command(const struct options *options)
         code = run(&r);
     else
         progress_say("%s", r.record.message);
-    code = record_close(&r.record, code);
+    journal_close(r.record.journal);
     session_free(&r.session);
     return code;
 }

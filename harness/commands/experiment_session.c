@@ -148,8 +148,8 @@ static void print_page(const struct experiment *e)
            "file of --output and fits what the method says.  Exit status: as of attnbench run.\n");
 }
 
-/* Prints the question behind the tables, and what to do next; false with a message if it cannot be written. */
-static bool conclude(struct wanted *w)
+/* Prints the question behind the tables, and what to do next. */
+static void conclude(const struct wanted *w)
 {
     const char *output = w->given.output;
     const char *file = output && strcmp(output, "-") != 0 ? output : "FILE";
@@ -158,7 +158,6 @@ static bool conclude(struct wanted *w)
     report_sentence("%scripts/plot %s draws the figure and says what is fitted; scripts/report %s "
                     "makes a page of all cells.",
                     output ? "s" : "With --output FILE s", file, file);
-    return report_close(MESSAGE(w->message));
 }
 
 int experiment_session(const struct experiment *experiment, int argc, const char *const *argv)
@@ -177,7 +176,7 @@ int experiment_session(const struct experiment *experiment, int argc, const char
         options.experiment = experiment->name;
         code = run_command(&options);
         if (!options.dry_run && (code == EXIT_AS_ASKED || code == EXIT_KERNEL))
-            code = conclude(&w) || code != EXIT_AS_ASKED ? code : EXIT_ENVIRONMENT;
+            conclude(&w);
     }
     if (*w.message)
         progress_say("experiment %s: %s", experiment->name, w.message);

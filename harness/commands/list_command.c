@@ -213,7 +213,6 @@ static int list_cases(const struct options *options)
 
 int list_command(const struct options *options)
 {
-    char message[256] = "out of memory";
     bool printed = true;
     report_open(false);
     if (options->suite) {
@@ -229,8 +228,8 @@ int list_command(const struct options *options)
         matrix_print(stdout, report_output.width);
     else
         print_text();
-    if (printed && report_close(MESSAGE(message)))
+    if (printed)
         return guests_code(false);
-    progress_say("%s", message);
+    progress_say("out of memory");
     return EXIT_ENVIRONMENT;
 }

@@ -15,6 +15,7 @@
 #include "problem/select.h"
 #include "session/options.h"
 #include "base/progress.h"
+#include "results/report_rows.h"
 #include "session/session.h"
 #include "system/start.h"
 #include "worker/worker.h"
@@ -103,11 +104,14 @@ static int run_named(const char *name, int argc, const char *const *arguments)
 /* The exit code, once what was printed has arrived; prints a message if it has not. */
 static int printed(int code)
 {
+    int failed = report_output.failed; /* the buffer is empty then */
     errno = 0;
-    if ((fflush(stdout) == 0 && !ferror(stdout)) || code != EXIT_AS_ASKED)
+    if (!failed && (fflush(stdout) != 0 || ferror(stdout)))
+        failed = errno ? errno : EIO;
+    if (!failed)
         return code;
-    progress_say("cannot write to standard output: %s", strerror(errno ? errno : EIO));
-    return EXIT_ENVIRONMENT;
+    progress_say("cannot write to standard output: %s", strerror(failed));
+    return code == EXIT_AS_ASKED ? EXIT_ENVIRONMENT : code;
 }
 
 int program_main(int argc, char **argv)

@@ -278,7 +278,7 @@ int run_command(const struct options *options)
         code = finish(&run, run_cases(&run));
     else if (code != EXIT_AS_ASKED && code != EXIT_INTERRUPTED)
         progress_say("%s", run.record.message);
-    code = record_close(&run.record, code);
+    journal_close(run.record.journal);
     lock_release(&run.lock);
     session_free(&run.session);
     json_decref(run.command);

@@ -25,7 +25,6 @@
 #define LEAST_WIDTH 40 /* columns of the narrowest table */
 
 struct report_output report_output;
-static int failed; /* the first errno of a failed write */
 
 bool report_colors(void)
 {
@@ -53,16 +52,8 @@ void report_open(bool to_stderr)
 void report_flush(void)
 {
     errno = 0;
-    if ((fflush(report_output.out) != 0 || ferror(report_output.out)) && !failed)
-        failed = errno ? errno : EIO;
-}
-
-bool report_close(struct message message)
-{
-    report_flush();
-    if (failed)
-        message_print(message, "cannot write to standard output: %s", strerror(failed));
-    return !failed;
+    if ((fflush(report_output.out) != 0 || ferror(report_output.out)) && !report_output.failed)
+        report_output.failed = errno ? errno : EIO;
 }
 
 /* ---- tables and single lines ----------------------------------------------------------------- */

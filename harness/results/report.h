@@ -57,9 +57,6 @@ void report_legend_flags(void);
 void report_legend_metrics(void);
 void report_legend_states(void);
 
-/* Whether everything was written; false fills message. */
-bool report_close(struct message message);
-
 /* ---- experiments ----------------------------------------------------------------------------- */
 
 /* Prints a table; returns which columns were shown (base/table.h). */

@@ -13,6 +13,7 @@ struct report_output {
     FILE *out;
     size_t width; /* columns */
     bool color;
+    int failed; /* errno of the first write that failed; 0: none */
 };
 extern struct report_output report_output;
 
@@ -22,7 +23,7 @@ __attribute__((format(printf, 2, 3))) void report_wrapped(size_t indent, const c
 /* Whether output is a terminal that may be coloured. */
 bool report_colors(void);
 
-/* Flushes the output and keeps the first error for report_close(). */
+/* Flushes the output and keeps the first error. */
 void report_flush(void);
 
 /* The median in a cell's row; NaN without a row, and where the cell is not ok. */

@@ -116,14 +116,3 @@ json_t *record_end(struct record *record, enum session_end end, int *code)
     }
     return line;
 }
-
-int record_close(struct record *record, int code)
-{
-    char message[512];
-    if (!report_close(MESSAGE(message))) {
-        progress_say("%s", message);
-        code = code == EXIT_AS_ASKED ? EXIT_ENVIRONMENT : code;
-    }
-    journal_close(record->journal);
-    return code;
-}

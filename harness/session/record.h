@@ -49,6 +49,3 @@ int record_worse(int a, int b);
 /* Writes the last line unless the session was stopped, and prints errors.  Returns the line, owned by the
  * caller; *code becomes the session's exit code. */
 json_t *record_end(struct record *record, enum session_end end, int *code);
-
-/* Closes report and journal; returns `code`, or another exit code if that fails. */
-int record_close(struct record *record, int code);
