@@ -18,9 +18,9 @@ void report_case(const struct cell *cells, size_t count);
 void report_case_best(const struct cell *cells, size_t count);
 
 /* Redraws the live table of the current case: launches and median so far of unfinished cells, the row of
- * report_case() for finished ones.  If the terminal has too few lines, the rows that changed least recently
+ * report_case() for finished ones.  If the terminal has too few lines, the cells that ran least recently
  * are left out.  Other parameters are those of progress_show(). */
-void report_live(const struct cell *cells, size_t count, const struct cell *running, double share,
+void report_live(struct cell *cells, size_t count, const struct cell *running, double share,
                  double left_s, const char *what);
 
 /* Whether no kernel could compute the case.  Prints, once per variant, the cases that it does not compute. */

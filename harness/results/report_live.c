@@ -17,50 +17,20 @@
 #define LIVE_COLUMNS COLUMN_FLAGS
 #define FEWEST_LINES 4 /* titles, two rows, and a line about the rows left out */
 
-/* The display at which each cell was last seen to change; 0: never since the case began. */
-static struct {
-    const struct cell *cells; /* the case */
-    size_t displays;
-    struct {
-        size_t progress, when;
-    } * seen; /* one a cell */
-} past;
-
-/* A number that changes whenever a cell's row does. */
-static size_t progress_of(const struct cell *cell)
-{
-    return 4 * json_array_size(cell->launches) + (cell->row ? 2 : 0) + (cell->check ? 1 : 0);
-}
-
 static bool same(const struct cell *a, const struct cell *b)
 {
     return a == b || (cell_same_variant(a, b) && a->threads == b->threads);
 }
 
-/* Records which cells have changed; false if memory runs out. */
-static bool look(const struct cell *cells, size_t count, const struct cell *running)
+/* Notes which cells run at this display: in a check all of a variant that have none yet. */
+static void note(struct cell *cells, size_t count, const struct cell *running)
 {
-    if (past.cells != cells) {
-        free(past.seen);
-        past.seen = alloc_zeroed(count, sizeof *past.seen);
-        past.cells = past.seen ? cells : NULL;
-        past.displays = 0;
-        for (size_t i = 0; past.seen && i < count; i++)
-            past.seen[i].progress = progress_of(&cells[i]);
-    }
-    past.displays++;
-    for (size_t i = 0; past.seen && i < count; i++) {
-        const size_t progress = progress_of(&cells[i]);
-        if (progress != past.seen[i].progress || same(&cells[i], running))
-            past.seen[i].when = past.displays;
-        past.seen[i].progress = progress;
-    }
-    return past.seen;
-}
-
-static size_t when(const struct cell *cell)
-{
-    return past.seen[cell - past.cells].when;
+    static size_t displays;
+    displays++;
+    for (size_t i = 0; i < count; i++)
+        if (cell_same_variant(&cells[i], running) &&
+            (!cells[i].check || cells[i].threads == running->threads))
+            cells[i].displayed = displays;
 }
 
 /* By threads, then as planned, so that rows do not move while one reads. */
@@ -82,15 +52,15 @@ static size_t list(const struct cell *cells, size_t count, const struct cell **l
     return n;
 }
 
-/* Keeps the `room` cells that changed most recently; returns how many of the others are done. */
+/* Keeps the `room` cells that ran most recently; returns how many of the others are done. */
 static size_t cut(const struct cell **listed, size_t count, size_t room, const struct cell **kept)
 {
     size_t done = 0, n = 0;
     for (size_t i = 0; i < count; i++) {
         size_t before = 0;
         for (size_t k = 0; k < count; k++)
-            before +=
-                when(listed[k]) > when(listed[i]) || (k < i && when(listed[k]) == when(listed[i]));
+            before += listed[k]->displayed > listed[i]->displayed ||
+                      (k < i && listed[k]->displayed == listed[i]->displayed);
         if (before < room)
             kept[n++] = listed[i];
         else
@@ -161,7 +131,7 @@ static size_t lines_of(const char *text)
     return n;
 }
 
-void report_live(const struct cell *cells, size_t count, const struct cell *running, double share,
+void report_live(struct cell *cells, size_t count, const struct cell *running, double share,
                  double left_s, const char *what)
 {
     char *text = NULL;
@@ -169,7 +139,8 @@ void report_live(const struct cell *cells, size_t count, const struct cell *runn
     bool fits = false;
     if (!progress_room(&width, &height))
         return;
-    FILE *out = look(cells, count, running) ? open_memstream(&text, &size) : NULL;
+    note(cells, count, running);
+    FILE *out = open_memstream(&text, &size);
     if (out) {
         report_case_head(out, width - 1, &cells[0]);
         (void)fflush(out);

@@ -144,7 +144,7 @@ class Live(CommandTest):
         self.assertTrue(from_head(terminal.screen.all).startswith(self.tables(100)))
 
     def test_more_cells_than_lines(self) -> None:
-        """Those that have changed last are shown, and how many others there are."""
+        """Those that have run last are shown, and how many others there are."""
         kernels = ["crash", "abort", "exit", "zero", "overrun", "cheat", "slow"]
         listed = ",".join(f"broken_{kernel}" for kernel in kernels)
         asked = ["--kernel", listed, "--threads", "1", *BRIEF, "--output", self.output]
