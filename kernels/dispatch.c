@@ -24,6 +24,7 @@ struct shape {
     double threads;
     const struct attn_kernel *flash; /* its preferred variant, NULL where none will do */
     bool split_kv_in_tiles;          /* that of split_kv uses a matrix unit */
+    bool cache_in_pairs; /* split_kv can widen the cache to pairs of bf16, and gains by it */
     bool alone; /* one head of so few keys that it is one task of split_kv, which needs no OpenMP */
 };
 
@@ -163,25 +164,31 @@ static bool starved(const struct shape *s)
                                flash * least(s->threads, s->heads * split_kv_parts);
 }
 
+static bool in_pairs(const struct shape *s)
+{
+    return s->cache_in_pairs;
+}
+
 static bool otherwise(const struct shape *s)
 {
     (void)s;
     return true;
 }
 
-/* The first that is due and supports the problem is used, in vectors of 16 lanes only if not `narrow`. */
+/* The first that is due and supports the problem is used, in a variant of_f32_in_16() only if not `avoid`. */
 static const struct {
     const char *name;
     bool (*due)(const struct shape *s);
-    bool (*narrow)(const struct shape *s);
+    bool (*avoid)(const struct shape *s);
 } preference[] = {
-    {"naive", minute, NULL},     {"row_parallel", few, otherwise}, {"row_parallel", small, NULL},
-    {"split_kv", starved, NULL}, {"flash", otherwise, narrow},     {"online", otherwise, NULL},
-    {"tiled", otherwise, NULL},  {"naive", otherwise, NULL},
+    {"naive", minute, NULL},       {"row_parallel", few, otherwise},
+    {"row_parallel", small, NULL}, {"split_kv", starved, in_pairs},
+    {"flash", otherwise, narrow},  {"online", otherwise, NULL},
+    {"tiled", otherwise, NULL},    {"naive", otherwise, NULL},
 };
 
 /* The preferred variant of a name among those that this host can run and that support the problem. */
-static const struct attn_kernel *preferred(const char *name, bool narrow,
+static const struct attn_kernel *preferred(const char *name, bool avoid,
                                            const struct attn_problem *problem)
 {
     const enum attn_isa *order = attn_isa_preference();
@@ -189,10 +196,27 @@ static const struct attn_kernel *preferred(const char *name, bool narrow,
     for (size_t i = 0; i < ATTN_ISA_COUNT; i++) {
         const struct attn_kernel *kernel = attn_find(name, order[i]);
         if (kernel && attn_isa_available(kernel->isa) && attn_supports(kernel, problem, &why) &&
-            !(narrow && of_f32_in_16(kernel->isa) && attn_find(name, ATTN_ISA_AVX2)))
+            !(avoid && of_f32_in_16(kernel->isa) && attn_find(name, ATTN_ISA_AVX2)))
             return kernel;
     }
     return NULL;
+}
+
+/*
+ * Elements of 4 bits and f8e4m3 become pairs of bf16 in half as many instructions as floats.  Where products of
+ * pairs take two turns, as on a processor with two multiply-add units, they gain by it with few rows: one to three
+ * take 0.70 to 0.88 of the time in i4, and one and two 0.86 to 0.97 in f8e4m3; four rows of i4 take 0.99 (Intel Xeon with
+ * AMX, GCC 12.2, 2026-11-30, 512 and 8192 keys, D = 64 and 128; pairs-of-bytes.jsonl in results/intel-amx-2core).
+ */
+static bool gains_by_pairs(const struct attn_problem *p, double rows)
+{
+    const struct attn_kernel *pairs = attn_find("split_kv", ATTN_ISA_AVX512_BF16);
+    const char *why;
+    const bool nibbles = p->kv_dtype == ATTN_I4 && !(p->options & ATTN_OPTION_ZERO_POINTS);
+    return rows <= (nibbles                      ? 3
+                    : p->kv_dtype == ATTN_F8E4M3 ? 2
+                                                 : 0) &&
+           pairs && attn_isa_available(pairs->isa) && attn_supports(pairs, p, &why);
 }
 
 static struct shape shape_of(const struct attn_problem *p, int threads)
@@ -208,6 +232,7 @@ static struct shape shape_of(const struct attn_problem *p, int threads)
         .threads = threads > 1 ? threads : 1,
         .flash = preferred("flash", false, p),
         .split_kv_in_tiles = split_kv && split_kv->isa == ATTN_ISA_AMX,
+        .cache_in_pairs = gains_by_pairs(p, shape.rows),
         .alone =
             split_kv && shape.heads <= 1 && p->kv_len <= 512 && !(p->options & ATTN_OPTION_INDEX),
     };
@@ -225,8 +250,8 @@ const struct attn_kernel *attn_kernel_best(const struct attn_problem *problem, i
     for (size_t i = 0; i < sizeof preference / sizeof *preference; i++) {
         if (!preference[i].due(&shape))
             continue;
-        const bool narrow_vectors = preference[i].narrow && preference[i].narrow(&shape);
-        const struct attn_kernel *kernel = preferred(preference[i].name, narrow_vectors, problem);
+        const bool avoid = preference[i].avoid && preference[i].avoid(&shape);
+        const struct attn_kernel *kernel = preferred(preference[i].name, avoid, problem);
         if (kernel)
             return kernel;
     }

@@ -171,6 +171,40 @@ static void with_products_of_pairs(void **state)
     unsetenv("ATTN_ISA_MASK");
 }
 
+/* Few rows of a small cache are multiplied in pairs, with two multiply-add units, too. */
+static void with_caches_in_pairs(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *problem;
+        bool in_pairs;
+    } caches[] = {
+        {"hq=8,hkv=8,kv_dtype=i4", true},
+        {"hq=24,hkv=8,kv_dtype=i4", true},
+        {"hq=32,hkv=8,kv_dtype=i4", false},
+        {"hq=8,hkv=8,kv_dtype=i4,kv_zeros=1", false},
+        {"hq=16,hkv=8,kv_dtype=f8e4m3", true},
+        {"hq=24,hkv=8,kv_dtype=f8e4m3", false},
+        {"hq=8,hkv=8,kv_dtype=f8e5m2", false},
+        {"hq=8,hkv=8,kv_dtype=i8", false},
+        {"hq=8,hkv=8", false},
+    };
+    if (!attn_isa_available(ATTN_ISA_AVX512_BF16) || !attn_find("split_kv", ATTN_ISA_AVX512_BF16))
+        skip();
+    for (int there = 0; there < 2; there++) {
+        setenv("ATTN_ISA_MASK", there ? "avx2,avx512_2fma,avx512_bf16" : "avx2,avx512_2fma", 1);
+        for (size_t i = 0; i < COUNT(caches); i++) {
+            char text[128];
+            snprintf(text, sizeof text, "%s,sq=1,skv=8192,d=128,dtype=bf16", caches[i].problem);
+            const enum attn_isa isa = best(text, 1)->isa;
+            const enum attn_isa usual = preferred_for("split_kv");
+            if (isa != (caches[i].in_pairs && there ? ATTN_ISA_AVX512_BF16 : usual))
+                fail_msg("%s: %s", text, attn_isa_name(isa));
+        }
+    }
+    unsetenv("ATTN_ISA_MASK");
+}
+
 /* Up to 16 rows, or 128 of latent attention, are for split_kv, from 8 on in tiles of the unit, too. */
 static void with_a_matrix_unit(void **state)
 {
@@ -308,6 +342,7 @@ int main(void)
         cmocka_unit_test(with_wide_vectors),
         cmocka_unit_test(in_narrow_vectors),
         cmocka_unit_test(with_products_of_pairs),
+        cmocka_unit_test(with_caches_in_pairs),
         cmocka_unit_test(a_measured_choice_goes_before_the_rules),
         cmocka_unit_test(a_text_of_elsewhere_or_edited_is_refused),
         cmocka_unit_test(with_a_matrix_unit),
