@@ -30,22 +30,25 @@ static void open_block(const struct call *call, const struct group_block *task, 
     const struct attn_tensors *t = call->tensors;
     block->scale = call->scale * scale_of_head(call, &t->k_scale, &block->rows);
     block->v_scale = call->v_tokens ? 1 : scale_of_head(call, &t->v_scale, &block->rows);
-    const struct group_block *rows = &block->rows;
-    const bool alike = rows->full.lo == rows->seen.lo && rows->full.hi == rows->seen.hi;
+    const struct attn_problem problem =
+        *call->problem;                    /* copies, which no store below may change, so that */
+    struct group_block rows = block->rows; /* GCC computes rows in vectors */
+    rows.problem = &problem;
+    const bool alike = rows.full.lo == rows.seen.lo && rows.full.hi == rows.seen.hi;
     for (size_t i = 0; i < BLOCK_ROWS; i++) {
-        const bool there = i < rows->rows;
-        const struct attn_range seen = !there  ? (struct attn_range){0, 0}
-                                       : alike ? rows->seen
-                                               : group_visible(rows, i);
-        block->lo[i] = seen.lo;
-        block->hi[i] = seen.hi;
+        const bool there = i < rows.rows;
+        const struct attn_range seen = alike ? rows.seen : group_visible(&rows, i);
+        block->lo[i] = there ? seen.lo : 0;
+        block->hi[i] = there ? seen.hi : 0;
         block->m[i] = there ? -INFINITY : 0;
         block->bias[i] = weight_bias(block->m[i]);
-        if (call->terms) /* of a row that is not there, a bias that may be read */
-            block->terms[i] = there ? terms_of(call->problem, call->tensors, &rows->sequence,
-                                               rows->b, group_head(rows, i), group_query(rows, i))
-                                    : block->terms[i - 1];
     }
+    for (size_t i = 0; call->terms && i < BLOCK_ROWS;
+         i++) /* of a row that is not there, a bias that may be read */
+        block->terms[i] = i < rows.rows
+                              ? terms_of(call->problem, call->tensors, &rows.sequence, rows.b,
+                                         group_head(&rows, i), group_query(&rows, i))
+                              : block->terms[i - 1];
     if (call->problem->options & ATTN_OPTION_ALIBI)
         set_rises(block);
     pack_q(call, block);

@@ -13,7 +13,7 @@
  *   scratch   per thread up to 1.2 MB of packed K and V, and the blocks of a task where these are not all
  *             of its keys: at most 1.24, 1.64 and 5.07 MB at D = 64, 128 and 576, with a mask or bias and
  *             caches of 8 bits 1.53, 2.17 and 7.44, whatever the lengths; and where sequences have
- *             lengths of their own 16 bytes for each
+ *             lengths of their own up to 0.55 MB more, and 16 bytes for each
  *   instead   split_kv for a few queries and long caches: one thread works on all keys of a KV head here;
  *             avx512 for caches of 4 bits, whose elements are no bfloat16 once they have their scales, and
  *             for lists of keys
@@ -33,45 +33,48 @@
 
 /* ---- scratch --------------------------------------------------------------------------------- */
 
-static size_t least_of(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-/* Strips of keys that a task sees at most: with a window those of its queries and their windows. */
-static size_t seen_strips(const struct attn_problem *p)
-{
-    const bool ahead = !(p->mask & (ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT | ATTN_MASK_TREE));
-    const size_t all = (p->kv_len + STRIP_KEYS - 1) / STRIP_KEYS;
-    if (!(p->options & ATTN_OPTION_WINDOW) || p->window_left < 0 || (ahead && p->window_right < 0))
-        return all;
-    const size_t rows = least_of(group_rows(p), TASK_ROWS);
-    const size_t queries = rows / (p->q_heads / p->kv_heads) + 2; /* with those at both ends */
-    const size_t window = least_of((size_t)p->window_left, p->kv_len) +
-                          (ahead ? least_of((size_t)p->window_right, p->kv_len) : 0);
-    return least_of((window + queries) / STRIP_KEYS + 2, all);
-}
-
-static int packed_strips(const struct attn_problem *p)
+static size_t strip_bytes(const struct attn_problem *p)
 {
     const size_t steps = (size_t)steps_of_dims(p->qk_dim) + (size_t)steps_of_dims(p->v_dim);
-    const size_t strip = steps * PAIR_ELEMENTS * sizeof(uint16_t), seen = seen_strips(p);
-    const size_t part = PART_BYTES / strip, least = PART_KEYS / STRIP_KEYS;
-    if (seen * strip <= WHOLE_BYTES)
-        return (int)seen;
-    return (int)least_of(seen, part > least ? part : least);
+    return steps * PAIR_ELEMENTS * sizeof(uint16_t);
 }
 
+/* Strips in so many bytes, but of PART_KEYS keys at least. */
+static size_t strips_in(const struct attn_problem *p, size_t bytes)
+{
+    const size_t strips = bytes / strip_bytes(p), least = PART_KEYS / STRIP_KEYS;
+    return strips > least ? strips : least;
+}
+
+/* Most strips that are packed at once. */
+static size_t whole_strips(const struct attn_problem *p)
+{
+    return strips_in(p, WHOLE_BYTES);
+}
+
+static size_t part_strips(const struct attn_problem *p)
+{
+    return strips_in(p, PART_BYTES);
+}
+
+/* Of the longest sequence. */
 static bool in_parts(const struct attn_problem *p)
 {
-    return seen_strips(p) > (size_t)packed_strips(p);
+    return seen_strips(p, p->q_len, p->kv_len) > whole_strips(p);
+}
+
+/* Strips that there is room for. */
+static int packed_strips(const struct attn_problem *p)
+{
+    return (int)(!in_parts(p)    ? seen_strips(p, p->q_len, p->kv_len)
+                 : tasks_vary(p) ? whole_strips(p) /* shorter sequences are packed at once */
+                                 : part_strips(p));
 }
 
 /* Sets of packed keys. */
 static int packed_sets(const struct attn_problem *p)
 {
-    const size_t steps = (size_t)steps_of_dims(p->qk_dim) + (size_t)steps_of_dims(p->v_dim);
-    const size_t set = (size_t)packed_strips(p) * steps * PAIR_ELEMENTS * sizeof(uint16_t);
+    const size_t set = (size_t)packed_strips(p) * strip_bytes(p);
     return p->batch * p->kv_heads > 1 && !in_parts(p) && KEPT_TASKS * set <= PART_BYTES ? KEPT_TASKS
                                                                                         : 1;
 }
@@ -215,6 +218,8 @@ static struct call make_call(const struct attn_plan *plan, const struct attn_ten
         .v_tokens = v_tokens,
         .v_unit = bytes_unit(p->kv_dtype),
         .strips = packed_strips(p),
+        .whole_strips = whole_strips(p),
+        .part_keys = (ptrdiff_t)part_strips(p) * STRIP_KEYS,
         .sets = packed_sets(p),
         .in_parts = in_parts(p),
         /* Two strips where products are short beside the softmax, or where a query may see nothing of the

@@ -63,15 +63,35 @@ static void pack_part(struct jobs *jobs)
     *packed = now;
 }
 
-/* Turns to the part of a task that has a key.  Each row meets the same parts, whatever the task. */
+/* Strips of keys that a task of a sequence sees at most: with a window those that its queries span, and the window. */
+static size_t seen_strips(const struct attn_problem *p, size_t q_len, size_t kv_len)
+{
+    const bool future = !(p->mask & (ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT));
+    const size_t all = (kv_len + STRIP_KEYS - 1) / STRIP_KEYS, group = p->q_heads / p->kv_heads;
+    if (!(p->options & ATTN_OPTION_WINDOW) || p->window_left < 0 || (future && p->window_right < 0))
+        return all;
+    const size_t rows = group * q_len < TASK_ROWS ? group * q_len : TASK_ROWS;
+    const size_t queries =
+        rows / group + 2; /* at both ends the task may have some of a query's heads */
+    const size_t before = (size_t)p->window_left < kv_len ? (size_t)p->window_left : kv_len;
+    const size_t after = !future                            ? 0
+                         : (size_t)p->window_right < kv_len ? (size_t)p->window_right
+                                                            : kv_len;
+    const size_t strips = (before + after + queries) / STRIP_KEYS + 2;
+    return strips < all ? strips : all;
+}
+
+/* Turns to the part of a task that has a key.  If a sequence is packed in parts, they begin at fixed keys, else there is
+ * one, of all that the task sees: a row has the same jobs whatever the tasks, and beside any other sequences. */
 static void begin_part(struct jobs *jobs, ptrdiff_t key)
 {
-    const ptrdiff_t most = (ptrdiff_t)jobs->call->strips * STRIP_KEYS;
-    const ptrdiff_t start = jobs->call->in_parts ? key / most * most : jobs->lo,
-                    next = start + most;
-    jobs->first = jobs->lo > start ? jobs->lo : start;
-    jobs->end = jobs->hi < next ? jobs->hi : next;
-    assert(jobs->call->in_parts || jobs->end == jobs->hi);
+    const struct attn_sequence *s = &jobs->task.sequence;
+    const bool whole =
+        seen_strips(jobs->call->problem, s->q_len, s->kv_len) <= jobs->call->whole_strips;
+    const ptrdiff_t most = jobs->call->part_keys, start = key / most * most, next = start + most;
+    jobs->first = whole || jobs->lo > start ? jobs->lo : start;
+    jobs->end = whole || jobs->hi < next ? jobs->hi : next;
+    assert(jobs->end - jobs->first <= (ptrdiff_t)jobs->call->strips * STRIP_KEYS);
     jobs->rows = 0;
     jobs->open = false;
     pack_part(jobs);
@@ -91,8 +111,8 @@ static bool next_part(struct jobs *jobs)
     return true;
 }
 
-/* Whether scores fall towards the first key, as far as ALiBi makes them: m is best found at the last one.  Tasks of
- * a KV head, which may begin with any of its query heads, answer alike. */
+/* Whether scores fall towards the first key, as far as ALiBi makes them: m is best found at the last one.  The slope
+ * of a KV head's first query head decides, so that all its tasks take keys in one order. */
 static bool falling(const struct call *call, const struct group_block *task)
 {
     const float *slopes = call->tensors->slopes.data;
@@ -117,11 +137,11 @@ static bool next_task(struct jobs *jobs)
 
 /* ---- what is fetched ------------------------------------------------------------------------- */
 
-/* Plans what to fetch from a block's opening to that of the next one: the next queries, and the lines of its results
- * unless tasks are so short that they follow each other without a stop, which this made 3 % slower.  Keys are
- * packed in a stream that the processor fetches by itself: requests beside the products of the task before
- * take the buffers that tiles from the second-level cache need, and made 32 x 12 heads of S = 128 up to 9 %
- * slower. */
+/* Plans what to fetch from a block's opening to that of the next one: the next queries, and the lines of its results.
+ * Not the latter where tasks follow each other without a stop: fetching them made these 3 % slower.  Nor keys: they
+ * are packed in a stream that the processor fetches by itself, and requests take the buffers that tiles from L2
+ * need.  With them 32 x 12 heads of S = 128 took 1.01 to 1.06 times as long on one thread and 1.10 to 1.14 on two, though in
+ * layout bshd 0.92 to 1.02 and 1.04 to 1.07 (Intel Xeon with AMX, GCC 12.2, 2026-11-30). */
 static void plan_prefetch(struct jobs *jobs, const struct group_block *block)
 {
     const struct call *call = jobs->call;

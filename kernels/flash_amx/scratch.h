@@ -33,9 +33,9 @@ enum {
     MAX_STEPS = AMX_MAX_DIM / STEP_DIMS,
 };
 
-/* K and V are packed at once where those that a task sees fit in WHOLE_BYTES, else in parts of PART_BYTES, or of
- * PART_KEYS keys, which is more from D = 288 on.  Then they fit in an L2 of 2 MB with a block's queries and
- * results, or in parts with most of a task's, which are read and written once for each part. */
+/* All keys that the tasks of a sequence see are packed at once if they take at most WHOLE_BYTES or are at most
+ * PART_KEYS; else in parts of PART_BYTES, or of PART_KEYS where that is more.  In parts each block's results are
+ * read and written once for each part; otherwise they stay in the first-level cache. */
 #define WHOLE_BYTES (1 << 20)
 #define PART_BYTES (1 << 19)
 #define PART_KEYS 512
@@ -120,7 +120,9 @@ struct call {
     bool k_channels;      /* or queries one of each dimension; */
     bool v_tokens;        /* weights take one of each value */
     float v_unit;         /* of packed values (bytes_unit()); 1 where they have 16 bits */
-    int strips;           /* that are packed at a time: a set */
+    int strips;           /* that there is room for: a set */
+    size_t whole_strips;  /* of a sequence, up to which it is packed at once */
+    ptrdiff_t part_keys;  /* of a part, where it is not */
     int sets;             /* of them; if several, tasks follow each other without a stop */
     int ahead;            /* of the softmax, strips whose scores are made */
     bool whole;           /* turns may be those of whole.h */

@@ -1,11 +1,12 @@
 /*
  * prefetch.h: prefetches the memory that a kernel reads or writes next; for kernel files only.
  *
- * While a block of keys is processed, the next block is fetched into the second-level cache; during a task's
- * last block the first operands of the next task, and the lines of this task's results.  The hardware would
- * prefetch such rows, too, but only after some misses in each.  Requests are spread evenly over the matrix
- * products, as a core tracks some 24 misses at once, and a burst of more stalls it.  Pages are touched together
- * before (pages.h), but not by prefetch_divide_lines(): short heads 4 to 7 % faster, S = 1024 0.5 to 2.5 %.
+ * While a block of keys is processed, flash in vectors fetches the next block into the second-level cache; during a
+ * task's last block the first operands of the next task, and the lines of this task's results.  The hardware
+ * would prefetch such rows, too, but only after some misses in each.  Requests are spread evenly over the matrix
+ * products, as a core tracks some 24 misses at once, and a burst of more stalls it.  prefetch_touch() looks up the
+ * pages of all planned rows together before (pages.h), prefetch_divide_lines() only those of rows with gaps: short heads
+ * 4 to 7 % faster, S = 1024 0.5 to 2.5 %.  On a matrix unit only queries and results are fetched, and no pages.
  */
 #pragma once
 

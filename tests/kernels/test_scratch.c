@@ -52,6 +52,7 @@ static void judge_flash(const struct attn_kernel *kernel)
         {"d=64", 330000, 1240000},
         {"d=128", 590000, 1640000},
         {"d=576", 2430000, 5070000},
+        {"d=64,ragged=1", 331000, 1760000},
         {"d=64,kv_dtype=i8,mask=bias", 330000, 1530000},
         {"d=128,kv_dtype=i8,mask=bias", 590000, 2170000},
         {"d=576,kv_dtype=f8e4m3,mask=bias", 2430000, 7440000},
