@@ -103,18 +103,27 @@ static bool check_neighbours(struct trial *whole, const struct kept *first)
     return right;
 }
 
-/* Checks one sequence of the batch alone, with gaps between its rows, as rows of a cache may have. */
+/* Checks one sequence of the batch alone, as a problem of its own lengths, with gaps between its rows, as rows of a
+ * cache may have. */
 static bool check_alone(struct trial *whole, size_t b, const struct attn_tensors *results)
 {
     static const struct tensors_layout gaps = {.guard = TENSORS_GUARD_BACK, .row_padding = 3};
-    struct problem_case c = {.problem = whole->problem, .input = whole->input};
+    const struct attn_sequence own = attn_sequence(&whole->problem, &whole->set.tensors, b);
+    struct problem_case c = {.problem = whole->problem, .input = {.kind = INPUT_NORMAL}};
     struct trial trial;
     char place[48];
+    if (!own.q_len || !own.kv_len)
+        return true;
     c.problem.batch = 1;
+    c.problem.q_len = own.q_len;
+    c.problem.kv_len = own.kv_len;
+    c.problem.options &= ~(unsigned)(ATTN_OPTION_RAGGED | ATTN_OPTION_PACKED);
     if (!trial_open(&trial, whole->checker, "batch", &c, gaps, TRIAL_EVERY_COUNT))
         return whole->checker->result->ok;
-    const struct attn_tensors operands = invariant_part(&whole->set.tensors, b, 0),
-                              other = invariant_part(results, b, 0);
+    struct attn_tensors operands = invariant_part(&whole->set.tensors, b, own.q_first);
+    const struct attn_tensors other = invariant_part(results, b, own.q_first);
+    begin_at(&operands.k, 0, own.kv_first);
+    begin_at(&operands.v, 0, own.kv_first);
     invariant_part_copy(&c.problem, &trial.set.tensors, &operands);
     tensors_seal(&trial.set, &c.problem);
     snprintf(place, sizeof place, "in a batch of %zu", whole->problem.batch);
@@ -148,11 +157,10 @@ static bool check_unshared(struct trial *whole, const struct attn_tensors *resul
     return right;
 }
 
-/* Whether a sequence's operands are only rows of Q, K and V. */
+/* Whether a sequence's operands are only rows of Q, K and V, which follow each other. */
 static bool is_dense(const struct attn_problem *p)
 {
-    const unsigned elsewhere =
-        ATTN_OPTION_RAGGED | ATTN_OPTION_PACKED | ATTN_OPTION_PAGED | ATTN_OPTION_INDEX;
+    const unsigned elsewhere = ATTN_OPTION_PAGED | ATTN_OPTION_INDEX;
     return !(p->options & elsewhere) &&
            !(p->mask & (ATTN_MASK_BOOL | ATTN_MASK_BIAS | ATTN_MASK_TREE)) &&
            !attn_dtype_scaled(p->kv_dtype);

@@ -161,7 +161,9 @@ static void passes(const struct attn_kernel *kernel, enum check_depth depth)
     X(differs_by_neighbours, PLAIN, "neighbours", "beside other sequences and ") \
     X(differs_by_neighbours, CAUSAL ",b=5", "neighbours", "row (b 0, h 0, i ")   \
     X(differs_by_batch, MIDDLING, "batch", "row (b 0, h 0, i 0) element ")       \
-    X(differs_by_batch, PLAIN ",b=7", "batch", "in a batch of 7")
+    X(differs_by_batch, PLAIN ",b=7", "batch", "in a batch of 7")                \
+    X(differs_by_longest, PLAIN ",b=4,ragged=1", "batch", "alone and ")          \
+    X(differs_by_longest, PLAIN ",b=4,packed=1", "batch", "alone and ")
 INVARIANT(DECLARE)
 #define PREFIX(X) X(differs_by_prefix, PLAIN ",b=3,page=16", "pages of its own", "in shared ones")
 PREFIX(DECLARE)
@@ -176,6 +178,7 @@ TEST(what_depends_on_the_batch_is_caught)
 #undef ROW
     assert_int_equal(missed(table, sizeof table / sizeof *table), 0);
     passes(&wrong_differs_by_batch, CHECK_FULL);
+    passes(&wrong_differs_by_longest, CHECK_FULL);
     passes(&wrong_differs_by_neighbours, CHECK_FULL);
     passes(&wrong_honest, CHECK_INVARIANT);
 }

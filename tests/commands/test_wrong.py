@@ -22,7 +22,7 @@ HONEST = {"honest", "honest_bf16", "honest_bf16_cache", "honest_f64", "restores_
           "one_element_off_of_many", "all_elements_off_in_teams",
           "spoils_one_call", "spoils_every_hundredth", "spoils_last_of_sample",
           "spoils_after_a_while", "spoils_beside_others",
-          "differs_by_batch", "differs_by_neighbours", "differs_by_prefix",
+          "differs_by_batch", "differs_by_longest", "differs_by_neighbours", "differs_by_prefix",
           "keeps_known_operands", "leaks", *DRAWN}  # fmt: skip
 
 CAUSAL = "hq=4,hkv=2,s=90,d=24,dv=17,mask=causal"

@@ -170,6 +170,13 @@ WRONG(differs_by_batch, ROW, "splits the keys by the number of sequences and add
     sum_in_parts(w, w->problem->batch);
 }
 
+WRONG_WITH(differs_by_longest, ROW,
+           "splits the keys by the most that a sequence may have and adds the parts' sums",
+           WRONG_POSITIONAL, ATTN_OPTION_RAGGED | ATTN_OPTION_PACKED, WRONG_OUTPUTS, 0)
+{
+    sum_in_parts(w, w->problem->kv_len / 40 + 1);
+}
+
 /* Adds the weights in two parts where the next sequence's first number is positive, as sums in an
  * order of arrival depend on what else there is to do. */
 WRONG(differs_by_neighbours, ROW, "adds weights in an order that the next sequence decides")
