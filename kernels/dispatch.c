@@ -175,7 +175,8 @@ static bool otherwise(const struct shape *s)
     return true;
 }
 
-/* The first that is due and supports the problem is used, in a variant of_f32_in_16() only if not `avoid`. */
+/* The first that is due and supports the problem is used.  Where avoid() holds, variants of_f32_in_16() are passed
+ * over. */
 static const struct {
     const char *name;
     bool (*due)(const struct shape *s);
@@ -203,19 +204,17 @@ static const struct attn_kernel *preferred(const char *name, bool avoid,
 }
 
 /*
- * Elements of 4 bits and f8e4m3 become pairs of bf16 in half as many instructions as floats.  Where products of
- * pairs take two turns, as on a processor with two multiply-add units, they gain by it with few rows: one to three
- * take 0.70 to 0.88 of the time in i4, and one and two 0.86 to 0.97 in f8e4m3; four rows of i4 take 0.99 (Intel Xeon with
- * AMX, GCC 12.2, 2026-11-30, 512 and 8192 keys, D = 64 and 128; pairs-of-bytes.jsonl in results/intel-amx-2core).
+ * Where products of pairs of bf16 take two turns, as on Intel, floats are preferred; but i4 becomes pairs in half as
+ * many instructions, which gains with few rows: one to three take 0.70 to 0.88 of the time (Intel Xeon with AMX,
+ * GCC 12.2, 2026-11-30, 512 and 8192 keys, D = 64 and 128; pairs-of-bytes.jsonl in results/intel-amx-2core), four 0.99
+ * (8192 keys of 128, small-caches.jsonl there).  f8e4m3 gains 3 to 17 % with one and two rows, but takes 1.6 to 1.9
+ * times as long with scales of channels, which a problem does not tell.
  */
 static bool gains_by_pairs(const struct attn_problem *p, double rows)
 {
     const struct attn_kernel *pairs = attn_find("split_kv", ATTN_ISA_AVX512_BF16);
     const char *why;
-    const bool nibbles = p->kv_dtype == ATTN_I4 && !(p->options & ATTN_OPTION_ZERO_POINTS);
-    return rows <= (nibbles                      ? 3
-                    : p->kv_dtype == ATTN_F8E4M3 ? 2
-                                                 : 0) &&
+    return p->kv_dtype == ATTN_I4 && !(p->options & ATTN_OPTION_ZERO_POINTS) && rows <= 3 &&
            pairs && attn_isa_available(pairs->isa) && attn_supports(pairs, p, &why);
 }
 
