@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "system/aftermath.h"
+#include "system/fault.h"
 #include "system/machine.h"
 
 /* Maps a workspace filled with NaN.  It ends, up to alignment, where inaccessible pages begin. */

@@ -219,7 +219,7 @@ static bool accepted(struct running *r)
     const char *name = r->options->subject;
     const struct experiment *experiment = name ? experiment_find(name) : NULL;
     const struct calculation *calculation = experiment ? experiment->calculation : NULL;
-    const bool checks = calculation && calculation->accepts;
+    const bool checks = experiment && calculation->accepts;
     json_t *asked = checks ? asked_of(r->options, experiment) : NULL;
     const bool right = name && (!checks || calculation->accepts(asked, MESSAGE(r->record.message)));
     if (!name)

@@ -104,7 +104,7 @@ static int run_named(const char *name, int argc, const char *const *arguments)
 /* The exit code, once what was printed has arrived; prints a message if it has not. */
 static int printed(int code)
 {
-    int failed = report_output.failed; /* the buffer is empty then */
+    int failed = report_output.failed; /* a flush that fails empties the buffer */
     errno = 0;
     if (!failed && (fflush(stdout) != 0 || ferror(stdout)))
         failed = errno ? errno : EIO;

@@ -28,7 +28,7 @@ struct experiment_work {
 struct calculation {
     const struct option *parameters; /* its own; the last has a NULL name */
 
-    /* Whether text parameters are valid, as defaults are; false fills message.  Optional. */
+    /* Whether text parameters are valid, as defaults must be; false fills message.  Optional. */
     bool (*accepts)(const json_t *asked, struct message message);
 
     /* Whether the files that it needs exist; false fills message.  Optional. */

@@ -163,7 +163,7 @@ static void kernel_row(const json_t *s, size_t d, size_t scale, struct kernel_ca
     experiment_add(rows, params, values);
 }
 
-/* Rows of one kernel at one d, all scales on the same operands.  The LSE of each sequence is the logit of a
+/* Rows of one kernel at one d, all scales on equal operands.  The LSE of each sequence is the logit of a
  * random query and a random key. */
 static bool kernel_rows(const json_t *s, size_t d, json_t *rows, struct experiment_work *work)
 {

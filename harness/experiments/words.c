@@ -81,7 +81,7 @@ static void plan(const json_t *asked, json_t *steps)
             steps, experiment_pick(json_pack("{s:s, s:s}", "part", "sentence", "layer", "sentence"),
                                    asked, "sentence heads d show seed"));
     if (experiment_wants(asked, "trained"))
-        plan_trained(steps, asked, MESSAGE(message)); /* succeeds where accepts() does */
+        plan_trained(steps, asked, MESSAGE(message)); /* accepts() did not refuse it */
 }
 
 static bool compute(const json_t *step, json_t *rows, struct experiment_work *work)

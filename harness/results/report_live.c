@@ -22,15 +22,16 @@ static bool same(const struct cell *a, const struct cell *b)
     return a == b || (cell_same_variant(a, b) && a->threads == b->threads);
 }
 
-/* Notes which cells run at this display: in a check all of a variant that have none yet. */
+/* Marks the cells that run now: the launched one and, as it may be in a check, those of its variant without one. */
 static void note(struct cell *cells, size_t count, const struct cell *running)
 {
     static size_t displays;
-    displays++;
+    displays += 2;
     for (size_t i = 0; i < count; i++)
-        if (cell_same_variant(&cells[i], running) &&
-            (!cells[i].check || cells[i].threads == running->threads))
+        if (same(&cells[i], running))
             cells[i].displayed = displays;
+        else if (cell_same_variant(&cells[i], running) && !cells[i].check)
+            cells[i].displayed = displays - 1;
 }
 
 /* By threads, then as planned, so that rows do not move while one reads. */
