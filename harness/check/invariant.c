@@ -109,7 +109,9 @@ static bool check_alone(struct trial *whole, size_t b, const struct attn_tensors
 {
     static const struct tensors_layout gaps = {.guard = TENSORS_GUARD_BACK, .row_padding = 3};
     const struct attn_sequence own = attn_sequence(&whole->problem, &whole->set.tensors, b);
-    struct problem_case c = {.problem = whole->problem, .input = {.kind = INPUT_NORMAL}};
+    /* of the batch's seed, from which sinks are drawn */
+    struct problem_case c = {.problem = whole->problem,
+                             .input = {.kind = INPUT_NORMAL, .seed = whole->input.seed}};
     struct trial trial;
     char place[48];
     if (!own.q_len || !own.kv_len)
