@@ -208,7 +208,7 @@ static const struct attn_kernel *preferred(const char *name, bool avoid,
  * many instructions, which gains with few rows: one to three take 0.70 to 0.88 of the time (Intel Xeon with AMX,
  * GCC 12.2, 2026-11-30, 512 and 8192 keys, D = 64 and 128; pairs-of-bytes.jsonl in results/intel-amx-2core), four 0.99
  * (8192 keys of 128, small-caches.jsonl there).  f8e4m3 gains 3 to 17 % with one and two rows, but takes 1.6 to 1.9
- * times as long with scales of channels, which a problem does not tell.
+ * times as long with scales of channels (pairs-by-scales.jsonl), which a problem does not tell.
  */
 static bool gains_by_pairs(const struct attn_problem *p, double rows)
 {

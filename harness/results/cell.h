@@ -63,7 +63,7 @@ struct cell {
     size_t memory_limit_bytes; /* of its workers; 0: none */
     double cost_s;             /* wall time of the last launch */
     size_t repeats;            /* launches that a repeat superseded */
-    size_t displayed;          /* order of the live displays at which cells last ran; 0: not yet */
+    size_t displayed;          /* rank of the live display at which it last ran; 0: not yet */
 };
 
 void cell_init(struct cell *cell, const struct problem_case *c, const char *kernel_name,

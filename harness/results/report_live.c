@@ -22,7 +22,7 @@ static bool same(const struct cell *a, const struct cell *b)
     return a == b || (cell_same_variant(a, b) && a->threads == b->threads);
 }
 
-/* Marks the cells that run now: the launched one and, as it may be in a check, those of its variant without one. */
+/* Marks the cells that run now: the launched one and, if that is for a check, those of its variant without one. */
 static void note(struct cell *cells, size_t count, const struct cell *running)
 {
     static size_t displays;

@@ -13,7 +13,7 @@
  *   scratch   per thread up to 1.2 MB of packed K and V, and the blocks of a task where these are not all
  *             of its keys: at most 1.24, 1.64 and 5.07 MB at D = 64, 128 and 576, with a mask or bias and
  *             caches of 8 bits 1.53, 2.17 and 7.44, whatever the lengths; and where sequences have
- *             lengths of their own up to 0.55 MB more, and 16 bytes for each
+ *             lengths of their own up to 0.58 MB more, and 16 bytes for each
  *   instead   split_kv for a few queries and long caches: one thread works on all keys of a KV head here;
  *             avx512 for caches of 4 bits, whose elements are no bfloat16 once they have their scales, and
  *             for lists of keys
@@ -98,8 +98,8 @@ static size_t kept_blocks(const struct attn_problem *p)
                                                        : KEPT_BLOCKS;
 }
 
-/* Blocks that have results of their own.  Where keys are packed at once, one block is finished before the
- * next has any, and all share a place, which stays in the first-level cache. */
+/* Blocks that have results of their own.  Where the keys of all sequences are packed at once, one block is finished
+ * before the next has any, and all share a place, which stays in the first-level cache. */
 static size_t kept_results(const struct attn_problem *p)
 {
     return in_parts(p) ? kept_blocks(p) : 1;

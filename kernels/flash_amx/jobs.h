@@ -63,7 +63,7 @@ static void pack_part(struct jobs *jobs)
     *packed = now;
 }
 
-/* Strips of keys that a task of a sequence sees at most: with a window those that its queries span, and the window. */
+/* Strips of keys that a task of a sequence sees at most: with a window its queries' span and the window. */
 static size_t seen_strips(const struct attn_problem *p, size_t q_len, size_t kv_len)
 {
     const bool future = !(p->mask & (ATTN_MASK_CAUSAL | ATTN_MASK_CAUSAL_TOP_LEFT));
@@ -81,8 +81,8 @@ static size_t seen_strips(const struct attn_problem *p, size_t q_len, size_t kv_
     return strips < all ? strips : all;
 }
 
-/* Turns to the part of a task that has a key.  If a sequence is packed in parts, they begin at fixed keys, else there is
- * one, of all that the task sees: a row has the same jobs whatever the tasks, and beside any other sequences. */
+/* Turns to the part of a task that has a key.  Parts of a sequence that is packed in parts begin at fixed keys; else
+ * there is one, of all that the task sees.  So a row has the same jobs whatever the tasks and other sequences. */
 static void begin_part(struct jobs *jobs, ptrdiff_t key)
 {
     const struct attn_sequence *s = &jobs->task.sequence;
@@ -140,8 +140,8 @@ static bool next_task(struct jobs *jobs)
 /* Plans what to fetch from a block's opening to that of the next one: the next queries, and the lines of its results.
  * Not the latter where tasks follow each other without a stop: fetching them made these 3 % slower.  Nor keys: they
  * are packed in a stream that the processor fetches by itself, and requests take the buffers that tiles from L2
- * need.  With them 32 x 12 heads of S = 128 took 1.01 to 1.06 times as long on one thread and 1.10 to 1.14 on two, though in
- * layout bshd 0.92 to 1.02 and 1.04 to 1.07 (Intel Xeon with AMX, GCC 12.2, 2026-11-30). */
+ * need.  With them 32 x 12 heads of S = 128 took 1.01 to 1.06 times as long on one thread and 1.10 to 1.14 on two,
+ * though in layout bshd 0.92 to 1.02 and 1.04 to 1.07 (Intel Xeon with AMX, GCC 12.2, 2026-11-30). */
 static void plan_prefetch(struct jobs *jobs, const struct group_block *block)
 {
     const struct call *call = jobs->call;

@@ -35,7 +35,7 @@ enum {
 
 /* All keys that the tasks of a sequence see are packed at once if they take at most WHOLE_BYTES or are at most
  * PART_KEYS; else in parts of PART_BYTES, or of PART_KEYS where that is more.  In parts each block's results are
- * read and written once for each part; otherwise they stay in the first-level cache. */
+ * read and written once for each part; if no sequence is, they stay in the first-level cache. */
 #define WHOLE_BYTES (1 << 20)
 #define PART_BYTES (1 << 19)
 #define PART_KEYS 512
@@ -126,7 +126,7 @@ struct call {
     int sets;             /* of them; if several, tasks follow each other without a stop */
     int ahead;            /* of the softmax, strips whose scores are made */
     bool whole;           /* turns may be those of whole.h */
-    bool in_parts;        /* a task's keys are packed in several parts: all its blocks are kept */
+    bool in_parts; /* keys of some sequence are packed in parts: all blocks of each task are kept */
 };
 
 /* What a thread has. */
