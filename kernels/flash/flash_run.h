@@ -79,12 +79,10 @@ static void plan_prefetch(const struct job *job, struct prefetch *prefetch,
         if (p->mask & ATTN_MASK_BIAS && !keys.list)
             prefetch_pairs(prefetch, &job->tensors->bias, task, first, n);
     }
-    if (FLASH_DIRECT) {
+    if (FLASH_DIRECT)
         prefetch_divide_lines(prefetch, calls);
-    } else {
-        prefetch_touch(prefetch);
+    else
         prefetch_divide(prefetch, calls);
-    }
 }
 
 /* Lets tiles see keys [task->seen.lo, task->seen.hi) of the task's sequence; *next follows. */

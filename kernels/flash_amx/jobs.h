@@ -137,11 +137,33 @@ static bool next_task(struct jobs *jobs)
 
 /* ---- what is fetched ------------------------------------------------------------------------- */
 
-/* Plans what to fetch from a block's opening to that of the next one: the next queries, and the lines of its results.
- * Not the latter where tasks follow each other without a stop: fetching them made these 3 % slower.  Nor keys: they
- * are packed in a stream that the processor fetches by itself, and requests take the buffers that tiles from L2
- * need.  With them 32 x 12 heads of S = 128 took 1.01 to 1.06 times as long on one thread and 1.10 to 1.14 on two,
- * though in layout bshd 0.92 to 1.02 and 1.04 to 1.07 (Intel Xeon with AMX, GCC 12.2, 2026-11-30). */
+/* Plans which keys of the next task are fetched during this block: as large a share of them as the block has
+ * of its task's rows, the last block left out, during which they are packed.  Only if they are packed as one
+ * part: longer ones are read as a stream, which the processor fetches by itself, and more requests made
+ * D = 576 a fifth slower. */
+static void prefetch_after(struct jobs *jobs, const struct group_block *block)
+{
+    const struct call *call = jobs->call;
+    const struct attn_problem *p = call->problem;
+    const struct group_block *task = &jobs->task, *after = &jobs->after;
+    if (call->in_parts || !after->rows || (after->b == task->b && after->g == task->g))
+        return;
+    const struct keys keys = keys_of(call->tensors, after);
+    const ptrdiff_t n = after->seen.hi - after->seen.lo, rows = (ptrdiff_t)task->rows;
+    const ptrdiff_t all = rows > BLOCK_ROWS ? rows - BLOCK_ROWS : rows;
+    const ptrdiff_t at = (ptrdiff_t)(block->first - task->first), behind = at + BLOCK_ROWS;
+    if (n <= 0 || at >= all)
+        return;
+    const ptrdiff_t from = n * at / all, to = behind < all ? n * behind / all : n;
+    prefetch_keys(&jobs->prefetch, &keys, &call->tensors->k, p->qk_dim, after->seen.lo + from,
+                  to - from);
+    prefetch_keys(&jobs->prefetch, &keys, &call->tensors->v, p->v_dim, after->seen.lo + from,
+                  to - from);
+}
+
+/* Plans what to fetch from a block's opening to that of the next one: the lines of its results, the next
+ * queries and a share of the keys that will be packed next.  Where tasks are so short that they follow each
+ * other without a stop, fetching the lines of results, too, makes 32 x 12 heads of S = 128 3 % slower. */
 static void plan_prefetch(struct jobs *jobs, const struct group_block *block)
 {
     const struct call *call = jobs->call;
@@ -154,6 +176,7 @@ static void plan_prefetch(struct jobs *jobs, const struct group_block *block)
         next = group_part(&jobs->after, 0, BLOCK_ROWS);
     if (next.rows)
         prefetch_queries(&jobs->prefetch, &call->tensors->q, &next, p->qk_dim);
+    prefetch_after(jobs, block);
     const ptrdiff_t hi = block->seen.hi < jobs->end ? block->seen.hi : jobs->end;
     const ptrdiff_t lo = block->seen.lo > jobs->first ? block->seen.lo : jobs->first;
     const ptrdiff_t strips = hi > lo ? (hi - lo + STRIP_KEYS - 1) / STRIP_KEYS : 1;

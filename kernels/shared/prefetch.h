@@ -1,12 +1,11 @@
 /*
  * prefetch.h: prefetches the memory that a kernel reads or writes next; for kernel files only.
  *
- * While a block of keys is processed, flash in vectors fetches the next block into the second-level cache; during a
- * task's last block the first operands of the next task, and the lines of this task's results.  The hardware
- * would prefetch such rows, too, but only after some misses in each.  Requests are spread evenly over the matrix
- * products, as a core tracks some 24 misses at once, and a burst of more stalls it.  prefetch_touch() looks up the
- * pages of all planned rows together before (pages.h), prefetch_divide_lines() only those of rows with gaps: short heads
- * 4 to 7 % faster, S = 1024 0.5 to 2.5 %.  On a matrix unit only queries and results are fetched, and no pages.
+ * While a block of keys is processed, the next block is fetched into the second-level cache; during a task's
+ * last block the first operands of the next task, and the lines of this task's results.  The hardware would
+ * prefetch such rows, too, but only after some misses in each.  Requests are spread evenly over the matrix
+ * products, as a core tracks some 24 misses at once, and a burst of more stalls it.  Pages are touched together
+ * before (pages.h), but not by prefetch_divide_lines(): short heads 4 to 7 % faster, S = 1024 0.5 to 2.5 %.
  */
 #pragma once
 
@@ -93,26 +92,22 @@ static inline void prefetch_pairs(struct prefetch *prefetch, const struct attn_t
     };
 }
 
-static inline void prefetch_touch_rows(const struct prefetch_rows *r)
+/* Touches the pages of rows. */
+static inline void prefetch_touch(const struct prefetch_rows *r)
 {
     for (size_t h = 0; h < r->inner; h++)
         pages_touch(r->row + (ptrdiff_t)h * r->inner_stride, r->outer_stride, (ptrdiff_t)r->outer);
 }
 
-/* Touches the pages of the planned rows. */
-static inline void prefetch_touch(const struct prefetch *prefetch)
-{
-    for (int i = 0; i < prefetch->count; i++)
-        prefetch_touch_rows(&prefetch->planned[i]);
-}
-
-/* Divides the planned rows among so many calls of prefetch_share(). */
+/* Divides the planned rows among so many calls of prefetch_share(), and touches their pages. */
 static inline void prefetch_divide(struct prefetch *prefetch, size_t calls)
 {
     assert(calls > 0);
     size_t rows = 0;
-    for (int i = 0; i < prefetch->count; i++)
+    for (int i = 0; i < prefetch->count; i++) {
         rows += prefetch->planned[i].inner * prefetch->planned[i].outer;
+        prefetch_touch(&prefetch->planned[i]);
+    }
     prefetch->share = (rows + calls - 1) / calls;
 }
 
@@ -146,7 +141,7 @@ static inline void prefetch_divide_lines(struct prefetch *prefetch, size_t calls
             r->outer_stride = LINE_BYTES;
             r->bytes = LINE_BYTES;
         } else {
-            prefetch_touch_rows(r);
+            prefetch_touch(r);
         }
         lines += r->inner * r->outer * ((r->bytes + LINE_BYTES - 1) / LINE_BYTES);
     }
