@@ -30,9 +30,9 @@ static void open_block(const struct call *call, const struct group_block *task, 
     const struct attn_tensors *t = call->tensors;
     block->scale = call->scale * scale_of_head(call, &t->k_scale, &block->rows);
     block->v_scale = call->v_tokens ? 1 : scale_of_head(call, &t->v_scale, &block->rows);
-    const struct attn_problem problem =
-        *call->problem;                    /* copies, which no store below may change, so that */
-    struct group_block rows = block->rows; /* GCC computes rows in vectors */
+    /* Copies, which no store below can change: so GCC computes what rows see in vectors. */
+    const struct attn_problem problem = *call->problem;
+    struct group_block rows = block->rows;
     rows.problem = &problem;
     const bool alike = rows.full.lo == rows.seen.lo && rows.full.hi == rows.seen.hi;
     for (size_t i = 0; i < BLOCK_ROWS; i++) {
@@ -43,8 +43,8 @@ static void open_block(const struct call *call, const struct group_block *task, 
         block->m[i] = there ? -INFINITY : 0;
         block->bias[i] = weight_bias(block->m[i]);
     }
-    for (size_t i = 0; call->terms && i < BLOCK_ROWS;
-         i++) /* of a row that is not there, a bias that may be read */
+    /* A row that is not there has the terms of the last one, as their bias may be read. */
+    for (size_t i = 0; call->terms && i < BLOCK_ROWS; i++)
         block->terms[i] = i < rows.rows
                               ? terms_of(call->problem, call->tensors, &rows.sequence, rows.b,
                                          group_head(&rows, i), group_query(&rows, i))
