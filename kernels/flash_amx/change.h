@@ -33,6 +33,8 @@ struct weighing {
     const float *rise;                  /* of each row's products, from key to key, and */
     const float (*offsets)[STRIP_KEYS]; /* of each strip, keys from where the block stands */
     ptrdiff_t key[JOB_STRIPS], end;     /* first of each strip; where the sequence ends */
+    ptrdiff_t bias_at[JOB_STRIPS];      /* bytes from a row's bias to a strip's */
+    bool half;                          /* a bias is bfloat16, not float32 */
     float scale, v_unit;
     const float *k_scale[JOB_STRIPS], *v_scale[JOB_STRIPS]; /* of the keys of each; NULL: none */
     struct prefetch *prefetch;                              /* what is fetched between products */

@@ -11,6 +11,14 @@
 
 #include "shared/simd_reduce.h"
 #include "multiply.h"
+#include "seen_keys.h"
+
+static void hide_job_by_bias(const struct call *call, struct job *job)
+{
+    for (int s = 0; s < job->strips; s++)
+        hide_by_bias(call, job->block, job->key[s], job->seen[s]);
+    job->shown = false;
+}
 
 /* Scores of a block and n strips of packed keys, and nothing beside. */
 static void score_strips(const struct call *call, const struct block *block,
@@ -219,7 +227,7 @@ static bool weigh_row_again(const struct call *call, const struct job *job,
             weigh_row_scaled(row, seen, &scaled, block->bias[i], s ? sums[i] : no_sums, sums[i], to,
                              &flags);
         else
-            weigh_row(row, again, seen, NULL, c, block->bias[i], to, &flags);
+            weigh_row(row, again, &job->seen[s][i], NULL, c, block->bias[i], to, &flags);
     }
     return !weigh_flagged(flags);
 }
@@ -227,12 +235,13 @@ static bool weigh_row_again(const struct call *call, const struct job *job,
 /* Weights and sums of a job, row by row: with an m that is raised, which is fast, and where that does not do
  * with weigh_exactly().  Many jobs come here where scores rise with the key; with ALiBi their blocks begin at
  * the last one (jobs.h). */
-VF_NOINLINE void weigh_job_again(const struct call *call, const struct job *job,
+VF_NOINLINE void weigh_job_again(const struct call *call, struct job *job,
                                  const struct scratch *scratch, uint16_t *weights)
 {
     float(*const sums)[TILE_ROWS] = call->v_tokens ? job->block->l[1] : NULL;
     const uint16_t *k[JOB_STRIPS];
     float *scores[JOB_STRIPS];
+    hide_job_by_bias(call, job);
     for (int s = 0; s < job->strips; s++) {
         k[s] = packed_k(call, scratch, job->strip[s]);
         scores[s] = scratch->again + s * STRIP_SCORES;
@@ -265,9 +274,10 @@ static void add_infinite_row(const struct call *call, struct block *block, int i
     }
 }
 
-static void add_infinite(const struct call *call, const struct keys *keys, const struct job *job,
+static void add_infinite(const struct call *call, const struct keys *keys, struct job *job,
                          const struct scratch *scratch, const uint16_t *weights)
 {
+    hide_job_by_bias(call, job);
     for (int s = 0; s < job->strips; s++)
         for (int w = 0; w < STRIP_KEYS && !scratch->finite[job->strip[s]]; w++) {
             const ptrdiff_t key = job->key[s] + WEIGHT_KEY(w);

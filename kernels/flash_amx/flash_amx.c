@@ -201,6 +201,7 @@ static struct call make_call(const struct attn_plan *plan, const struct attn_ten
     const bool v_tokens = scales_values(p, &tensors->v_scale);
     const bool natural = p->options & (ATTN_OPTION_SOFTCAP | ATTN_OPTION_ALIBI) ||
                          p->mask & ATTN_MASK_BIAS || k_tokens || v_tokens;
+    const enum weigh_kind kind = kind_of_call(p, k_tokens, v_tokens);
     struct call call = {
         .problem = p,
         .tensors = tensors,
@@ -209,10 +210,11 @@ static struct call make_call(const struct attn_plan *plan, const struct attn_ten
         .v_steps = o ? steps_of_dims(p->v_dim) : 0,
         .terms = natural || terms_any(p),
         .natural = natural,
-        .hides = terms_may_hide(p),
+        .hides =
+            terms_may_hide(p) && (kind != WEIGH_BIAS || p->mask & (TERMS_MASKS & ~ATTN_MASK_BIAS)),
         .scale = (float)((double)attn_problem_scale(p) * (natural ? 1 : M_LOG2E)),
         .unit = natural ? (float)M_LOG2E : 1,
-        .kind = kind_of_call(p, k_tokens, v_tokens),
+        .kind = kind,
         .k_tokens = k_tokens,
         .k_channels = k_channels,
         .v_tokens = v_tokens,

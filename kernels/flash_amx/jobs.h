@@ -2,7 +2,8 @@
  * jobs.h: part of kernel flash for matrix units: a thread's tasks, their blocks, and the jobs of a block.
  *
  * A job is four strips of keys of which some query of the block sees a key; strips hidden from all
- * queries, by position, boolean mask, tree or a bias of -inf, belong to no job.  Jobs that all queries see
+ * queries, by position, boolean mask, tree or a bias of -inf, belong to no job.  But a bias that is all that changes
+ * scores is read once, with them: looking for -inf before takes longer than what it saves.  Jobs that all queries see
  * whole are computed without a mask.
  *
  * A block begins at its first keys, or at its last where ALiBi makes scores rise with the key: m is found at
@@ -38,7 +39,7 @@ struct jobs {
     bool open;                      /* if one is, */
     bool idle;                      /* which has had no job yet */
     ptrdiff_t from, to;             /* keys that this block has left */
-    struct left left;               /* of the block, in the set or near one key (look_at_bias) */
+    struct left left;               /* of the block, in the set */
 };
 
 static ptrdiff_t strip_start(ptrdiff_t j)
@@ -186,13 +187,6 @@ static void plan_prefetch(struct jobs *jobs, const struct group_block *block)
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
 
-/* A bias in float32 is looked at a job's width of keys at a time: it is read again for scores, and until then
- * stays in the first-level cache.  Masks and a bias in 16 bits are looked at by rows as long as the set. */
-static bool looks_by_job(const struct call *call)
-{
-    return call->problem->mask & ATTN_MASK_BIAS && call->tensors->bias.dtype == ATTN_F32;
-}
-
 /* Turns to the next block; false where the task has no more. */
 static bool next_block(struct jobs *jobs)
 {
@@ -208,21 +202,10 @@ static bool next_block(struct jobs *jobs)
     jobs->from = lo > jobs->first ? lo : jobs->first;
     jobs->to = seen.hi < jobs->end ? seen.hi : jobs->end;
     jobs->open = jobs->idle = true;
-    jobs->left.from = -1;
-    if (call->hides && !looks_by_job(call) && jobs->from < jobs->to)
+    if (call->hides && jobs->from < jobs->to)
         look_at_operands(call, block, jobs->from, jobs->to, &jobs->left);
     plan_prefetch(jobs, &block->rows);
     return true;
-}
-
-/* There: looks at the width that has key j. */
-static void look_at_bias(struct jobs *jobs, const struct block *block, ptrdiff_t j)
-{
-    const ptrdiff_t width = JOB_STRIPS * STRIP_KEYS, from = j / width * width;
-    const ptrdiff_t kv_len = (ptrdiff_t)block->rows.sequence.kv_len;
-    if (looks_by_job(jobs->call) && jobs->left.from != from)
-        look_at_operands(jobs->call, block, from, from + width < kv_len ? from + width : kv_len,
-                         &jobs->left);
 }
 
 /* Adds the strip at key j to a job, where its block sees something of it. */
@@ -231,7 +214,6 @@ static void add_strip(struct jobs *jobs, ptrdiff_t j, struct job *job)
     const struct call *call = jobs->call;
     const int strip = jobs->first_strip + (int)((j - jobs->first) / STRIP_KEYS);
     bool all;
-    look_at_bias(jobs, job->block, j);
     if (!look(call, job->block, j, &jobs->left, job->seen[job->strips], &all))
         return;
     job->strip[job->strips] = strip;

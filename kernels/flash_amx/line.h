@@ -119,10 +119,12 @@ static void set_weighing(struct line *line, const struct job *job, enum weigh_ki
     w->offsets = (const float(*)[STRIP_KEYS])line->offsets;
     w->end = (ptrdiff_t)block->rows.sequence.kv_len;
     w->scale = block->scale;
+    w->half = kind == WEIGH_BIAS && block->terms[0].bias_type == ATTN_BF16;
     w->v_unit = call->v_unit;
     for (int s = 0; s < job->strips; s++) {
         w->scores[s] = ring_at(line, line->strips_done + s);
         w->key[s] = job->key[s];
+        w->bias_at[s] = job->key[s] * (w->half ? 2 : 4);
         if (kind == WEIGH_RAMP)
             set_offsets(block, job->key[s], line->offsets[s]);
         w->k_scale[s] = scales_at(line->source.scratch->k_scales, job->strip[s]);

@@ -112,7 +112,7 @@ struct call {
     int32_t k_at[Q_PARTS * MAX_STEPS]; /* where the tiles of K for each lie in a packed strip */
     bool terms;                        /* rows have terms.h's */
     bool natural;         /* scores get more than their product, and are not in base 2 before */
-    bool hides;           /* a boolean mask, a tree or a bias of -inf may */
+    bool hides;           /* a boolean mask, a tree or a bias of -inf (not in WEIGH_BIAS) may */
     float scale;          /* of products, to scores, but for what a block's K has */
     float unit;           /* of scores, to base 2 */
     enum weigh_kind kind; /* of jobs that hide nothing */

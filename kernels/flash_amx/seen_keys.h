@@ -35,14 +35,20 @@ static inline bool may_hide(const struct call *call, const struct block *block, 
     return call->hides && !(t->tree_alone && end <= t->tree.first);
 }
 
-/* Bits of those of n <= 64 keys from j on that a row's mask and bias leave. */
-static inline uint64_t bits_left(const struct terms *t, ptrdiff_t j, ptrdiff_t n)
+/* Bits of those of n <= 64 keys from j on that a row's bias leaves. */
+static inline uint64_t bits_of_row_bias(const struct terms *t, ptrdiff_t j, ptrdiff_t n)
+{
+    return bits_of_bias(t->bias_type, t->bias + (size_t)j * attn_dtype_size(t->bias_type), n);
+}
+
+/* Bits of those that its mask leaves and, if asked for, its bias. */
+static inline uint64_t bits_left(const struct terms *t, bool bias, ptrdiff_t j, ptrdiff_t n)
 {
     uint64_t bits = bits_first(n);
     if (t->mask)
         bits = bits_of_bytes(t->mask + j, n);
-    if (t->bias)
-        bits &= bits_of_bias(t->bias_type, t->bias + (size_t)j * attn_dtype_size(t->bias_type), n);
+    if (bias && t->bias)
+        bits &= bits_of_row_bias(t, j, n);
     return bits;
 }
 
@@ -53,15 +59,16 @@ struct left {
         *bits)[BLOCK_ROWS]; /* by strip, a bit for each key; room for an even number of strips */
 };
 
-/* Writes the bits of row i: which keys up to `to` its mask and bias leave. */
-static void look_at_row(const struct terms *t, ptrdiff_t kv_len, ptrdiff_t to, size_t i,
+/* Writes the bits of row i: which keys up to `to` its mask and, if asked for, its bias leave. */
+static void look_at_row(const struct terms *t, bool bias, ptrdiff_t kv_len, ptrdiff_t to, size_t i,
                         const struct left *left)
 {
     uint32_t(*bits)[BLOCK_ROWS] = left->bits;
     for (ptrdiff_t j = left->from; j < to; j += 2 * STRIP_KEYS, bits += 2) {
         const ptrdiff_t rest = kv_len - j;
-        const uint64_t both = rest >= 64 ? bits_left(t, j, 64) /* without the code of a remainder */
-                                         : bits_left(t, j, rest);
+        const uint64_t both = rest >= 64
+                                  ? bits_left(t, bias, j, 64) /* without the code of a remainder */
+                                  : bits_left(t, bias, j, rest);
         bits[0][i] = (uint32_t)both;
         bits[1][i] = (uint32_t)(both >> STRIP_KEYS);
     }
@@ -86,12 +93,24 @@ static void look_at_operands(const struct call *call, const struct block *block,
             for (ptrdiff_t s = 0; s < strips; s++) /* another head's */
                 left->bits[s][i] = left->bits[s][i - 1];
         else
-            look_at_row(&terms[i], (ptrdiff_t)rows->sequence.kv_len, to, i, left);
+            look_at_row(&terms[i], call->kind != WEIGH_BIAS, (ptrdiff_t)rows->sequence.kv_len, to,
+                        i, left);
     const ptrdiff_t first = draft > left->from ? (draft - left->from) / STRIP_KEYS : 0;
     for (size_t i = 0; i < rows->rows && terms[0].tree.parents; i++)
         for (ptrdiff_t s = first; s < strips; s++)
             left->bits[s][i] &= (uint32_t)bits_of_tree(&terms[i].tree, terms[i].query,
                                                        left->from + s * STRIP_KEYS, STRIP_KEYS);
+}
+
+/* Clears the bits of keys of the strip at key j that a bias of -inf hides, where look() leaves them: WEIGH_BIAS gives
+ * them a weight of 0. */
+static void hide_by_bias(const struct call *call, const struct block *block, ptrdiff_t j,
+                         uint32_t seen[BLOCK_ROWS])
+{
+    const ptrdiff_t rest = (ptrdiff_t)block->rows.sequence.kv_len - j;
+    for (size_t i = 0; call->kind == WEIGH_BIAS && i < block->rows.rows; i++)
+        seen[i] &=
+            (uint32_t)bits_of_row_bias(&block->terms[i], j, rest < STRIP_KEYS ? rest : STRIP_KEYS);
 }
 
 /* Which keys of the strip at key j a block's queries see; whether some see some.  *all: all see all. */

@@ -22,6 +22,7 @@ static void report_strip(const struct call *call, const struct keys *keys, struc
     if (j < end && call->hides)
         look_at_operands(call, block, j, end - j < STRIP_KEYS ? end : j + STRIP_KEYS, &left);
     if (j < end && look(call, block, j, &left, seen, &all)) {
+        hide_by_bias(call, block, j, seen);
         const uint16_t *packed = scratch->strip;
         const struct elements k = elements_of(call->problem->kv_dtype, 1);
         pack_keys(call, keys, &k, j, end - j < STRIP_KEYS ? end - j : STRIP_KEYS, scratch->strip,

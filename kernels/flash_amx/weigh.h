@@ -33,6 +33,7 @@
 /* The sign and the bits of the exponent that are 0 from 2^23 to 2^24.  None is set in 0, nor in sums of scores from
  * 32,760 below m up to where n reaches WEIGHT_TOO_HIGH.  Farther below some may be, though the weight is 0. */
 #define WEIGHT_ODD 0xb4800000u
+#define WEIGHT_LEAST 0x1p23f     /* a sum that gives a weight of 0 and flags nothing */
 #define WEIGHT_LARGEST_M 0x1p22f /* above it the addend would be rounded */
 #define WEIGHT_ERROR \
     2.01 /* that of O at most, beside the two roundings of a P and an O in bfloat16 */
@@ -98,17 +99,19 @@ VF_INLINE void change_strip(const float *scores, const enum weigh_kind kind, uin
     }
 }
 
-VF_INLINE void weigh_row(const float *scores, const enum weigh_kind kind, uint32_t seen,
+VF_INLINE void weigh_row(const float *scores, const enum weigh_kind kind, const uint32_t *bits,
                          const struct row_change *change, const struct weigh_constants *c,
                          float bias, uint16_t *weights, struct weigh_flags *flags)
 {
+    const uint32_t seen = kind == WEIGH_ALL ? ~0u : *bits;
     float x[STRIP_KEYS], factor[STRIP_KEYS];
     change_strip(scores, kind, seen, change, c, x, factor, flags);
     for (int w = 0; w < STRIP_KEYS; w++) {
         const int key = WEIGHT_KEY(w);
-        const float y = kind != WEIGH_ALL && !(seen >> key & 1)
-                            ? 0
-                            : (float)((double)x[key] * (double)factor[key] + (double)bias);
+        float y =
+            !(seen >> key & 1) ? 0 : (float)((double)x[key] * (double)factor[key] + (double)bias);
+        if (kind == WEIGH_BIAS && y < WEIGHT_LEAST)
+            y = WEIGHT_LEAST;
         const int64_t above = (int64_t)(int32_t)attn_float_bits(y) - attn_float_bits(WEIGHT_MAGIC);
         const int32_t n = above < 0 ? 0 : above > 65535 ? 65535 : (int32_t)above;
         const int32_t less = n - weight_table[n >> 2 & 63];
@@ -129,6 +132,7 @@ struct weigh_flags {
 struct weigh_constants {
     struct factors by;
     __m512i magic, table, zero;
+    vf least;
 };
 
 /* Flags a row of which some lane of x is set. */
@@ -140,9 +144,12 @@ VF_INLINE void weigh_flag(struct weigh_flags *flags, vi x)
 VF_INLINE struct weigh_constants weigh_constants_of(const struct weigh_factors *f)
 {
     struct weigh_constants c = {factors_of(f), (__m512i)vf_set1(WEIGHT_MAGIC),
-                                _mm512_load_si512(weight_table), _mm512_setzero_si512()};
+                                _mm512_load_si512(weight_table), _mm512_setzero_si512(),
+                                vf_set1(WEIGHT_LEAST)};
     __asm__("" : "+v"(c.by.unit), "+v"(c.magic), "+v"(c.table), "+v"(c.zero));
-    __asm__("" : "+v"(c.by.cap[0]), "+v"(c.by.cap[1]), "+v"(c.by.cap[2]), "+v"(c.by.scale));
+    __asm__(""
+            : "+v"(c.by.cap[0]), "+v"(c.by.cap[1]), "+v"(c.by.cap[2]), "+v"(c.by.scale),
+              "+v"(c.least));
     return c;
 }
 
@@ -164,19 +171,25 @@ VF_INLINE __m512i weigh_half(const float *scores, const enum weigh_kind kind, __
     const struct changed to = change_products(vf_load(scores), kind, change, key, &c->by);
     if (kind == WEIGH_CAPPED)
         flags->square = _mm512_mask_max_ps(flags->square, seen, flags->square, to.square);
-    return (__m512i)(kind == WEIGH_ALL ? _mm512_fmadd_ps(to.x, to.factor, plus)
-                                       : _mm512_maskz_fmadd_ps(seen, to.x, to.factor, plus));
+    const __m512 y = kind == WEIGH_ALL ? _mm512_fmadd_ps(to.x, to.factor, plus)
+                                       : _mm512_maskz_fmadd_ps(seen, to.x, to.factor, plus);
+    return (__m512i)(kind == WEIGH_BIAS ? _mm512_max_ps(c->least, y) : y); /* the second if NaN */
 }
 
-/* One row of a strip: 32 scores to 32 weights. */
-VF_INLINE void weigh_row(const float *scores, const enum weigh_kind kind, uint32_t seen,
+/* One row of a strip: 32 scores to 32 weights.  Halves of `seen` are loaded: shifted, they would take turns of the
+ * ports that compute weights. */
+VF_INLINE void weigh_row(const float *scores, const enum weigh_kind kind, const uint32_t *seen,
                          const struct row_change *change, const struct weigh_constants *c,
                          float bias, uint16_t *weights, struct weigh_flags *flags)
 {
     const vf plus = vf_set1(bias);
-    const __m512i y0 = weigh_half(scores, kind, (__mmask16)seen, change, 0, c, plus, flags);
-    const __m512i y1 =
-        weigh_half(scores + 16, kind, (__mmask16)(seen >> 16), change, 16, c, plus, flags);
+    __mmask16 low = 0, high = 0;
+    if (kind != WEIGH_ALL) {
+        memcpy(&low, seen, sizeof low);
+        memcpy(&high, (const char *)seen + sizeof low, sizeof high);
+    }
+    const __m512i y0 = weigh_half(scores, kind, low, change, 0, c, plus, flags);
+    const __m512i y1 = weigh_half(scores + 16, kind, high, change, 16, c, plus, flags);
     const __m512i n =
         _mm512_packus_epi32(_mm512_sub_epi32(y0, c->magic), _mm512_sub_epi32(y1, c->magic));
     const __m512i less =

@@ -94,8 +94,7 @@ VF_INLINE struct row_change weigh_change(const struct weighing *w, const enum we
         return (struct row_change){.offsets = w->offsets[r->strip], .rise = w->rise[r->row + i]};
     if (kind != WEIGH_BIAS)
         return (struct row_change){.offsets = NULL};
-    const ptrdiff_t at = w->key[r->strip] * (ptrdiff_t)attn_dtype_size(t->bias_type);
-    return (struct row_change){.bias = t->bias + at, .half = t->bias_type == ATTN_BF16};
+    return (struct row_change){.bias = t->bias + w->bias_at[r->strip], .half = w->half};
 }
 
 /* Row i of these. */
@@ -103,7 +102,7 @@ VF_INLINE void weigh(const struct weighing *w, const enum weigh_kind kind,
                      const struct weigh_rows *r, int i, const struct weigh_constants *c,
                      struct weigh_flags *flags)
 {
-    const uint32_t seen = kind == WEIGH_ALL ? 0 : r->seen[i];
+    const uint32_t seen = kind >= WEIGH_CHANGED ? r->seen[i] : 0;
     const struct row_change change = weigh_change(w, kind, r, i);
     float *scores = r->scores + i * STRIP_KEYS;
     if (kind >= WEIGH_CHANGED && seen)
@@ -116,5 +115,6 @@ VF_INLINE void weigh(const struct weighing *w, const enum weigh_kind kind,
                          r->weights + i * STRIP_KEYS, flags);
         return;
     }
-    weigh_row(scores, kind, seen, &change, c, r->bias[i], r->weights + i * STRIP_KEYS, flags);
+    weigh_row(scores, kind, r->seen + i, &change, c, r->bias[i], r->weights + i * STRIP_KEYS,
+              flags);
 }
