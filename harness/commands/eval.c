@@ -231,9 +231,12 @@ int eval_command(const struct options *options)
     struct protocol_request request;
     char message[CASES_PATH + 2048];
     process_catch_interrupts();
-    if (!guests_load(options->plugins, options->plugin_count, options->kernel, options->timeout_s))
+    const int loaded = guests_load(options->plugins, options->plugin_count, options->kernel,
+                                   options->timeout_s, MESSAGE(message));
+    if (loaded == EXIT_INTERRUPTED)
         return EXIT_INTERRUPTED;
-    const int prepared = prepare(options, &request, MESSAGE(message));
+    const int prepared =
+        loaded == EXIT_AS_ASKED ? prepare(options, &request, MESSAGE(message)) : loaded;
     if (prepared != EXIT_AS_ASKED) {
         progress_say("%s", message);
         return guests_code(true) == EXIT_AS_ASKED ? prepared : guests_code(true);

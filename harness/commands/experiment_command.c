@@ -232,15 +232,16 @@ static bool accepted(struct running *r)
 int experiment_command(const struct options *options)
 {
     struct running r = {.options = options};
-    int code = EXIT_USAGE;
     const char *kernels = json_string_value(json_object_get(options->values, "kernels"));
     record_init(&r.record, options);
     process_catch_interrupts();
-    if (!guests_load(options->plugins, options->plugin_count, kernels, 0))
-        code = EXIT_INTERRUPTED;
-    else if (accepted(&r))
+    int code =
+        guests_load(options->plugins, options->plugin_count, kernels, 0, MESSAGE(r.record.message));
+    if (code == EXIT_AS_ASKED && !accepted(&r))
+        code = EXIT_USAGE;
+    if (code == EXIT_AS_ASKED)
         code = run(&r);
-    else
+    else if (code != EXIT_INTERRUPTED)
         progress_say("%s", r.record.message);
     journal_close(r.record.journal);
     session_free(&r.session);

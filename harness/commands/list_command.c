@@ -219,7 +219,14 @@ int list_command(const struct options *options)
         process_end_with_reader();
         return list_cases(options);
     }
-    if (!guests_load(options->plugins, options->plugin_count, "rivals", 0) || !libraries_ask())
+    char message[4096 + 256];
+    const int loaded =
+        guests_load(options->plugins, options->plugin_count, "rivals", 0, MESSAGE(message));
+    if (loaded == EXIT_ENVIRONMENT)
+        progress_say("%s", message);
+    if (loaded != EXIT_AS_ASKED)
+        return loaded;
+    if (!libraries_ask())
         return EXIT_INTERRUPTED;
     process_end_with_reader();
     if (options->json)

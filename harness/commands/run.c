@@ -170,8 +170,9 @@ static int begin(struct run *run)
         return EXIT_USAGE;
     if (o->wisdom && !tune_load(o->wisdom, message))
         return EXIT_ENVIRONMENT;
-    if (!guests_load(o->plugins, o->plugin_count, o->kernel, o->timeout_s))
-        return EXIT_INTERRUPTED;
+    const int loaded = guests_load(o->plugins, o->plugin_count, o->kernel, o->timeout_s, message);
+    if (loaded != EXIT_AS_ASKED)
+        return loaded;
     const int planned = session_plan(&run->session, &run->options, message);
     if (planned != EXIT_AS_ASKED)
         return planned;

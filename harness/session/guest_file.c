@@ -103,7 +103,7 @@ void guest_file_name(const char *text, struct guest *guest)
 bool guest_file_read(struct guest *guest, struct message why)
 {
     const int fd = open(guest->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    snprintf(guest->digest, sizeof guest->digest, GUEST_UNREAD);
+    *guest->digest = 0;
     if (fd < 0)
         return refuse(why, "%s", errno == ENOENT ? "no such file" : strerror(errno));
     const bool right = read_open(fd, guest, why);

@@ -181,13 +181,17 @@ double guests_start_s(const struct cell *cell)
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
-/* Adds a file's kernels, or a refusal; false: interrupted. */
-static bool ask(struct guest *guest, double deadline_s)
+/* Adds a file's kernels, or a refusal; as guests_load(). */
+static int ask(struct guest *guest, double deadline_s, struct message message)
 {
     char why[CELL_WHY];
     if (!guest_file_read(guest, MESSAGE(why))) {
+        if (!*guest->digest && !guest->rivals) {
+            message_print(message, "plug-in %s: %s", guest->path, why);
+            return EXIT_ENVIRONMENT;
+        }
         refuse_guest(guest, CELL_UNAVAILABLE, why);
-        return true;
+        return EXIT_AS_ASKED;
     }
     if (guest->rivals)
         *guest->digest = 0;
@@ -199,7 +203,7 @@ static bool ask(struct guest *guest, double deadline_s)
     }
     if (launch.interrupted) {
         launch_free(&launch);
-        return false;
+        return EXIT_INTERRUPTED;
     }
     guest->start_s = launch.wall_s;
     if (launch.state != CELL_OK)
@@ -209,7 +213,7 @@ static bool ask(struct guest *guest, double deadline_s)
     else if (!add_kernels(guest, json_object_get(launch.answer, "kernels"), MESSAGE(why)))
         refuse_guest(guest, CELL_UNAVAILABLE, why);
     launch_free(&launch);
-    return true;
+    return EXIT_AS_ASKED;
 }
 
 /* The guest of a --plugin; the same one if it is given again. */
@@ -251,23 +255,24 @@ static bool names_rivals(const char *list)
                     !select_kernels(list, selected, &count, MESSAGE(message)));
 }
 
-bool guests_load(const char *const *paths, size_t count, const char *kernels, double timeout_s)
+int guests_load(const char *const *paths, size_t count, const char *kernels, double timeout_s,
+                struct message message)
 {
     const double deadline_s = timeout_s > 0 ? fmin(timeout_s, DEADLINE_S) : DEADLINE_S;
     const char *program = rivals_program();
-    for (size_t i = 0; i < count; i++) {
+    int code = EXIT_AS_ASKED;
+    for (size_t i = 0; i < count && code == EXIT_AS_ASKED; i++) {
         struct guest *guest = guest_of(paths[i]);
-        if (guest && !ask(guest, deadline_s))
-            return false;
+        if (guest)
+            code = ask(guest, deadline_s, message);
     }
-    if (program && names_rivals(kernels)) {
+    if (code == EXIT_AS_ASKED && program && names_rivals(kernels)) {
         struct guest *guest = guest_of(program);
         if (guest) {
             guest->rivals = true;
-            if (!ask(guest, deadline_s))
-                return false;
+            code = ask(guest, deadline_s, message);
         }
     }
     catalogue_incomplete(refused);
-    return true;
+    return code;
 }

@@ -18,8 +18,9 @@ struct guest_refusal {
 
 /* Adds the files' kernels to the catalogue, and prints on standard error which are refused.  Starts the
  * rivals' program only if `kernels`, a list as for --kernel or NULL, has their group or an unknown name.
- * False: interrupted. */
-bool guests_load(const char *const *paths, size_t count, const char *kernels, double timeout_s);
+ * Returns EXIT_AS_ASKED, EXIT_INTERRUPTED, or EXIT_ENVIRONMENT and a message: a --plugin file cannot be read. */
+int guests_load(const char *const *paths, size_t count, const char *kernels, double timeout_s,
+                struct message message);
 
 /* Estimated seconds for a cell's program to start and to load its library: the larger of what it declares and
  * what describing it took; 0 without a program. */

@@ -1,4 +1,4 @@
-"""Files that are no plug-in of use: refused with the reason, and the session goes on."""
+"""Files that are no plug-in of use: the session goes on, unless they cannot be read."""
 
 import os
 import pathlib
@@ -7,7 +7,7 @@ import subprocess
 import unittest
 import unittest.mock
 
-from command import EMULATED, PROGRAM, SANITIZED_IN_CI, cells
+from command import EMULATED, PROGRAM, SANITIZED_IN_CI, TINY, cells
 from plugins import PLUGINS, PluginTest, digest
 
 # e_machine of the program's ELF header, as <elf.h> numbers processors.
@@ -32,8 +32,7 @@ class Refused(PluginTest):
                     said = said.partition("; it printed 'qemu: ")[0]
                 self.assertEqual((row["state"], said), (state, why))
                 self.assertIsNone(row["time"])
-                there = pathlib.Path(path).is_file()
-                self.assertEqual(row["plugin"], digest(path) if there else "unread")
+                self.assertEqual(row["plugin"], digest(path))
                 self.assertIn(f"plug-in {path}: {state}: {why}", self.done.stderr)
 
     def test_refusals(self) -> None:
@@ -72,8 +71,23 @@ class Refused(PluginTest):
         why = f"no answer within {limit} s, while loading the plug-in"
         self.refuses({self.plugin("hangs"): why}, "--timeout", limit, state="timeout", code=1)
 
-    def test_no_such_file(self) -> None:
-        self.refuses({str(self.directory / "nowhere.so"): "no such file"})
+    def test_a_file_that_cannot_be_read_ends_each_command_at_once(self) -> None:
+        """Nothing is measured or printed, and a results file stays as it was."""
+        nowhere, output = str(self.directory / "nowhere.so"), pathlib.Path(self.output)
+        output.write_text("kept\n")
+        for words in (
+            ["run", "--kernel", "naive", "--problem", TINY, "--output", self.output, "--force"],
+            ["check", "--kernel", "naive", "--problem", TINY],
+            ["list"],
+            ["eval", "--kernel", "naive", "--input", "i", "--output", "o"],
+            ["experiment", "overflow", "--quick"],
+        ):
+            for path, why in ((nowhere, "no such file"), ("/", "not a regular file")):
+                with self.subTest(words[0], path=path):
+                    done = self.ran(*words, "--plugin", path, code=3)
+                    self.assertEqual(done.stderr, f"attnbench: plug-in {path}: {why}\n")
+                    self.assertEqual(done.stdout, "")
+        self.assertEqual(output.read_text(), "kept\n")
 
     def test_files_that_are_no_plugin(self) -> None:
         whole = pathlib.Path(self.plugin("right")).read_bytes()
@@ -99,10 +113,6 @@ class Refused(PluginTest):
             path.write_bytes(content)
             reasons[str(path)] = why
         self.refuses(reasons)
-        self.output = str(self.directory / "folder.jsonl")
-        (self.directory / "folder").mkdir()
-        rows = self.session("--plugin", str(self.directory / "folder"), code=None)
-        self.assertEqual((self.done.returncode, rows["folder"]["why"]), (3, "not a regular file"))
         self.output = str(self.directory / "arguments.jsonl")
         rows = self.session("--plugin", f"{self.plugin('right')} --fast", code=3)
         self.assertEqual(rows["right"]["why"], "a shared object, which takes no arguments")
