@@ -4,6 +4,7 @@ A session's lines are stored whole, so that an export is a results file again.  
 cells of a session for readers; cells added by version 1 have none and come by their identity.
 """
 
+import errno
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator
@@ -15,6 +16,7 @@ from typing import Any
 
 import msgspec
 from attntools.base.cli import ToolError
+from attntools.base.files import OutputError
 from attntools.compare.comparable import build_key, machine_key
 from attntools.results.cells import (
     WRONG_STATES,
@@ -31,6 +33,9 @@ from attntools.results.schema import ABSENT
 # "atbn": distinguishes our files from other programs' databases.
 APPLICATION = 0x6174626E
 VERSION = 2
+
+# What SQLite says of a disk that is full, or of a file that may not grow.
+FULL = ("database or disk is full", "disk I/O error")
 
 # From version 1, whose cells had no place.
 UPGRADE = "ALTER TABLE cell ADD COLUMN place INTEGER NOT NULL DEFAULT 0"
@@ -60,9 +65,11 @@ def opened(path: Path | str, *, create: bool = False) -> Iterator[sqlite3.Connec
 
     Raises:
         ToolError: it is missing, locked, read-only, of another program or newer.
+        OutputError: the disk is full.
     """
     path = Path(path)
-    if not create and not path.exists():
+    # An empty file is what `add` leaves on a full disk.
+    if not create and (not path.exists() or (path.is_file() and not path.stat().st_size)):
         raise ToolError(f"{path}: no such history (scripts/history add makes one)")
     if path.exists() and not path.is_file():
         raise ToolError(f"{path}: is no regular file")
@@ -74,6 +81,8 @@ def opened(path: Path | str, *, create: bool = False) -> Iterator[sqlite3.Connec
         with connection:
             yield connection
     except sqlite3.Error as wrong:
+        if str(wrong) in FULL:
+            raise OutputError(errno.ENOSPC, str(wrong), str(path)) from None
         raise ToolError(f"{path}: {wrong}") from None
     finally:
         if connection:

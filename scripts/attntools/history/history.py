@@ -81,7 +81,7 @@ def list_sessions(connection: sqlite3.Connection, _options: argparse.Namespace) 
         )
     ]  # fmt: skip
     head = ("session", "started", "machine", "commit", "cells", "wrong")
-    print(tables.text(head, rows, (True, False, False, False, True, True), colours=False), end="")
+    write_text("-", tables.text(head, rows, (True, False, False, False, True, True), colours=False))
 
 
 def _known(connection: sqlite3.Connection, session: int) -> None:
@@ -102,7 +102,7 @@ def show(connection: sqlite3.Connection, options: argparse.Namespace) -> None:
         )
     ]
     head = ("cell", "median", "accepted")
-    print(tables.text(head, rows, (False, True, False), colours=False), end="")
+    write_text("-", tables.text(head, rows, (False, True, False), colours=False))
 
 
 def show_trend(connection: sqlite3.Connection, options: argparse.Namespace) -> Exit:
@@ -132,16 +132,14 @@ def show_trend(connection: sqlite3.Connection, options: argparse.Namespace) -> E
     if rows:
         head = ("cell", *(("machine",) if several else ()), "since", "commit", "change", "accepted")
         numeric = [word == "change" for word in head]
-        print(tables.text(head, rows, numeric, colours=False), end="")
+        write_text("-", tables.text(head, rows, numeric, colours=False))
     for b in database.breaks(connection):
         where = f" on {machines[b.machine]}" if several else ""
-        print(f"{'compared all the same' if b.compared else 'not compared'}: {b.what}"
-              f", from {b.started} on{where}")  # fmt: skip
+        how = "compared all the same" if b.compared else "not compared"
+        write_text("-", f"{how}: {b.what}, from {b.started} on{where}\n")
     hidden = f", {known} of them accepted (--all lists them)" if known and not options.all else ""
-    print(
-        f"{counted(len(followed), 'cell')} followed, "
-        f"{counted(len(rows) + (known if hidden else 0), 'change')}{hidden}"
-    )
+    changes = counted(len(rows) + (known if hidden else 0), "change")
+    write_text("-", f"{counted(len(followed), 'cell')} followed, {changes}{hidden}\n")
     if options.fail_on and new:
         say(TOOL, f"{counted(new, 'slow-down')} not accepted")
         return Exit.REGRESSION
@@ -193,7 +191,7 @@ def export(connection: sqlite3.Connection, options: argparse.Namespace) -> None:
 def show_fleet(connection: sqlite3.Connection, options: argparse.Namespace) -> None:
     """Machine types side by side, and hosts that are off: of each host the latest."""
     found = fleet_of(database.sessions(connection))
-    print(fleet_text(found, every=options.hosts, width=width_of(sys.stdout)), end="")
+    write_text("-", fleet_text(found, every=options.hosts, width=width_of(sys.stdout)))
 
 
 def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:

@@ -39,7 +39,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from attntools.base.cli import Exit, ToolError, parser, say, told
-from attntools.base.files import make_directory
+from attntools.base.files import make_directory, write_text
 from attntools.experiments import plot_experiments
 from attntools.experiments.experiment_rows import answers
 from attntools.plot import (
@@ -210,7 +210,7 @@ def run(argv: Sequence[str] | None = None) -> int:
         make_directory(output)
         boxes = boxes or (formats != ["svg"] and style.lacks_font(fig))
         for path in style.save(fig, output / name, formats):
-            print(path)
+            write_text("-", f"{path}\n")
     if boxes:
         say(TOOL, f"no font here has these letters: only SVG shows them; {style.EAST[0]} has them")
     return Exit.OK

@@ -5,6 +5,7 @@ colour blindness; each series also has a mark and a dash of its own, so that a f
 grey still tells them apart.  Text stays text in SVG.
 """
 
+import io
 import logging
 import textwrap
 import warnings
@@ -58,6 +59,13 @@ logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)  # about fo
 
 WIDTH = 7.0  # inches: a page's text width
 FORMATS = ("svg", "png")
+
+# Of a file, by its format: without the time, so that equal figures are equal files.
+METADATA: dict[str, dict[str, str | None]] = {
+    "svg": {"Date": None},
+    "png": {"Software": "attnbench"},
+    "pdf": {"Creator": "attnbench", "CreationDate": None},
+}
 
 RULES = {
     "font.family": FONT,
@@ -296,10 +304,13 @@ def save(fig: Figure, stem: Path, formats: Sequence[str] = FORMATS) -> list[Path
     paths = []
     for form in formats:
         path = stem.parent / f"{stem.name}.{form}"
-        metadata = {"Date": None} if form == "svg" else {"Software": "attnbench"}
         dpi = min(plt.rcParams["savefig.dpi"], MOST_PIXELS / max(fig.get_size_inches()))
+        drawn = (
+            io.BytesIO()
+        )  # not the file: where a disk is full, the PDF writer fails in its own way
+        fig.savefig(drawn, format=form, metadata=METADATA[form], dpi=dpi)
         with replacing(path) as aside:
-            fig.savefig(aside, format=form, metadata=metadata, dpi=dpi)
+            aside.write_bytes(drawn.getbuffer())
         paths.append(path)
     plt.close(fig)
     return paths

@@ -5,11 +5,14 @@ Devices are private nodes in a temporary folder, so that a failing test costs no
 
 import errno
 import os
+import resource
+import sqlite3
 import stat
 import subprocess
 import sys
 import threading
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 import sample
@@ -51,6 +54,16 @@ def full(tmp_path: Path) -> Path:
 def only(folder: Path, *names: str) -> bool:
     """Whether these files are in a folder, and no other: nothing temporary is left."""
     return sorted(p.name for p in folder.iterdir()) == sorted(names)
+
+
+def small_files(tool: str, *words: object) -> subprocess.CompletedProcess[str]:
+    """Runs a tool that may write no file of more than 1 KB, as on a disk with so much left."""
+    return subprocess.run(
+        [sys.executable, "-m", "attntools", f"attntools.{tool}", *map(str, words)],
+        env=os.environ | {"PYTHONPATH": str(SCRIPTS)},
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1024, 1024)),
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
 
 
 # What writes the named output, by tool; OUT is where, IN a results file.
@@ -190,19 +203,25 @@ def test_standard_output_is_not_replaced(tmp_path: Path) -> None:
     assert log.read_text() == "before\ntext\n" * 3
 
 
-def test_full_standard_output(results: Path, full: Path) -> None:
+def test_full_standard_output(tool: Tool, results: Path, full: Path) -> None:
     """Said once, with exit code 3, whether the text fits the buffer or not."""
     environment = os.environ | {"PYTHONPATH": str(SCRIPTS)}
     many = SCRIPTS.parent / "results" / "trust" / "default.jsonl"
-    for tool, *words in (("compare.compare", results), ("results.export", many, "--format", "csv")):
+    database = ("--database", results.with_name("h.sqlite"))
+    tool(history, *database, "add", many)
+    for name, *words in (
+        ("compare.compare", results),
+        ("results.export", many, "--format", "csv"),
+        ("history.history", *database, "show", 1),
+    ):
         with full.open("wb") as out:
             done = subprocess.run(
-                [sys.executable, "-m", "attntools", f"attntools.{tool}", *words],
+                [sys.executable, "-m", "attntools", f"attntools.{name}", *map(str, words)],
                 stdout=out, stderr=subprocess.PIPE, env=environment, text=True, check=False,
             )  # fmt: skip
         assert (done.returncode, done.stderr) == (
             3,
-            f"{tool.split('.')[1]}: standard output: No space left on device\n",
+            f"{name.split('.')[1]}: standard output: No space left on device\n",
         )
 
 
@@ -219,6 +238,12 @@ def test_figures(tool: Tool, results: Path, tmp_path: Path, full: Path) -> None:
     figure.symlink_to(full)
     outcome = tool(plot, results, *kind, "--output", tmp_path / "d")
     assert (outcome.code, outcome.err) == (3, f"plot: {figure}: No space left on device\n")
+    outcome = small_files(
+        "plot.plot", results, "--kind", "bars", "--format", "pdf", "--output", tmp_path / "small"
+    )
+    pdf = tmp_path / "small" / figure.with_suffix(".pdf").name
+    assert (outcome.returncode, outcome.stderr) == (3, f"plot: {pdf}: File too large\n")
+    assert only(pdf.parent)
     for out, why in ((results, "File exists"), (full / "d", "Not a directory")):
         outcome = tool(plot, results, *kind, "--output", out)
         assert (outcome.code, outcome.err) == (3, f"plot: {out}: {why}\n")
@@ -229,6 +254,21 @@ def test_figures(tool: Tool, results: Path, tmp_path: Path, full: Path) -> None:
     tool(history, "--database", database, "add", later)
     outcome = tool(history, "--database", database, "trend", "--plot", results)
     assert (outcome.code, outcome.err) == (3, f"history: {results}: File exists\n")
+
+
+def test_a_database_on_a_full_disk(
+    tool: Tool, results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Said with exit code 3; what is left is no history."""
+    words = ("--database", tmp_path / "h.sqlite")
+    outcome = small_files("history.history", *words, "add", results)
+    assert (outcome.returncode, outcome.stderr) == (3, f"history: {words[1]}: disk I/O error\n")
+    assert words[1].stat().st_size == 0
+    assert "no such history" in tool(history, *words, "list").refused
+    full = Mock(side_effect=sqlite3.OperationalError("database or disk is full"))
+    monkeypatch.setattr(history.database, "add", full)
+    outcome = tool(history, *words, "add", results)
+    assert (outcome.code, outcome.err) == (3, f"history: {words[1]}: database or disk is full\n")
 
 
 def test_a_database_is_a_regular_file(
