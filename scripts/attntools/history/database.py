@@ -6,6 +6,7 @@ cells of a session for readers; cells added by version 1 have none and come by t
 
 import errno
 import json
+import re
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -115,6 +116,11 @@ def cell_name(cell: Cell) -> str:
     said += [name for name in ABSENT if getattr(identity, name) != ABSENT[name]]
     said += ["plugin"] if identity.plugin else []
     return " ".join([cell.case, identity.variant, *map(identity.text, said)])
+
+
+def shown_name(name: str) -> str:
+    """A cell's name for tables: of a plug-in's digest the beginning, by which `trend` finds it."""
+    return re.sub("(sha256:[0-9a-f]{8})[0-9a-f]{56}", r"\1", name)
 
 
 def _followed(session: Session) -> tuple[Any, ...]:

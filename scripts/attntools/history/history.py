@@ -93,7 +93,7 @@ def show(connection: sqlite3.Connection, options: argparse.Namespace) -> None:
     """The cells of a session."""
     _known(connection, options.session)
     rows = [
-        (name, seconds(median) if median else state, accepted or "")
+        (database.shown_name(name), seconds(median) if median else state, accepted or "")
         for name, state, median, accepted in connection.execute(
             "SELECT cell.name, state, median_s, reason FROM cell LEFT JOIN accepted"
             " ON accepted.name = cell.name AND accepted.session = cell.session"
@@ -119,7 +119,16 @@ def show_trend(connection: sqlite3.Connection, options: argparse.Namespace) -> E
             known += bool(why)
             new += not why and c.ratio > 1
             if options.all or not why:
-                rows.append((s.cell, *where, at.started, at.commit[:12], c.text(s.points), why))
+                rows.append(
+                    (
+                        database.shown_name(s.cell),
+                        *where,
+                        at.started,
+                        at.commit[:12],
+                        c.text(s.points),
+                        why,
+                    )
+                )
     if options.plot:
         # Matplotlib takes a second to load.
         from attntools.history import trend_figure

@@ -8,7 +8,7 @@ from itertools import groupby, pairwise
 
 import numpy as np
 from attntools.base import tables
-from attntools.base.units import change, seconds
+from attntools.base.units import change, counted, seconds
 from attntools.compare.comparison import THRESHOLD
 from attntools.history import database
 from attntools.history.database import Point
@@ -207,7 +207,7 @@ def followed(connection: sqlite3.Connection, text: str) -> list[Series]:
             next((r for p in points[i:j] if (r := accepted.get((cell, p.session)))), "")
             for i, j in pairwise(ends)
         ]
-        name = f"{cell}, {machine}" if machine else cell
+        name = database.shown_name(cell) + (f", {machine}" if machine else "")
         found.append(Series(name, points, moved, cell, machine, reasons))
     return found
 
@@ -223,7 +223,8 @@ def title(found: Sequence[Series]) -> str:
     first = moved[0]
     most = max(first.changes, key=lambda c: abs(np.log(c.ratio)))
     since = first.points[most.index].started[:10]
-    return f"{len(moved)} of {len(found)} cells changed; most, {change(most.ratio)}, since {since}"
+    cells = counted(len(found), "cell")
+    return f"{len(moved)} of {cells} changed; most, {change(most.ratio)}, since {since}"
 
 
 def rest(found: Sequence[Series]) -> str:

@@ -49,10 +49,10 @@ def page(connection: sqlite3.Connection, name: str) -> str:
     measured = counted(sessions, "session")
     changed = trend.changed(found)
     more = sum(len(s.changes) for s in changed)
+    cells = counted(len(found), "cell")
     headline = (
-        f"{len(changed)} of {len(found)} cells changed in {measured}, "
-        f"{counted(more, 'time')} in all." if changed else
-        f"None of {len(found)} cells changed in {measured}."
+        f"{counted(more, 'change')} over {measured}, in {len(changed)} of {cells}." if changed else
+        f"No change over {measured} in {cells}."
     )  # fmt: skip
     return render(
         "history.html",

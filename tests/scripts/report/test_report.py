@@ -242,13 +242,29 @@ def test_a_history_is_its_changes(tool: Tool, tmp_path: Path) -> None:
         path = sample.write(tmp_path / f"{day}.jsonl", header, *rows)
         assert tool(history, "--database", database, "add", path).code == 0
     page = page_of(tool, database)
-    assert page.said[0] == "1 of 2 cells changed in 12 sessions, 1 time in all."
+    assert page.said[0] == "1 change over 12 sessions, in 1 of 2 cells."
     first, second = page.rows[1:]
     assert first[:2] == ["prefill-f32-s64-d64 flash/avx2 1 cores warm", "12"]
     assert first[-1].startswith("2026-01-07 000000000000 +")
     assert second[-1] == ""
     assert len(page.alts) == 1
     assert tool(report, database, path, "--output", "-").code == 4
+
+
+def test_a_history_of_one_cell(tool: Tool, tmp_path: Path) -> None:
+    """Of a plug-in, whose digest is shortened where it is shown, and found by what is shown."""
+    database = tmp_path / "h.sqlite"
+    digest = f"sha256:{'0123456789abcdef' * 4}"
+    cell = sample.cell(kernel="mine", plugin=f"{digest} --ranks 2")
+    path = sample.write(tmp_path / "a.jsonl", sample.session(), cell)
+    assert tool(history, "--database", database, "add", path).code == 0
+    page = page_of(tool, database)
+    assert page.said[0] == "No change over 1 session in 1 cell."
+    name = "prefill-f32-s512-d64 mine/avx2 1 cores warm sha256:01234567 --ranks 2"
+    assert page.rows[1][0] == name
+    assert name in tool(history, "--database", database, "show", 1).printed
+    found = tool(history, "--database", database, "trend", "sha256:01234567")
+    assert found.printed == "1 cell followed, 0 changes\n"
 
 
 def test_bad_input_writes_nothing(tool: Tool, tmp_path: Path) -> None:
