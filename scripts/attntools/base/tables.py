@@ -48,13 +48,17 @@ def titled(
     """As text(), but what stands first in a row is a title above it and those that share it.
 
     The last column is text of any length: what does not fit into `width` goes on below its row.  It
-    has its title where something of it stands beside a row.
+    has its title where something of it stands beside a row.  Where the other columns do not fit,
+    the longest entries of the widest column of texts have lines of their own, above the rest of
+    their rows.
     `says` has a sentence for each title, which goes below its rows.
     """
-    lines = text(head[1:-1], [row[1:-1] for row in rows], numeric[1:-1], colours=False).splitlines()
+    middle = [row[1:-1] for row in (head, *rows)]
+    above, lines = _narrowed(middle, numeric[1:-1], width - 2)
     at = max(map(len, lines)) + 2
     beside = any(row[-1] and 2 + at + len(row[-1]) <= width for row in rows)
-    out = [f"  {lines[0]:{at}}{head[-1] if beside else ''}".rstrip()]
+    out = [f"  {above[0]}"] if above[0] else []
+    out.append(f"  {lines[0]:{at}}{head[-1] if beside else ''}".rstrip())
     title = None
 
     def close() -> None:
@@ -64,11 +68,12 @@ def titled(
                               break_on_hyphens=False)
             )  # fmt: skip
 
-    for line, row in zip(lines[1:], rows, strict=True):
+    for first, line, row in zip(above[1:], lines[1:], rows, strict=True):
         if row[0] != title:
             close()
             title = row[0]
             out.append(title)
+        out += [f"  {first}"] if first else []
         if 2 + at + len(row[-1]) <= width:
             out.append(f"  {line:{at}}{row[-1]}".rstrip())
         else:
@@ -77,6 +82,28 @@ def titled(
             out += [f"  {line}", *(indent + more for more in rest)]
     close()
     return "".join(f"{_coloured(line) if colours else line}\n" for line in out)
+
+
+def _narrowed(rows: Cells, numeric: Sequence[bool], width: int) -> tuple[list[str], list[str]]:
+    """What stands above each line, a long entry or nothing, and lines of text(), the head's first.
+
+    No line has more than `width` columns where a column of texts can give up as many.
+    """
+    lines = text(rows[0], rows[1:], numeric, colours=False).splitlines()
+    over = max(map(len, lines)) - width
+    if over <= 0 or all(numeric):
+        return [""] * len(lines), lines
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    widest = max((i for i, n in enumerate(numeric) if not n), key=lambda i: widths[i])
+    end = sum(widths[: widest + 1]) + 2 * widest
+    room = max(0, widths[widest] - over)
+    keep = end - widths[widest] + room
+    long = [len(row[widest]) > room for row in rows]
+    above = [line[:end].rstrip() if cut else "" for line, cut in zip(lines, long, strict=True)]
+    return above, [
+        (" " * keep if cut else line[:keep]) + line[end:]
+        for line, cut in zip(lines, long, strict=True)
+    ]
 
 
 def _coloured(line: str) -> str:

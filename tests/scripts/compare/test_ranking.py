@@ -149,6 +149,29 @@ def test_a_terminal_has_a_line_for_each_case(
     assert wide[3].endswith("  tie with split_kv_of_others/avx2")
 
 
+def test_a_long_name_has_a_line_of_its_own_where_a_terminal_is_narrow(
+    tool: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In rankings and in comparisons; the others' rows stay as they are."""
+    name = "attention_of_others_with_a_mask"
+    rows = [
+        sample.cell(sample.alike(t), kernel=k, isa="avx512_bf16")
+        for k, t in (("flash", 1e-3), (name, 12e-3))
+    ]
+    path = sample.write(tmp_path / "a", sample.session(), *rows)
+    for words, line in (([path], 3), ([path, path], 2)):
+        monkeypatch.setenv("COLUMNS", "80")
+        narrow = tool(compare, *words).out.splitlines()
+        assert max(map(len, narrow)) <= 80
+        first, second = narrow[line : line + 2]
+        assert first.split()[-1] == f"{name}/avx512_bf16"
+        monkeypatch.setenv("COLUMNS", "160")
+        wide = tool(compare, *words).out.splitlines()
+        (whole,) = [row for row in wide if name in row and "12.0 ms" in row and "thread" not in row]
+        parted = first.split() + second.split()
+        assert parted == [w for w in whole.split() if w != "compute"][: len(parted)]
+
+
 def test_csv_has_numbers(tool: Tool, tmp_path: Path) -> None:
     rows = [sample.cell([t * (1 + i / 1e3) for i in range(8)], kernel=k)
             for k, t in (("gemm", 2e-3), ("flash", 1e-3))]  # fmt: skip
