@@ -3,8 +3,10 @@
  *
  *   replay_NAME FOLDER [DAMAGED [some]]   each file so many times with damage of its own, the same in every run:
  *                                         200; some: a fiftieth to a half of these texts must be accepted
+ *   replay_NAME FILE NUMBER               one of these copies alone; 0: the seed as it is
  *
- * Ends as fuzzers do: at the first input that crashes the reader or breaks a promise, after naming it.
+ * Ends as fuzzers do: at the first input that crashes the reader or breaks a promise, after printing the command
+ * that gives this input alone.
  */
 #include "fuzz.h"
 
@@ -17,12 +19,12 @@
 
 #define MOST 16384 /* bytes of an input, as scripts/dev/fuzz has it */
 
-static size_t damaged = 200;
+static const char *program;
 
-/* What a message says when the reader ends the program. */
-static void give(const char *name, size_t n, const uint8_t *bytes, size_t size)
+/* The last line before the reader ends the program is the command. */
+static void give(const char *path, size_t n, const uint8_t *bytes, size_t size)
 {
-    fprintf(stderr, "%s, damage %zu\n", name, n);
+    fprintf(stderr, "%s %s %zu\n", program, path, n);
     /* The reader's own copy, so that the sanitizers see each byte that it reads beyond the end. */
     uint8_t *copy = malloc(size ? size : 1);
     require(copy, "memory");
@@ -31,10 +33,8 @@ static void give(const char *name, size_t n, const uint8_t *bytes, size_t size)
     free(copy);
 }
 
-static size_t read_seed(const char *folder, const char *name, uint8_t *bytes)
+static size_t read_seed(const char *path, uint8_t *bytes)
 {
-    char path[1024];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
     FILE *file = fopen(path, "rb");
     require(file, "a seed that can be read");
     const size_t size = fread(bytes, 1, MOST, file);
@@ -50,29 +50,34 @@ static const char *const words[] = {
     "18446744073709551616", " input=", "needle:", "file:", "+lens:", "#", "\n", "\r\n", "b: d=8\n", "\x80", "%n", NULL};
 /* clang-format on */
 
-static void replay(const char *folder, const char *name)
+/* Gives a seed's copies first to last; 0 is the seed itself. */
+static void replay(const char *path, size_t first, size_t last)
 {
     static uint8_t seed[MOST], bytes[MOST];
-    const size_t size = read_seed(folder, name, seed);
-    struct mutator mutator = {.key = size, .words = words};
-    give(name, 0, seed, size);
-    for (size_t n = 1; n <= damaged; n++) {
+    const size_t size = read_seed(path, seed);
+    for (size_t n = first; n <= last; n++) {
+        struct mutator mutator = {.key = size, .drawn = (uint64_t)n << 32, .words = words};
         memcpy(bytes, seed, size);
-        give(name, n, bytes, mutate_bytes(&mutator, bytes, size, MOST));
+        give(path, n, bytes, n ? mutate_bytes(&mutator, bytes, size, MOST) : size);
     }
 }
 
 int main(int argc, char **argv)
 {
-    require(argc > 1, "a folder of seeds");
-    if (argc > 2)
-        damaged = strtoull(argv[2], NULL, 10);
+    require(argc > 1, "a folder of seeds, or one of them");
+    program = argv[0];
+    const size_t damaged = argc > 2 ? strtoull(argv[2], NULL, 10) : 200;
     DIR *folder = opendir(argv[1]);
-    require(folder, "a folder that can be opened");
+    if (!folder) {
+        replay(argv[1], damaged, damaged);
+        return 0;
+    }
+    char path[1024];
     size_t seeds = 0;
     for (const struct dirent *entry; (entry = readdir(folder));)
         if (entry->d_name[0] != '.') {
-            replay(argv[1], entry->d_name);
+            snprintf(path, sizeof path, "%s/%s", argv[1], entry->d_name);
+            replay(path, 0, damaged);
             seeds++;
         }
     closedir(folder);
