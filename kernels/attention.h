@@ -201,7 +201,9 @@ struct attn_tensor {
     ptrdiff_t stride[4];
 };
 
-/* Every operand and result of a call; .data is NULL where absent. */
+/* Every operand and result of a call; .data is NULL where absent.  Operands may share memory, as k and v do
+ * with latent attention.  A result may share memory neither with an operand nor with another result: what is
+ * then computed is undefined, and attn_tensors_valid() does not look for it. */
 struct attn_tensors {
     size_t size;
     /* Packed sequences have stride[0] = 0, in q o lse weights scores, and in k v k_scale v_scale where the
