@@ -12,6 +12,9 @@ from matplotlib.figure import Figure
 MOST_COLUMNS = 5
 ROW = 0.2  # inches of a kernel on a number of threads
 LEAST_HEIGHT = 0.8
+FARTHEST = (
+    1.5  # times the most threads, where the axis ends: one case beyond would squeeze all others
+)
 
 Key = tuple[str, int]  # a kernel and a thread count
 
@@ -32,18 +35,29 @@ def speedups(results: Results) -> dict[str, dict[Key, list[float]]]:
 
 
 def _panel(
-    ax: Axes, found: dict[Key, list[float]], rows: list[Key], looks: dict[str, style.Look]
+    ax: Axes,
+    found: dict[Key, list[float]],
+    rows: list[Key],
+    looks: dict[str, style.Look],
+    end: float,
 ) -> None:
-    """One kind: a row a kernel and thread count, with every case and their median."""
+    """One kind: a row a kernel and thread count, with every case and their median.
+
+    Cases beyond the end stand there as an arrow; the median's number is that of all.
+    """
     for y, (name, threads) in enumerate(rows):
         ax.plot([threads] * 2, [y - 0.5, y + 0.5], color=style.INK, lw=0.9, zorder=1)
         values = found.get((name, threads))
         if not values:
             continue
         look, middle = looks[name], float(np.median(values))
-        ax.plot(values, [y] * len(values), look.marker, color=look.colour, ms=3.4, alpha=0.4,
+        near = [v for v in values if v <= end]
+        ax.plot(near, [y] * len(near), look.marker, color=look.colour, ms=3.4, alpha=0.4,
                 mew=0, ls="")  # fmt: skip
-        ax.plot([middle] * 2, [y - 0.36, y + 0.36], color=look.colour, lw=2.2)
+        if len(near) < len(values):
+            ax.plot([end], [y], ">", color=look.colour, ms=5, mew=0)
+        if middle <= end:
+            ax.plot([middle] * 2, [y - 0.36, y + 0.36], color=look.colour, lw=2.2)
         ax.text(0.99, y, f"{middle:.2f}", fontsize=7, ha="right", va="center", color=look.colour,
                 transform=ax.get_yaxis_transform(), bbox=style.PAPER)  # fmt: skip
     ax.set_yticks(range(len(rows)), [])
@@ -83,12 +97,14 @@ def figure(results: Results) -> Figure | None:
         gap=(0.25, 0.55), sides=(left, 0.15),
     )  # fmt: skip
     values = [v for of_kind in found.values() for vs in of_kind.values() for v in vs]
+    end = min(max(*values, *counts), FARTHEST * max(counts))
+    beyond = sum(v > end for v in values)
     for ax in axes[len(found) :]:
         ax.set_visible(False)
     for number, (ax, (kind, of_kind)) in enumerate(zip(axes, found.items(), strict=False)):
-        _panel(ax, of_kind, rows, looks)
+        _panel(ax, of_kind, rows, looks, end)
         ax.set_title(kind, fontsize=8.5, pad=3)
-        ax.set_xlim(0, 1.25 * max(*values, *counts))
+        ax.set_xlim(0, 1.25 * end)
         if number % columns == 0:
             ax.set_yticklabels(labels, fontsize=7.5)
         if number + columns >= len(found):
@@ -96,6 +112,8 @@ def figure(results: Results) -> Figure | None:
     on = figures.threads_title(counts.pop()) if len(counts) == 1 else "more threads"
     style.heading(
         fig, title(found, list(looks), on), "a mark a case, a bar and a number their median; "
-        "black: as many times as fast as there are threads", figures.origin(results),
+        "black: as many times as fast as there are threads"
+        + (f"; arrow: {beyond} farther right, up to {max(values):.1f}" if beyond else ""),
+        figures.origin(results),
     )  # fmt: skip
     return fig

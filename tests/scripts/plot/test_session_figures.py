@@ -232,6 +232,18 @@ def test_more_threads_are_held_against_one(results: Results) -> None:
     assert [t.get_text() for t in ax.get_yticklabels()] == ["flash", "gemm"]
 
 
+def test_a_case_far_beyond_the_threads_is_an_arrow_at_the_end() -> None:
+    gains = {64: 2, 128: 1.9, 256: 9}
+    alone = [row("flash", 1, s=s) for s in gains]
+    both = [row("flash", 1 / gain, s=s, threads=2) for s, gain in gains.items()]
+    fig = scaling.figure(sample.results(*alone, *both))
+    (ax,) = fig.axes
+    assert ax.get_xlim() == (0, 1.25 * 3)
+    (arrow,) = [line for line in ax.lines if line.get_marker() == ">"]
+    assert (list(arrow.get_xdata()), ax.texts[0].get_text()) == ([3], "2.00")
+    assert fig.texts[1].get_text().endswith("; arrow: 1 farther right, up to 9.0")
+
+
 def test_accuracy_is_beside_the_fastest_of_the_case(results: Results) -> None:
     found = accuracy.points(results)
     assert list(found) == ["f32", "bf16"]
