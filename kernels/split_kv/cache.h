@@ -21,9 +21,10 @@
 struct cache {
     struct keys keys;
     const struct attn_tensor *kv;
-    bool scattered;   /* rows lie in pages, or a list names them */
-    const char *data; /* row 0, where all rows follow each other */
-    ptrdiff_t stride; /* bytes from row to row */
+    bool scattered;            /* rows lie in pages, or a list names them */
+    const char *data;          /* row 0, where all rows follow each other */
+    ptrdiff_t stride;          /* bytes from row to row */
+    const struct cache *after; /* likely to be read when these rows end; NULL: not known */
 };
 
 static inline void cache_start(struct cache *c, const struct keys *keys,
@@ -34,6 +35,7 @@ static inline void cache_start(struct cache *c, const struct keys *keys,
     c->scattered = keys->problem->options & ATTN_OPTION_PAGED || keys->list;
     c->data = c->scattered ? NULL : keys_row(keys, kv, 0);
     c->stride = attn_elements_bytes(kv->dtype, kv->stride[2]);
+    c->after = NULL;
 }
 
 /* From row j on; NULL where a list names none. */
@@ -68,6 +70,19 @@ VF_NOINLINE struct rows cache_copy(const struct cache *c, ptrdiff_t j, ptrdiff_t
     return (struct rows){to, stride};
 }
 
+/* Bytes from `at` to row j; behind the last one to a row of what is read after, the first of so many of which n
+ * are a block; 0 if there is none. */
+static inline ptrdiff_t cache_far(const struct cache *c, const char *at, ptrdiff_t j, ptrdiff_t n)
+{
+    const ptrdiff_t end = (ptrdiff_t)c->keys.sequence.kv_len;
+    if (j < end)
+        return cache_rows(c, j).data - at;
+    const ptrdiff_t later = (j - end) / n * n;
+    return c->after && later < (ptrdiff_t)c->after->keys.sequence.kv_len
+               ? cache_rows(c->after, later).data - at
+               : 0;
+}
+
 /* Each member of a cursor is stored where it is read: GCC 12 would copy a struct by wider loads than it has
  * just been stored by, which wait for the stores, 40 cycles a block of keys on Zen 4. */
 
@@ -86,7 +101,7 @@ VF_NOINLINE void cache_fetch_page(struct cursor *next, const struct cache *c,
     next->row_end = at + axis->bytes;
     next->bytes = axis->bytes;
     next->stride = c->stride;
-    next->far = ahead < end ? cache_rows(c, ahead).data - at : 0;
+    next->far = cache_far(c, at, ahead, n);
     next->rows = (int)keys_run(&c->keys, j, n) - 1;
 }
 
@@ -104,6 +119,7 @@ static inline void cache_fetch(struct cursor *next, const struct cache *c, const
     next->row_end = next->at + (dense ? n : n > 0) * axis->bytes;
     next->bytes = axis->bytes;
     next->stride = c->stride;
-    next->far = (later + axis->bytes - 1) / axis->bytes * c->stride;
+    const ptrdiff_t ahead = (later + axis->bytes - 1) / axis->bytes;
+    next->far = c->after ? cache_far(c, next->at, j + ahead, n > 0 ? n : 1) : ahead * c->stride;
     next->rows = dense ? 0 : (int)n - 1;
 }

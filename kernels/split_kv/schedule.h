@@ -36,6 +36,7 @@ struct schedule {
     size_t *order, *first_task, *first_unit;
     size_t *bundle; /* by its first sequence: how many it has */
     size_t bundles;
+    size_t threads;
 };
 
 /* One unit, or some splits of it; or units of several heads from `head` on, or of sequences from b on, abreast.
@@ -200,7 +201,8 @@ static size_t schedule_find(const size_t *first, size_t count, size_t index)
 static struct schedule schedule_of(const struct geometry *g, const struct attn_problem *problem,
                                    const struct attn_tensors *t, int threads, void *table)
 {
-    struct schedule s = {.g = g, .problem = problem, .t = t, .bundle = table};
+    struct schedule s = {
+        .g = g, .problem = problem, .t = t, .bundle = table, .threads = (size_t)threads};
     if (g->uneven || g->bundle > 1)
         schedule_bundles(&s, threads);
     if (g->uneven || (g->bundle > 1 && s.bundles < problem->batch)) {
@@ -269,4 +271,21 @@ static struct task schedule_task(const struct schedule *s, size_t index)
     task.splits = (run + 1) * splits / runs - task.split;
     task.slot = (s->first_unit[i] + unit) * s->g->splits + task.split;
     return task;
+}
+
+/* K and V of what the thread is likely to read after task i: whole units are dealt out in turns. */
+static void schedule_after(const struct schedule *s, size_t i, struct unit *u,
+                           struct cache after[2])
+{
+    if (!s->g->far || i + s->threads >= s->tasks)
+        return;
+    const struct task task = schedule_task(s, i + s->threads);
+    const struct attn_sequence sequence = schedule_sequence(s, task.b);
+    const struct group_block block =
+        group_block_in(s->problem, &sequence, task.b, task.head, task.index, s->g->unit_most);
+    const struct keys keys = keys_of(s->t, &block);
+    cache_start(&after[0], &keys, &s->t->k);
+    cache_start(&after[1], &keys, &s->t->v);
+    u->k.after = &after[0];
+    u->v.after = &after[1];
 }

@@ -203,6 +203,9 @@ static void execute_task(const struct schedule *s, size_t i, char *scratch, char
     const struct task task = schedule_task(s, i);
     struct unit u[UNITS_ABREAST];
     const int n = units_of_task(s, &task, scratch, u);
+    struct cache after[2];
+    if (task.whole && n == 1)
+        schedule_after(s, i, u, after);
     const size_t head = geometry_units(s->g, &u->block.sequence) * s->g->splits * part;
     if (task.whole && s->g->own)
         execute_whole(u, n, schedule_shared(s, &task), own, s->g->splits * part);
