@@ -31,7 +31,8 @@
  * Units: lengths and strides in elements, sizes in bytes.  Semantics follow ONNX Attention
  * (opset 24) and FlashAttention 2.1: a causal mask is aligned to the last key, a row that sees
  * no key, or whose scores are all -inf, gives O = 0 and LSE = -inf, a masked key never touches the
- * result whatever its bits.
+ * result whatever its bits.  A sink is no key: LSE is then the sink, and one of NaN makes all rows of its head
+ * NaN.
  *
  * Every public struct that a caller or a kernel passes by pointer begins with its own `size`, so
  * that a kernel from a shared object and its caller can tell which fields the other one knows.

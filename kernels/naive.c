@@ -170,7 +170,7 @@ static void write_o(const struct query *at, const real *scores, real inverse, re
     const struct attn_range all = scores_of(at);
     real *o = attn_row_real(&t->o, at->b, at->h, at->sequence.q_first + at->i);
     for (size_t d = 0; d < p->v_dim; d++)
-        o[d] = 0;
+        o[d] = 0 * inverse; /* a sink may be NaN */
     for (ptrdiff_t n = all.lo; n < all.hi; n++) {
         const ptrdiff_t j = key_of(at, n);
         if (hidden(at, j))

@@ -243,15 +243,17 @@ static void lse(const struct keys *keys, wide factor, bool bf16, struct attn_ref
     }
 }
 
-/* O of a row that sees no key. */
-static void empty(const struct attn_problem *problem, struct attn_reference_row *row)
+/* O of a row that sees no key: 0, and NaN where its sink, a key whose value is 0, makes its weights NaN. */
+static void empty(const struct attn_problem *problem, const struct keys *keys,
+                  struct attn_reference_row *row)
 {
+    const double o = isnan(keys->l) ? NAN : 0;
     for (size_t d = 0; d < problem->v_dim; d++) {
-        row->o[d] = 0;
+        row->o[d] = o;
         if (row->bound)
-            row->bound[d] = 0;
+            row->bound[d] = o;
         if (row->magnitude)
-            row->magnitude[d] = 0;
+            row->magnitude[d] = o;
     }
 }
 
@@ -303,5 +305,5 @@ void ATTN_REFERENCE(const struct attn_problem *problem, const struct attn_tensor
     if (keys.n)
         elements(problem, &keys, &sums, factor, bf16, row);
     else
-        empty(problem, row);
+        empty(problem, &keys, row);
 }

@@ -27,6 +27,13 @@ void caches_vary_sinks(struct trial *trial)
         set_sink(trial, h, sinks[h % 4]);
 }
 
+/* Sinks of NaN, every other one. */
+void caches_nan_sinks(struct trial *trial)
+{
+    for (size_t h = 0; h < trial->problem.q_heads; h += 2)
+        set_sink(trial, h, NAN);
+}
+
 /* ---- slopes -------------------------------------------------------------------------------- */
 
 /* Slopes other than the usual powers of two, which a kernel could compute from the number of heads. */

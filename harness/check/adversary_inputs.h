@@ -59,8 +59,8 @@ adversary_entry index_front_padded, index_scattered, index_none_or_all, index_on
 typedef void adversary_change(struct trial *trial);
 adversary_change masks_poison_hidden;
 adversary_change trees_nan_in_draft;
-adversary_change caches_raise_sinks, caches_vary_sinks, caches_vary_slopes, caches_share_pages,
-    caches_share_prefixes;
+adversary_change caches_raise_sinks, caches_vary_sinks, caches_nan_sinks, caches_vary_slopes,
+    caches_share_pages, caches_share_prefixes;
 adversary_change scales_clear, scales_vary, scales_shrink_k, scales_infinite_keys,
     scales_infinite_k, scales_infinite_v, scales_fill_extremes, scales_fill_bytes,
     scales_fill_nibbles;

@@ -99,7 +99,8 @@ VF_INLINE void store_column_of_pairs(char *const *rows, int dim, vf factor, vi e
     }
 }
 
-/* Writes the tile's rows of O, divided by their sums; a row that saw no key gets zeros. */
+/* Writes the tile's rows of O, divided by their sums; a row that saw no key gets zeros, unless its sink makes it
+ * NaN. */
 VF_NOINLINE void store_tile(const struct job *job, const struct tile *t)
 {
     const int dim = job->v_dim;
@@ -107,7 +108,7 @@ VF_NOINLINE void store_tile(const struct job *job, const struct tile *t)
     for (int c = 0; c < FLASH_COLS && t->column[c].rows; c++) {
         char *rows[VF_LANES];
         find_rows(&t->column[c], &job->tensors->o, t->column[c].sequence.q_first, rows);
-        const vi empty = (vi)(t->l[c] == vf_set1(0));
+        const vi empty = (vi)(t->l[c] == vf_set1(0)) & (vi)(t->inverse[c] == t->inverse[c]);
         const float *o = t->o + c * VF_LANES;
         if (dtype == ATTN_BF16 && dim >= 2 * VF_LANES)
             store_column_of_pairs(rows, dim, t->inverse[c], empty, o);

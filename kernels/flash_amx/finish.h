@@ -38,6 +38,14 @@ VF_INLINE void store_row(const struct block *block, int i, float factor, size_t 
     }
 }
 
+/* One row that saw nothing; `inverse` is NaN if its sink is. */
+static void store_none(float inverse, size_t dim, uint16_t *to)
+{
+    const uint16_t x = attn_f32_to_bf16(0 * inverse);
+    for (size_t d = 0; d < dim; d++)
+        to[d] = x;
+}
+
 /* m of a row for its LSE, in which ALiBi counts from the row's own key (set_rises() in blocks.h). */
 static double natural_m(const struct call *call, const struct block *block, int i)
 {
@@ -95,6 +103,6 @@ VF_NOINLINE void finish_block(const struct call *call, struct block *block)
             store_row(block, i, block->inverse[i] * (call->v_tokens ? 1 : call->v_unit), p->v_dim,
                       to);
         else
-            memset(to, 0, p->v_dim * sizeof *to);
+            store_none(block->inverse[i], p->v_dim, to);
     }
 }

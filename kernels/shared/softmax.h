@@ -7,7 +7,8 @@
  *
  *   no visible key, or all scores -inf   l = 0: O = 0, LSE = -inf
  *   a score of NaN, or of +inf           its exponential is NaN, so l and the whole row are NaN
- *   a sink                               one more score, before those of all keys
+ *   a sink                               one more score, before those of all keys; of NaN, it makes l and the
+ *                                        row NaN, even if that sees no key
  */
 #pragma once
 

@@ -219,7 +219,8 @@ static void a_sink_takes_weight_and_adds_no_value(void **state)
     close_judged(t);
 }
 
-/* Without keys O is 0 and LSE the sink: 4u |s| for its product with log2(e), g(1), and what LSE costs. */
+/* Without keys O is 0 and LSE the sink: 4u |s| for its product with log2(e), g(1), and what LSE costs.  NaN makes
+ * both NaN. */
 static void a_sink_alone(void **state)
 {
     (void)state;
@@ -229,6 +230,9 @@ static void a_sink_alone(void **state)
     judge(t, 0, 0, 0);
     assert_true(t->o[0] == 0 && t->bound[0] == 0 && t->row.lse == -3);
     assert_near(t->row.lse_bound / U, 4 * 3 + 1 + 8 + 4 * 3 + 3, 1e-9);
+    *(float *)t->set.tensors.sinks.data = NAN;
+    judge(t, 0, 0, 0);
+    assert_true(isnan(t->o[0]) && isnan(t->row.lse));
     close_judged(t);
 }
 

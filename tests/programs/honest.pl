@@ -166,7 +166,7 @@ sub attend {
     my ( $keys, $add ) = seen( $x, $at, $h, $i );
     my $sink = $x->{sinks} ? $x->{sinks}[$h] : -$infinity;
     my ( @x, $most );
-    $most = $sink if $sink > -$infinity;
+    $most = $sink if $sink != -$infinity;    # it may be NaN
     for my $j (@$keys) {
         my ( $key, $n, $dot ) = ( $k->[$j], 0, 0 );
         $dot += $_ * $key->[ $n++ ] for @q;
@@ -176,7 +176,7 @@ sub attend {
     $most //= 0;
     $most = 0 if $most == -$infinity;    # no key has any weight
     my @sum   = (0) x $s->{v_dim};
-    my $total = $sink > -$infinity ? exp( $sink - $most ) : 0;
+    my $total = $sink != -$infinity ? exp( $sink - $most ) : 0;
     for my $j (@$keys) {
         my ( $p, $value, $n ) = ( exp( shift(@x) - $most ), $v->[$j], 0 );
         $total += $p;

@@ -107,7 +107,7 @@ WRONG_OPTION(prefix_of_the_first_pair, ROW,
     find_maximum(w);
     exponentiate(w);
     for (size_t d = 0; d < p->v_dim; d++)
-        w->o[d] = 0;
+        w->o[d] = 0 * inverse(w);
     for (ptrdiff_t j = w->seen.lo; j < all; j++)
         if (w->shown[j])
             add_value(j < shared ? &other : w, j, w->scores[j] * inverse(w));
@@ -219,7 +219,7 @@ static void sum_elements(struct work *w, real factor(const struct work *w, ptrdi
     find_maximum(w);
     exponentiate(w);
     for (size_t d = 0; d < w->problem->v_dim; d++)
-        w->o[d] = 0;
+        w->o[d] = 0 * inverse(w);
     for (ptrdiff_t j = w->seen.lo; j < w->seen.hi; j++) {
         const void *v = kv_row(w, &w->tensors->v, j);
         const real p = w->shown[j] ? factor(w, j) : 0;

@@ -148,7 +148,7 @@ WRONG_STEP void sum_values(struct work *w)
 {
     const real factor = inverse(w);
     for (size_t d = 0; d < w->problem->v_dim; d++)
-        w->o[d] = 0;
+        w->o[d] = 0 * factor; /* a sink may be NaN */
     for (ptrdiff_t j = w->seen.lo; j < w->seen.hi; j++)
         if (w->shown[j])
             add_value(w, j, w->scores[j] * factor);

@@ -123,3 +123,13 @@ WRONG_OPTION(empty_sequence_is_nan, AFTER, "divides by the sum of a sequence wit
         if (!w->sequence.kv_len && w->l == 0)
             put(&w->tensors->o, w->b, w->h, at, d, NAN);
 }
+
+/* Writes zeros where no key is left, and forgets that the sink is a key, too. */
+WRONG_OPTION(nan_sink_vanishes, AFTER, "writes 0 for a row without keys whose sink is NaN")
+{
+    bool keys = false;
+    for (ptrdiff_t j = w->seen.lo; j < w->seen.hi; j++)
+        keys |= w->shown[j];
+    for (size_t d = 0; !keys && w->problem->outputs & ATTN_OUTPUT_O && d < w->problem->v_dim; d++)
+        put(&w->tensors->o, w->b, w->h, w->sequence.q_first + w->i, d, 0);
+}
