@@ -116,11 +116,11 @@ static struct kv_place key_of(const struct trial *trial, size_t b, size_t g)
 }
 
 /* One key of each head is -inf, so that its weight is 0.  The scales of K's channels, which a kernel may
- * multiply into the query, are in turn powers of two, these times 1.5, numbers with all bits set, and
- * nearly 0. */
+ * multiply into the query, are in turn powers of two, these times 1.5, numbers with all bits set, nearly 0, and
+ * subnormal: the product with many elements of a query then rounds to 0. */
 void scales_infinite_keys(struct trial *trial)
 {
-    static const float factors[] = {1, 1.5F, 0x1.fffffep0F, 0x1p-60F};
+    static const double factors[] = {1, 1.5, 0x1.fffffep0, 0x1p-60, 0};
     const struct attn_problem *p = &trial->problem;
     const struct attn_tensors *t = &trial->set.tensors;
     if (p->options & ATTN_OPTION_SHARED_KV) /* its value would be infinite */
@@ -130,7 +130,8 @@ void scales_infinite_keys(struct trial *trial)
         for (size_t g = 0; g < p->kv_heads && attn_sequence(p, t, b).kv_len; g++)
             for (size_t d = 0; d < p->qk_dim; d++) {
                 float *scale = kv_scale(p, t, KV_K, key_of(trial, b, g), d);
-                *scale = (float)exp2(floor(log2((double)*scale))) * factors[d % 4];
+                const double factor = factors[d % ADVERSARY_COUNT(factors)];
+                *scale = (float)fmax(exp2(floor(log2((double)*scale))) * factor, 0x1p-149);
                 kv_set(p, t, KV_K, key_of(trial, b, g), d, -INFINITY);
             }
 }

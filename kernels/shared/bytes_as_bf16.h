@@ -13,7 +13,8 @@
  * the product are split into three bfloat16 of 8 bits each, exactly from about 2^-110 on, and scores are the sum
  * of their products with K, the smallest part first.  Sums of the first two parts are below 2^-7 of the third's,
  * so that their rounding is negligible.  All parts have the sign of the whole and none is 0 or subnormal, which
- * products take for 0: times an infinite key that is NaN, but the score is infinite.
+ * products take for 0: times an infinite key that is NaN, but the score is infinite.  So it is where the product of a
+ * query and a scale rounds to 0, which counts as the smallest normal number (split_kv's load_q.h does the same).
  */
 #pragma once
 
@@ -125,7 +126,9 @@ static inline uint16_t part_normal(uint16_t part, float x)
  * last. */
 static inline void split_product(uint16_t q, float scale, uint16_t *to, size_t apart)
 {
-    const float x = attn_bf16_to_f32(q) * scale;
+    const float element = attn_bf16_to_f32(q), product = element * scale;
+    const bool lost = product == 0 && element != 0 && scale != 0;
+    const float x = lost ? copysignf(0x1p-126F, product) : product;
     const uint16_t large = part_below(x);
     const float rest = x - attn_bf16_to_f32(large);
     const uint16_t middle = part_below(rest);

@@ -36,6 +36,15 @@ VF_NOINLINE void load_q_for_byte_pairs(const struct unit *u, const char *from, i
     }
 }
 #else
+/* Elements of Q times scales of K's channels.  A product that rounds to 0 becomes the smallest normal number: times
+ * an infinite key 0 would be NaN. */
+static vf times_scales(vf q, vf scale)
+{
+    const vf x = q * scale, none = vf_set1(0);
+    const vi lost = (vi)(x == none) & (vi)(q != none) & (vi)(scale != none);
+    return (vf)((vi)x | (lost & 0x00800000));
+}
+
 /* A row of Q for keys of 8 bits that are widened to f32, in memory order, times the scales of K's channels, if
  * any. */
 VF_NOINLINE void load_q_for_bytes(const struct unit *u, const char *from, int rows, float *q)
@@ -50,7 +59,7 @@ VF_NOINLINE void load_q_for_bytes(const struct unit *u, const char *from, int ro
         const size_t n = d < dim ? geometry_minimum(dim - d, VF_LANES) : 0;
         vf x = vf_load_elements(u->t->q.dtype, from + d * element, n);
         if (factor && n)
-            x *= vf_load_elements(ATTN_F32, factor + d, n);
+            x = times_scales(x, vf_load_elements(ATTN_F32, factor + d, n));
         vf_store(q + d / (2 * VF_LANES) * 2 * VF_LANES * (size_t)rows + d % (2 * VF_LANES), x);
     }
 }

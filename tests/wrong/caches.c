@@ -289,3 +289,15 @@ WRONG_SCORE(scaled_query_in_parts, "multiplies keys of 8 bits by two parts of a 
     }
     return capped(w, w->scale * sum) + slope_term(w, j) + bias_term(w, j);
 }
+
+/* Where the product is too small for a float, an infinite key makes it NaN. */
+WRONG_SCORE(scaled_query_vanishes, "multiplies queries by the scales of channels, which may give 0")
+{
+    const struct attn_tensor *q = &w->tensors->q, *k = &w->tensors->k;
+    const void *q_row = attn_row(q, w->b, w->h, w->sequence.q_first + w->i);
+    const void *k_row = kv_row(w, k, j);
+    real sum = 0;
+    for (size_t d = 0; d < w->problem->qk_dim; d++)
+        sum += element(q_row, q->dtype, d) * key_scale(w, j, d) * element(k_row, k->dtype, d);
+    return capped(w, w->scale * sum) + slope_term(w, j) + bias_term(w, j);
+}
