@@ -9,7 +9,8 @@
  *
  * unless a mask hides the key; a sink is one more score of the row, of a key whose value is 0: it
  * counts in the row's maximum, sum and LSE.  Element by element, keys and values of 8 bits count as
- * k_scale * k_j and v_scale * v_j, those of 4 bits as k_scale * (k_j - k_zero) and v_scale * (v_j - v_zero).
+ * k_scale * k_j and v_scale * v_j, those of 4 bits as k_scale * (k_j - k_zero) and v_scale * (v_j - v_zero);
+ * what is beyond the largest float there may count as infinite.
  *
  * Life of a call:
  *

@@ -61,7 +61,7 @@ adversary_change masks_poison_hidden;
 adversary_change trees_nan_in_draft;
 adversary_change caches_raise_sinks, caches_vary_sinks, caches_nan_sinks, caches_vary_slopes,
     caches_share_pages, caches_share_prefixes;
-adversary_change scales_clear, scales_vary, scales_shrink_k, scales_infinite_keys,
+adversary_change scales_clear, scales_vary, scales_shrink_k, scales_enlarge_v, scales_infinite_keys,
     scales_infinite_k, scales_infinite_v, scales_fill_extremes, scales_fill_bytes,
     scales_fill_nibbles;
 enum { SCALE_KINDS = 4, INFINITE_K_KINDS = 3 };

@@ -1,6 +1,7 @@
 /*
  * adversary_scales: elements of 8 and 4 bits, and their scales.
  */
+#include <float.h>
 #include <math.h>
 
 #include "adversary_inputs.h"
@@ -76,6 +77,27 @@ void scales_vary(struct trial *trial)
         default:
             if (!(p->options & ATTN_OPTION_SHARED_KV))
                 fill_row(trial, KV_V, at, 0x1p-130F, largest);
+        }
+    }
+}
+
+/* Elements of V are 0 to 3 times the smallest of its type, f8e5m2, and all its scales the largest with which they
+ * leave adversary_room(), for which the type's own largest numbers do not: weights may be multiplied by scales, but
+ * not be so large, nor what elements are divided by, that this overflows. */
+void scales_enlarge_v(struct trial *trial)
+{
+    const struct attn_problem *p = &trial->problem;
+    const struct attn_tensors *t = &trial->set.tensors;
+    const double smallest = 0x1p-16, room = adversary_room(trial) / (3 * smallest);
+    const float scale = (float)fmin(room, (double)FLT_MAX);
+    uint64_t number = 0;
+    if (p->options & ATTN_OPTION_SHARED_KV) /* scores would be large, too */
+        return;
+    for (struct kv_place at = {0}; kv_reaches(p, t, &at); at.j++) {
+        kv_rescale(p, t, KV_V, at, scale);
+        for (size_t d = 0; d < p->v_dim; d++) {
+            const int n = (int)(random_bits(trial->key, number++) % 7) - 3;
+            kv_set(p, t, KV_V, at, d, n * smallest * (double)scale);
         }
     }
 }

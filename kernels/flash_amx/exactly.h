@@ -232,6 +232,19 @@ static bool weigh_row_again(const struct call *call, const struct job *job,
     return !weigh_flagged(flags);
 }
 
+/* By how much m of a job's rows must be above their scores, in base 2: weights, which are else below 2^8, times v_unit,
+ * at most 2^16, and a scale of values from 2^100 on may not be finite. */
+static float scales_above(const struct job *job, const struct scratch *scratch)
+{
+    bool large = false;
+    for (int s = 0; scratch->v_scales && s < job->strips; s++)
+        for (int j = 0; j < STRIP_KEYS; j++) {
+            const float scale = fabsf(scales_at(scratch->v_scales, job->strip[s])[j]);
+            large |= scale >= 0x1p100f && scale < INFINITY;
+        }
+    return large ? 26 : 0;
+}
+
 /* Weights and sums of a job, row by row: with an m that is raised, which is fast, and where that does not do
  * with weigh_exactly().  Many jobs come here where scores rise with the key; with ALiBi their blocks begin at
  * the last one (jobs.h). */
@@ -248,11 +261,12 @@ VF_NOINLINE void weigh_job_again(const struct call *call, struct job *job,
     }
     const struct weigh_factors factors = weigh_factors_of(call, job->block, kind_again(call));
     const struct weigh_constants c = weigh_constants_of(&factors);
+    const float above = scales_above(job, scratch);
     score_strips(call, job->block, k, job->strips, scratch->again);
     for (int i = 0; (size_t)i < job->block->rows.rows; i++) {
         const float top = vf_hmax(top_of_row(call, job, scratch, i, scores, job->strips));
         if (top > -INFINITY && top < INFINITY)
-            raise_m(call, job->block, i, top);
+            raise_m(call, job->block, i, top + above / call->unit);
         if (!weigh_row_again(call, job, scratch, i, &c, weights, sums))
             weigh_exactly(call, job, scratch, i, weights, sums);
     }

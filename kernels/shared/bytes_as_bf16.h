@@ -7,7 +7,8 @@
  * A weight times a scale may be as small as a scale, and products of bfloat16 take it for 0 below 2^-126.
  * Times a value of up to 57344 the error would exceed the bound.  So values are divided by bytes_unit(), a
  * power of two that bounds their type, and weights or results are multiplied by it.  Weights, which are below
- * 2^8, then become infinite with scales of V from 2^120 / bytes_unit() on.
+ * 2^8, would then become infinite with scales of V from 2^120 / bytes_unit() on: kernels make weights, or scales,
+ * 2^26 times smaller where there are such scales.
  *
  * Scales of K's channels multiply the queries, which rounds within the bound (reference.c).  The 24 bits of
  * the product are split into three bfloat16 of 8 bits each, exactly from about 2^-110 on, and scores are the sum

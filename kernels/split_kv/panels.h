@@ -147,16 +147,6 @@ static void add_packed(const struct unit *u, const struct panel *p, bool add)
                    o + i * TILE_ROWS * u->g->o_floats, row, add);
 }
 
-/* Whether O of all rows is finite. */
-static bool results_are_finite(const struct unit *u)
-{
-    vf most = {0};
-    for (int r = 0; r < u->rows; r++)
-        for (ptrdiff_t x = 0; x < u->g->o_floats; x += VF_LANES)
-            most += vf_load(u->tile[0].o + r * u->g->o_floats + x) * 0.0f; /* 0, or NaN */
-    return !vi_any((vi)(most != most));
-}
-
 static void panels(struct unit *u, struct attn_range keys, bool careful)
 {
     ptrdiff_t j = unit_first(u, keys);
@@ -182,7 +172,7 @@ static void unit_keys(struct unit *u, int n, const struct attn_range *keys)
         if (keys[i].lo >= keys[i].hi)
             continue;
         panels(&u[i], keys[i], false);
-        if (in_place(&u[i]) && u[i].tile[0].o_floats && !results_are_finite(&u[i])) {
+        if (in_place(&u[i]) && !results_are_finite(&u[i])) {
             start_tiles(&u[i], u[i].tile[0].o);
             panels(&u[i], keys[i], true);
         }

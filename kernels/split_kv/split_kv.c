@@ -70,6 +70,20 @@ static void gather_sums(const struct unit *u, char *part)
         }
 }
 
+/* Computes O of a unit again where scales of values made it infinite or NaN: with lower scales, by which it is
+ * then multiplied. */
+static void lower_scales(struct unit *u, struct attn_range keys, float *o)
+{
+    if (!u->scaling.values || results_are_finite(u) || !unit_overflows(u, keys.lo, keys.hi))
+        return;
+    u->lower = UNIT_LOWER;
+    start_tiles(u, o);
+    unit_keys(u, 1, &keys);
+    for (int i = 0; i < u->tiles; i++)
+        for (ptrdiff_t x = 0; x < u->tile[i].rows * u->tile[i].o_floats; x++)
+            u->tile[i].o[x] *= 1 / UNIT_LOWER;
+}
+
 static struct attn_range keys_of_split(const struct unit *u, size_t index)
 {
     const size_t each = geometry_split_keys(u->g, &u->block.sequence), first = index * each;
@@ -105,8 +119,10 @@ static void split(struct unit *u, int n, size_t index, char *part, size_t step)
         for (int i = begun; i < n; i++)
             start_tiles(&u[i], (float *)(part + (size_t)i * step));
         unit_keys(u, n, keys);
-        for (int i = 0; i < n; i++)
+        for (int i = 0; i < n; i++) {
+            lower_scales(&u[i], keys[i], (float *)(part + (size_t)i * step));
             gather_sums(&u[i], part + (size_t)i * step);
+        }
     }
 }
 

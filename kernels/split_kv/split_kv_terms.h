@@ -148,7 +148,7 @@ static struct terms terms_listed(const struct unit *u, const struct tile *t, int
     }
     for (int i = 0; FORMAT_SCALED(u->g->format) && i < keys * t->rows; i++) {
         const ptrdiff_t at = i / t->rows < n ? u->list[j + i / t->rows] : -1;
-        u->terms[each + i] = listed_scale(u, &u->t->v_scale, at) * VALUES_UNIT(problem);
+        u->terms[each + i] = listed_scale(u, &u->t->v_scale, at) * values_unit(u);
         u->terms[2 * each + i] = listed_scale(u, &u->t->k_scale, at);
     }
     if (problem->options & ATTN_OPTION_SOFTCAP)
@@ -183,7 +183,7 @@ static struct terms terms_of(const struct unit *u, const struct tile *t, int row
         terms.bias = u->terms;
     }
     if (u->scaling.values && !u->reports) {
-        spread_scale(u, &u->t->v_scale, t->rows, VALUES_UNIT(problem), j, n, keys, u->terms + each);
+        spread_scale(u, &u->t->v_scale, t->rows, values_unit(u), j, n, keys, u->terms + each);
         terms.v_factor = u->terms + each;
     }
     if (u->scaling.keys) {

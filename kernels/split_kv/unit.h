@@ -34,6 +34,8 @@ struct scaling {
     bool natural;      /* scores have terms, so that they are not times log2(e) (split_kv_tile.h) */
 };
 
+#define UNIT_LOWER 0x1p-26F /* makes products of unit_overflows() finite */
+
 /* A unit at work in one thread. */
 struct unit {
     const struct geometry *g;
@@ -48,6 +50,7 @@ struct unit {
     bool reports;  /* P is for the output, without V's scales (weights_output.h) */
     struct scaling scaling;
     bool infinite; /* scales of keys may be infinite (split_kv_terms.h) */
+    float lower;   /* factor of scales of values that weights take: 1 or UNIT_LOWER */
     /* Keys before this one are in pages of the previous unit, and thus in L1 already. */
     ptrdiff_t shared;
     struct cache k, v;
@@ -157,25 +160,57 @@ static void *unit_row_of_mask(const struct unit *u, const struct attn_tensor *t,
                     group_query(&u->block, (size_t)r));
 }
 
+/* Magnitudes of scales, by their bits. */
+struct magnitudes {
+    uint32_t from, end;
+};
+static const struct magnitudes of_infinity = {0x7f800000, 0x7f800001},
+                               of_large_numbers = {0x71800000, 0x7f800000}; /* from 2^100 on */
+
 /* (Vectorised if the stride is a constant.) */
-VF_INLINE bool any_infinite(const float *x, ptrdiff_t stride, ptrdiff_t n)
+VF_INLINE bool any_between(const float *x, ptrdiff_t stride, ptrdiff_t n, struct magnitudes m)
 {
-    uint32_t infinite = 0;
+    uint32_t any = 0;
     for (ptrdiff_t i = 0; i < n; i++)
-        infinite |= (attn_float_bits(x[i * stride]) & 0x7fffffff) == 0x7f800000;
-    return infinite;
+        any |= (attn_float_bits(x[i * stride]) & 0x7fffffff) - m.from < m.end - m.from;
+    return any;
+}
+
+/* Whether a scale of keys [lo, hi) has such a magnitude. */
+static bool unit_scales(const struct unit *u, const struct attn_tensor *t, ptrdiff_t lo,
+                        ptrdiff_t hi, struct magnitudes m)
+{
+    if (lo >= hi)
+        return false;
+    const size_t first = u->block.sequence.kv_first + (size_t)lo;
+    const float *x = attn_row_f32(t, u->block.b, u->block.g, first);
+    const ptrdiff_t stride = t->stride[2], n = stride ? hi - lo : 1;
+    return stride == 1 ? any_between(x, 1, n, m) : any_between(x, stride, n, m);
 }
 
 /* Whether a scale of keys [lo, hi), or of the entries of a list, may be infinite. */
 static bool unit_infinite(const struct unit *u, ptrdiff_t lo, ptrdiff_t hi)
 {
-    const struct attn_tensor *t = &u->t->k_scale;
-    if (!u->scaling.keys || lo >= hi || u->list)
-        return u->scaling.keys && u->list;
-    const size_t first = u->block.sequence.kv_first + (size_t)lo;
-    const float *x = attn_row_f32(t, u->block.b, u->block.g, first);
-    const ptrdiff_t stride = t->stride[2], n = stride ? hi - lo : 1;
-    return stride == 1 ? any_infinite(x, 1, n) : any_infinite(x, stride, n);
+    return u->scaling.keys && (u->list || unit_scales(u, &u->t->k_scale, lo, hi, of_infinity));
+}
+
+/* Whether a scale of values of keys [lo, hi), or of those that the entries of a list name, is so large that its
+ * product with a weight, below 2^8, and VALUES_UNIT, at most 2^16, may not be finite. */
+static bool unit_overflows(const struct unit *u, ptrdiff_t lo, ptrdiff_t hi)
+{
+    const struct attn_tensor *t = &u->t->v_scale;
+    if (!u->list)
+        return unit_scales(u, t, lo, hi, of_large_numbers);
+    bool any = false;
+    for (ptrdiff_t j = lo; j < hi; j++)
+        any |= u->list[j] >= 0 && unit_scales(u, t, u->list[j], u->list[j] + 1, of_large_numbers);
+    return any;
+}
+
+/* What scales of values are multiplied by when weights take them. */
+static float values_unit(const struct unit *u)
+{
+    return VALUES_UNIT(u->block.problem) * u->lower;
 }
 
 /* Sets the keys of [first, last) that each of the unit's rows sees, of a list all that it sees; returns those
@@ -205,8 +240,10 @@ static struct attn_range unit_look(struct unit *u, ptrdiff_t first, ptrdiff_t la
     }
     if (tree.parents && tree.first < u->whole.hi) /* rows see different drafts */
         u->whole.hi = tree.first;
-    u->infinite = unit_infinite(u, any.lo, any.hi);
-    return u->list ? (struct attn_range){first, last} : any;
+    const struct attn_range keys = u->list ? (struct attn_range){first, last} : any;
+    u->infinite = unit_infinite(u, keys.lo, keys.hi);
+    u->lower = 1;
+    return keys;
 }
 
 #if MATRIX_UNIT || BYTE_PAIRS
@@ -231,4 +268,14 @@ static void place_rows(const struct unit *u, struct tile *t, int row)
         t->slope[lane] = slopes[group_head(&u->block, r)];
         t->at[lane] = at - lane / t->rows;
     }
+}
+
+/* Whether O of all rows is finite, as far as it is written. */
+static bool results_are_finite(const struct unit *u)
+{
+    vf most = {0};
+    for (int r = 0; r < u->rows; r++)
+        for (ptrdiff_t x = 0; x < u->tile[0].o_floats; x += VF_LANES)
+            most += vf_load(u->tile[0].o + r * u->tile[0].o_floats + x) * 0.0f; /* 0, or NaN */
+    return !vi_any((vi)(most != most));
 }

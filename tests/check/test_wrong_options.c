@@ -157,6 +157,7 @@
     X(nan_sink_vanishes, PLAIN_SMALL, "normal", "sinks of nan, rows masked whole", "nan")         \
     X(scaled_query_vanishes, CACHE ",kv_dtype=f8e5m2", "normal+scales:channel",                   \
       "f8e5m2, -inf in k, scales of channels", "got nan")                                         \
+    X(scaled_weights_overflow, PLAIN_SMALL, "normal", "f8e5m2, large scales of v", "")            \
     X(alibi_without_offset, PLAIN_SMALL, "normal", "slopes of its own", "")                       \
     X(i4_halves_swapped, PLAIN_SMALL, "normal", "i4 of all values", "")                           \
     X(i4_as_twos_complement, PLAIN_SMALL, "normal", "i4 of all values", "")                       \
