@@ -167,16 +167,52 @@
     X(i4_zero_of_v_for_k, PLAIN_SMALL, "normal", "i4 in groups of 64, zero points, one query",    \
       "as if v_zero were k_zero")
 
+/* Each hypothesis of the diagnosis that no other kernel here shows. */
+#define DIAGNOSED(X)                                                                               \
+    X(drops_first_key, SQUARE, "normal", "own input", "did not see its first key, 0")              \
+    X(causal_as_top_left, CACHE ",mask=causal", "normal", "own input", "aligned to the first key") \
+    X(length_of_the_shorter, CACHE ",ragged=1", "normal", "own input", " keys of sequence ")       \
+    X(list_ignored, LISTS, "normal", "own input", "as if it saw keys that its list does not name") \
+    X(bool_ignored, SQUARE ",mask=bool", "normal", "own input",                                    \
+      "as if there were no boolean mask")                                                          \
+    X(query_after, SQUARE, "normal", "own input", "as if it computed query 1")                     \
+    X(query_before, SQUARE, "normal", "own input", "as if it computed query 0")                    \
+    X(keys_of_the_first_head, SQUARE, "normal", "own input", "as if it read K of KV head 0")       \
+    X(scale_missing, SQUARE, "normal", "own input", "as if the scale were not applied")            \
+    X(exp_of_scores_in_base_2, SQUARE, "normal", "own input",                                      \
+      "as if scores were multiplied by log2(e)")                                                   \
+    X(exp2_of_natural_scores, SQUARE, "normal", "own input",                                       \
+      "as if exp2 were used instead of exp")                                                       \
+    X(softcap_ignored, SQUARE ",softcap=1", "normal", "own input", "as if there were no softcap")  \
+    X(bias_ignored, SQUARE ",mask=bias", "normal", "own input", "as if there were no bias")        \
+    X(slopes_ignored, SQUARE ",alibi=1", "normal", "own input", "as if there were no slope")       \
+    X(k_scale_missing, CACHE ",kv_dtype=i8", "normal", "own input",                                \
+      "as if k_scale were not applied")                                                            \
+    X(sum_in_f16, MANY_KEYS, "normal", "own input", "as if weights were summed in f16")            \
+    X(lse_in_base_10, SQUARE ",outputs=o+lse", "normal", "own input", "as if it were in base 10")  \
+    X(lse_with_log2, SQUARE ",outputs=o+lse", "normal", "own input",                               \
+      "as if its sum were in base 2, its maximum natural")                                         \
+    X(lse_lacks_maximum, SQUARE ",outputs=o+lse", "normal", "own input",                           \
+      "as if it were without its maximum")                                                         \
+    X(lse_is_maximum, SQUARE ",outputs=o+lse", "normal", "own input",                              \
+      "as if it were without its sum")                                                             \
+    X(lse_is_sum, SQUARE ",outputs=o+lse", "normal", "own input",                                  \
+      "as if the logarithm were not taken")                                                        \
+    X(lse_negated, SQUARE ",outputs=o+lse", "normal", "own input", "as if its sign were changed")
+
 #define DECLARE(name, ...) extern const struct attn_kernel wrong_##name;
 CATCHES(DECLARE)
 UNUSED(DECLARE)
+DIAGNOSED(DECLARE)
 
 TEST(wrong_options_are_caught)
 {
 #define ROW(name, problem, input, phase, text) \
     {{&wrong_##name, problem, input, CHECK_FULL}, phase, text},
-    static const struct catch table[] = {CATCHES(ROW)}, unused[] = {UNUSED(ROW)};
+    static const struct catch table[] = {CATCHES(ROW)}, unused[] = {UNUSED(ROW)},
+                              diagnosed[] = {DIAGNOSED(ROW)};
 #undef ROW
+    assert_int_equal(missed(diagnosed, sizeof diagnosed / sizeof *diagnosed), 0);
     assert_int_equal(missed(table, sizeof table / sizeof *table), 0);
     assert_int_equal(missed(unused, sizeof unused / sizeof *unused), 0);
 }
