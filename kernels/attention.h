@@ -274,7 +274,8 @@ struct attn_caps {
     bool varies;              /* results may differ between thread counts, calls or batches */
     size_t max_dim;           /* largest D and Dv; 0 = any */
     enum attn_dtype compute;  /* what its multiply-adds take: ATTN_F32, or ATTN_BF16 (P rounded); of
-                               * problems with dtype=f64 always f64, attn_compute() */
+                               * problems with dtype=f64 always f64, attn_compute(); with BF16 subnormal
+                               * elements of Q and K count as 0 */
     double bound_factor;      /* allowed multiple of the error bound; 0 = 1 */
     const char *bound_reason; /* why, where bound_factor is not 0 */
     unsigned caveats;         /* enum attn_caveat */

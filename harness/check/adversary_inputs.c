@@ -37,6 +37,8 @@ const struct adversary adversaries[] = {
     {"scores of 1000", .score = scores_spread, .mean = 2},
     {"subnormal v", .change = values_subnormal_v, .caveat = ATTN_CAVEAT_SUBNORMALS},
     {"subnormal q and k", .change = values_subnormal_qk},
+    {"subnormal q, large k", .change = values_subnormal_q, .fine = true,
+     .caveat = ATTN_CAVEAT_SUBNORMALS},
     {"large v", .change = values_large_v},
     {"nan in k", .change = values_nan_in_k, .special_keys = true, LEAKS_OR_VANISHES},
     {"nan in v", .change = values_nan_in_v, .special_keys = true, LEAKS},

@@ -120,9 +120,9 @@ adversary_change rises_stretch_queries, rises_stretch_queries_and_values;
 patterns_score adversary_sums_beside_one;
 adversary_shape adversary_sums_few_keys, adversary_sums_many_keys;
 
-adversary_change values_subnormal_v, values_subnormal_qk, values_large_v, values_nan_in_k,
-    values_nan_in_v, values_minus_nan_in_v, values_nan_in_last_column, values_nan_in_q,
-    values_infinity_in_v;
+adversary_change values_subnormal_v, values_subnormal_qk, values_subnormal_q, values_large_v,
+    values_nan_in_k, values_nan_in_v, values_minus_nan_in_v, values_nan_in_last_column,
+    values_nan_in_q, values_infinity_in_v;
 
 adversary_change weights_fill_all_sizes, weights_fill_fractions, weights_jitter_queries;
 adversary_kinds weights_fraction_kinds;

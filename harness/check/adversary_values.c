@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "adversary_inputs.h"
+#include "base/random.h"
 
 const struct adversary_range *adversary_range(const struct trial *trial)
 {
@@ -33,6 +34,18 @@ void values_subnormal_qk(struct trial *trial)
     for (unsigned n = PATTERNS_Q; n <= PATTERNS_K; n++)
         patterns_normal(&trial->set, &trial->problem, n, trial->key, 0,
                         smallest_normal(trial->problem.kv_dtype) / 8);
+}
+
+/* Q is subnormal, K so large that scores are ordinary.  Not where V is part of K. */
+void values_subnormal_q(struct trial *trial)
+{
+    const struct attn_problem *p = &trial->problem;
+    const double normal = smallest_normal(p->dtype);
+    if (p->options & ATTN_OPTION_SHARED_KV)
+        return;
+    patterns_normal(&trial->set, p, PATTERNS_Q, random_key(trial->key, PATTERNS_Q), 0, normal / 8);
+    patterns_normal(&trial->set, p, PATTERNS_K, random_key(trial->key, PATTERNS_K), 0,
+                    0.25 / normal);
 }
 
 double adversary_room(const struct trial *trial)

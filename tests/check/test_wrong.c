@@ -72,6 +72,7 @@
     X(lse_without_log, PLAIN ",outputs=lse", "own input", "of its sum were not taken")        \
     X(lse_without_log, "sq=1,skv=1,d=24,outputs=lse", "own input", "of its sum were not ")    \
     X(flushes_subnormals, PLAIN, "subnormal v", "got 0")                                      \
+    X(flushes_queries, PLAIN, "subnormal q, large k", "")                                     \
     X(weights_scaled_up, PLAIN, "large v", "got ")                                            \
     X(exp_wraps, PLAIN, "falling by 100", "")                                                 \
     X(one_of_a_tie, PLAIN, "ties", "")                                                        \

@@ -25,6 +25,19 @@ WRONG(ignores_scale, BEFORE, "multiplies scores by 1/sqrt(D) whatever the proble
     w->scale = 1 / sqrtf((float)w->problem->qk_dim);
 }
 
+/* As a processor does that takes subnormal operands for 0.  Next to large keys they count. */
+WRONG(flushes_queries, SCORES, "takes subnormal elements of queries for 0")
+{
+    for (ptrdiff_t j = w->seen.lo; j < w->seen.hi; j++) {
+        float sum = 0;
+        for (size_t d = 0; d < w->problem->qk_dim; d++) {
+            const float q = get(&w->tensors->q, w->b, w->h, w->i, d);
+            sum += (fabsf(q) < 0x1p-126F ? 0 : q) * get(&w->tensors->k, w->b, w->g, (size_t)j, d);
+        }
+        w->scores[j] = w->scale * sum;
+    }
+}
+
 /* Saves a multiplication of each score, and loses 16 bits of what f32 scores had. */
 WRONG(scale_in_bf16_q, SCORES, "folds the scale into Q and rounds that to bf16 again",
       .caps.compute = ATTN_BF16)
