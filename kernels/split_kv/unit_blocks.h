@@ -207,6 +207,15 @@ static void walk_start(const struct unit *u, struct walk *w, struct attn_range k
         listed_block(u, w->next.j, 0);
 }
 
+/* Whether pages are looked up before they are fetched from.  In f32 requests 64 KB ahead find them in time: without,
+ * rows that follow each other take 0.89 to 1.00 of the time (Intel Xeon with AMX, 2026-12-01), in bf16 0.97 to 1.03, and
+ * pages of the problem 1.04 to 1.3. */
+static bool touches(const struct unit *u)
+{
+    const bool in_time = u->g->far && u->g->format == FORMAT_F32 && !u->k.scattered;
+    return u->reading != READING_BARE && !in_time;
+}
+
 /* Processes the next block of a unit; unit `after`, whose progress is `next`, follows. */
 static void walk_on(struct unit *u, struct walk *w, const struct unit *after,
                     const struct walk *next)
@@ -217,7 +226,7 @@ static void walk_on(struct unit *u, struct walk *w, const struct unit *after,
     u->bits = w->bits[w->turn];
     w->turn ^= 1;
     w->next = block_from(u, b.end, w->hi, w->bits[w->turn], &w->mask[w->turn]);
-    if (b.j >= w->touched && b.j >= u->shared && u->reading != READING_BARE) {
+    if (b.j >= w->touched && b.j >= u->shared && touches(u)) {
         cache_touch(&u->k, b.j + each, each);
         if (!u->g->shared)
             cache_touch(&u->v, b.j + each, each);
