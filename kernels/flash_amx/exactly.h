@@ -189,13 +189,6 @@ static void weigh_exactly(const struct call *call, const struct job *job,
     }
 }
 
-/* Raises scores that are so far below m that weigh.h would flag them; their weights stay 0. */
-static void raise_far_below(float scores[STRIP_KEYS], float least)
-{
-    for (int j = 0; j < STRIP_KEYS; j += VF_LANES)
-        vf_store(scores + j, vf_at_least(vf_set1(least), vf_load(scores + j)));
-}
-
 /* How rows are weighed whose scores have their terms already, or need none. */
 static enum weigh_kind kind_again(const struct call *call)
 {
@@ -221,8 +214,6 @@ static bool weigh_row_again(const struct call *call, const struct job *job,
         if (call->natural && seen)
             change_row(row, &block->terms[i], block->scale,
                        scales_at(scratch->k_scales, job->strip[s]), job->key[s], end);
-        if (call->natural)
-            raise_far_below(row, (block->m[i] - 2 * WEIGHT_ABOVE) / call->unit);
         if (scaled.v_scale)
             weigh_row_scaled(row, seen, &scaled, block->bias[i], s ? sums[i] : no_sums, sums[i], to,
                              &flags);

@@ -20,7 +20,8 @@
  * 8, which is as far as sums of large values allow, and no maximum is looked for.  The addend of step 1 is
  * such that a sum reaches 2^24 where a score is higher.  Bits of the exponent show that and what is infinite or
  * NaN, the sign what is too far below for a subtraction (WEIGHT_ODD), in all sums or-ed.  The job is then computed
- * again by exactly.h.
+ * again by exactly.h.  Where scores have a bias or any terms, which are often -inf or the lowest number, sums are
+ * raised to WEIGHT_LEAST instead.
  */
 #pragma once
 
@@ -110,7 +111,7 @@ VF_INLINE void weigh_row(const float *scores, const enum weigh_kind kind, const 
         const int key = WEIGHT_KEY(w);
         float y =
             !(seen >> key & 1) ? 0 : (float)((double)x[key] * (double)factor[key] + (double)bias);
-        if (kind == WEIGH_BIAS && y < WEIGHT_LEAST)
+        if (kind >= WEIGH_BIAS && y < WEIGHT_LEAST)
             y = WEIGHT_LEAST;
         const int64_t above = (int64_t)(int32_t)attn_float_bits(y) - attn_float_bits(WEIGHT_MAGIC);
         const int32_t n = above < 0 ? 0 : above > 65535 ? 65535 : (int32_t)above;
@@ -173,7 +174,7 @@ VF_INLINE __m512i weigh_half(const float *scores, const enum weigh_kind kind, __
         flags->square = _mm512_mask_max_ps(flags->square, seen, flags->square, to.square);
     const __m512 y = kind == WEIGH_ALL ? _mm512_fmadd_ps(to.x, to.factor, plus)
                                        : _mm512_maskz_fmadd_ps(seen, to.x, to.factor, plus);
-    return (__m512i)(kind == WEIGH_BIAS ? _mm512_max_ps(c->least, y) : y); /* the second if NaN */
+    return (__m512i)(kind >= WEIGH_BIAS ? _mm512_max_ps(c->least, y) : y); /* the second if NaN */
 }
 
 /* One row of a strip: 32 scores to 32 weights.  Halves of `seen` are loaded: shifted, they would take turns of the
